@@ -469,3 +469,101 @@ def test_the_first_operand_says_what_is_valid(target: Any) -> None:
         norms(x, out)
         sums = np.square(x, dtype=np.float64).sum(1, keepdims=True)
         np.testing.assert_allclose(out, x[:, :64] * sums, rtol=1e-5)
+
+
+SIZES = ((1, 64, 128), (1, 1, 1), (3, 40, 24), (17, 33, 65), (16, 64, 1), (128, 128, 512))
+
+
+@pytest.mark.parametrize("dtype", [pl.BF16, pl.FP32, pl.INT8], ids=str)
+@pytest.mark.parametrize("size", SIZES, ids=lambda size: "x".join(map(str, size)))
+def test_sizes_of_products(target: Any, size: tuple[int, int, int], dtype: Any) -> None:
+    """Products of a row, of what fills no boxes, and of what is larger than Acc memory."""
+    m, k, n = size
+    total = pl.INT32 if dtype is pl.INT8 else pl.FP32
+
+    for left, right in ((False, False), (False, True), (True, False)):
+        a_shape, b_shape = [k, m] if left else [m, k], [n, k] if right else [k, n]
+
+        @pl.jit(target=target)
+        def product(
+            a: pl.Tensor[a_shape, dtype],
+            b: pl.Tensor[b_shape, dtype],
+            once: pl.Out[pl.Tensor[[m, n], total]],
+            twice: pl.Out[pl.Tensor[[m, n], total]],
+        ):
+            with pl.at(level=pl.Level.CORE_GROUP):
+                once[:] = pl.matmul(a[:], b[:], a_trans=left, b_trans=right, out_dtype=total)  # noqa: B023
+                if m * n < 1 << 15:
+                    acc = pl.create_tensor([m, n], dtype=total)
+                    for i in pl.range(2):
+                        acc = pl.matmul_acc(
+                            acc,
+                            a[:],
+                            b[:],
+                            a_trans=left,  # noqa: B023
+                            b_trans=right,  # noqa: B023
+                            init_cond=i == 0,
+                        )
+                    twice[:] = acc
+                else:
+                    twice[:] = once
+
+        arrays = [RNG.integers(-4, 5, s).astype(dtype.numpy) for s in (a_shape, b_shape)]
+        once, twice = (np.zeros((m, n), total.numpy) for _ in range(2))
+        both_texts(product, *arrays, once, twice)
+        product(*arrays, once, twice)
+        first, second = (array.astype(np.int64) for array in arrays)
+        wanted = (first.T if left else first) @ (second.T if right else second)
+        assert (once == wanted).all()
+        assert (twice == (2 * wanted if m * n < 1 << 15 else wanted)).all()
+
+
+def test_products_beside_values(target: Any) -> None:
+    """A row's product is rounded where it is stored, added to values, and has a bias."""
+
+    @pl.jit(target=target)
+    def rows(
+        x: pl.Tensor[[4, 64], pl.BF16],
+        w: pl.Tensor[[64, 48], pl.BF16],
+        bias: pl.Tensor[[1, 48], pl.FP32],
+        y: pl.Out[pl.Tensor[[4, 48], pl.BF16]],
+        z: pl.Out[pl.Tensor[[4, 48], pl.FP32]],
+    ):
+        with pl.at(level=pl.Level.CORE_GROUP):
+            for r in pl.range(4):
+                y[r : r + 1, :] = pl.matmul(x[r : r + 1, :], w)
+                total = pl.mul(bias[:], 2.0)
+                z[r : r + 1, :] = pl.matmul_acc(total, x[r : r + 1, :], w)
+            z[:] = pl.add(z[:], pl.matmul_bias(x, w, bias))
+
+    bf16 = pl.BF16.numpy
+    x, w = (RNG.normal(size=shape).astype(bf16) for shape in ((4, 64), (64, 48)))
+    bias, y, z = floats(1, 48), np.zeros((4, 48), bf16), np.zeros((4, 48), np.float32)
+    both_texts(rows, x, w, bias, y, z)
+    rows(x, w, bias, y, z)
+    exact = x.astype(np.float64) @ w.astype(np.float64)
+    assert np.allclose(y.astype(np.float64), exact, rtol=2**-8, atol=1e-3)
+    assert np.allclose(z, 2 * exact + 3 * bias, rtol=1e-5, atol=1e-4)
+
+
+def test_switches(target: Any) -> None:
+    """A branch that a constant decides is the one taken, whatever the other would have been."""
+    wide = False
+
+    @pl.jit(target=target)
+    def switched(x: pl.Tensor[[16, 64], pl.FP32], y: pl.Out[pl.Tensor[[16, 64], pl.FP32]]):
+        with pl.at(level=pl.Level.CORE_GROUP):
+            part = x[:]
+            if wide:
+                y[:] = pl.cast(part, pl.BF16)
+            for i in pl.unroll(3):
+                if i == 0 or (i > 1 and not wide):
+                    part = pl.mul(part, 2.0)
+                else:
+                    scale = 0.5
+                    part = pl.add(part, scale)
+            y[:] = part
+
+    x, y = floats(16, 64), np.zeros((16, 64), np.float32)
+    switched(x, y)
+    assert np.allclose(y, (x * 2 + 0.5) * 2, rtol=1e-6)

@@ -12,9 +12,13 @@ from typing import Any, Final, cast
 
 from pypto._src.errors import ParserError, ParserTypeError
 from pypto._src.frontend.regions.products import (
+    begins_in_acc,
+    copied,
     in_vector_memory,
     matmul,
     matmul_acc,
+    matmul_bias,
+    narrowed,
     scratch,
 )
 from pypto._src.frontend.source.python_names import items_of
@@ -23,7 +27,14 @@ from pypto._src.frontend.state.messages import describe
 from pypto._src.frontend.syntax.annotations import plain_dims
 from pypto._src.frontend.syntax.calls import op_call
 from pypto._src.frontend.syntax.tile_parts import store_op
-from pypto._src.ir.array_types import TensorType, TileType, same_dim, same_dims, valid_part
+from pypto._src.ir.array_types import (
+    TensorType,
+    TileType,
+    same_dim,
+    same_dims,
+    static_shape,
+    valid_part,
+)
 from pypto._src.ir.enums import MemorySpace
 from pypto._src.ir.exprs import ConstFloat, ConstInt, Expr, Var, const_value
 from pypto._src.ir.opdef import TENSOR, OpDef
@@ -128,6 +139,17 @@ def loaded_whole(ctx: Context, value: Any, node: ast.AST) -> Any:
     return op_call(ctx, memory.load, (value, [0] * len(sizes), sizes), {}, node)
 
 
+def stored(ctx: Context, value: Expr, begins: Sequence[Any], target: Expr, node: ast.AST) -> Expr:
+    """Return what is stored in a part of ``target``: a tile; of a tensor, the target it is in."""
+    assert isinstance(target.type, TensorType)
+    if not isinstance(value.type, TensorType):
+        return narrowed(ctx, value, target.type.dtype, node)
+    same_rank = len(value.type.shape) == len(target.type.shape)
+    if static_shape(value.type) is None or not same_rank:
+        return as_operand(ctx, value, node)
+    return copied(ctx, value, begins, target, node)
+
+
 # --------------------------------------------------------------------------------------------
 # Ops of another meaning
 # --------------------------------------------------------------------------------------------
@@ -147,7 +169,7 @@ def _create(
     if init is not None:
         return op_call(ctx, new_tiles.full, (given["shape"], given["dtype"], init), {}, node)
     words: dict[str, Any] = {}
-    if _is_accumulator(ctx, node):
+    if _is_accumulator(ctx, node) and begins_in_acc(given["shape"], given["dtype"]):
         words["target_memory"] = MemorySpace.Acc
     return op_call(ctx, new_tiles.create_tile, (given["shape"], given["dtype"]), words, node)
 
@@ -256,8 +278,11 @@ def _store(
     tile, offsets, target = args
     if not isinstance(tile, Expr) or not isinstance(tile.type, TileType):
         return None
+    sizes = plain_dims(tile.type.shape)
     op = store_op(ctx, kwargs.get("atomic"), node)
-    return op_call(ctx, op, (tile, offsets, plain_dims(tile.type.shape), target), {}, node)
+    if isinstance(target, Expr) and isinstance(target.type, TensorType):
+        tile = narrowed(ctx, tile, target.type.dtype, node)
+    return op_call(ctx, op, (tile, offsets, sizes, target), {}, node)
 
 
 def _assemble(
@@ -278,7 +303,7 @@ def _assemble(
         return None
     if not isinstance(target.type, TensorType) or not isinstance(source, Expr):
         return None
-    tile = loaded_whole(ctx, source, node)
+    tile = narrowed(ctx, loaded_whole(ctx, source, node), target.type.dtype, node)
     op = store_op(ctx, given.get("atomic"), node)
     return op_call(ctx, op, (tile, offset, plain_dims(tile.type.shape), target), {}, node)
 
@@ -329,4 +354,5 @@ _HANDLERS: Final[dict[str, Handler]] = {
     "write": _element,
     "matmul": matmul,
     "matmul_acc": matmul_acc,
+    "matmul_bias": matmul_bias,
 }

@@ -3,33 +3,50 @@
 A product takes its operands from Left and Right memory, where they come from Mat memory, and
 gives a tile in Acc. What was loaded for it is loaded to Mat; what was computed goes through a
 tensor of the region's own, and so does a product that vector ops take. Operands that are larger
-than Left or Right memory are multiplied in parts of K.
+than Left or Right memory are multiplied in parts of K, products larger than Acc memory in blocks.
+
+Rows and columns that fill no boxes of the memories on the way are padded there, with elements that
+are not valid. A product of a single row, one that is padded itself and one made in blocks have
+another shape in Acc memory than they have as values; they are values in vector memory.
 """
 
 from __future__ import annotations
 
 import ast
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from pypto._src.dtypes import DataType
 from pypto._src.errors import ParserTypeError
 from pypto._src.frontend.state.context import Context
-from pypto._src.frontend.state.messages import describe, spell_dims
+from pypto._src.frontend.state.messages import describe
 from pypto._src.frontend.state.region import Loaded
 from pypto._src.frontend.syntax.annotations import plain_dims
 from pypto._src.frontend.syntax.calls import op_call
-from pypto._src.ir.array_types import TensorType, TileType, same_dims, static_shape, valid_part
+from pypto._src.ir.array_types import TensorType, TileType, static_shape, valid_part
 from pypto._src.ir.enums import MemorySpace
 from pypto._src.ir.exprs import Add, Call, ConstInt, Expr, MakeTuple, Var, binary
-from pypto._src.ir.stmts import AssignStmt, IfStmt, YieldStmt, seq
+from pypto._src.ir.stmts import AssignStmt, EvalStmt, IfStmt, YieldStmt, seq
 from pypto._src.ops import matmul as products
 from pypto._src.ops import memory, tensor
+from pypto._src.ops.define import BY_PYTHON_NAME
+from pypto._src.ops.layout import whole_box
 from pypto._src.ops.rules.type_rules import known_space
+from pypto._src.records import NamedTuple
 from pypto._src.targets import A2A3
 
-_UNIT: Final = 16
-"""Parts of K are multiples of so many elements (INT8: twice as many)."""
+_ACC_BYTES: Final = DataType.FP32.bytes
+_MOST_LOADED: Final = 64 * 1024
+"""Bytes of tensors that are loaded in one piece; more are copied in parts."""
+
+
+class _Span(NamedTuple):
+    """A part of a dimension: where it begins, its size, and the size with its padding."""
+
+    begin: int
+    size: int
+    padded: int
 
 
 class _Operand:
@@ -51,30 +68,35 @@ class _Operand:
         self.valid = valid
         self.place = place  # the load behind which parts are loaded; None for here
 
-    def part(self, axis: int, start: int, size: int, space: MemorySpace, node: ast.AST) -> Expr:
+    def part(
+        self, axis: int, span: _Span, across: _Span, space: MemorySpace, node: ast.AST
+    ) -> Expr:
         """Return a part of the matrix in Left or Right memory; K is its dimension ``axis``."""
         transposed = axis == (0 if space is MemorySpace.Left else 1)
-        loaded = self._loaded(axis, start, size, node)
+        loaded = self._loaded((span, across) if axis == 0 else (across, span), node)
         return op_call(self.ctx, memory.move, (loaded, space), {"transpose": transposed}, node)
 
-    def _loaded(self, axis: int, start: int, size: int, node: ast.AST) -> Var:
+    def _loaded(self, spans: tuple[_Span, _Span], node: ast.AST) -> Var:
         ctx, place = self.ctx, self.place
-        known = None if place is None else place.parts.get((axis, start, size))
+        known = None if place is None else place.parts.get(spans)
         if known is not None:
             return known
-        begins, sizes = list(self.begins), list(self.sizes)
-        begins[axis] = _plus(begins[axis], start)
-        sizes[axis] = size
+        begins = [_plus(at, span.begin) for at, span in zip(self.begins, spans, strict=True)]
+        sizes = [span.padded for span in spans]
         words: dict[str, Any] = {"target_memory": MemorySpace.Mat}
+        valid = [span.size for span in spans]
         if self.valid is not None:
-            words["valid_shapes"] = [size if at == axis else v for at, v in enumerate(self.valid)]
+            whole = zip(spans, self.sizes, self.valid, strict=True)
+            valid = [v if span.size == size else span.size for span, size, v in whole]
+        if self.valid is not None or valid != sizes:
+            words["valid_shapes"] = valid
         load: Expr = op_call(ctx, memory.load, (self.source, begins, sizes), words, node)
         if place is None:
             return _assigned(ctx, load)
         var = Var("_tmp", load.type, load.span)
         at = next(index for index, stmt in enumerate(place.block) if stmt is place.stmt) + 1
         place.block.insert(at, AssignStmt(var, load, load.span))
-        place.parts[axis, start, size] = var
+        place.parts[spans] = var
         return var
 
 
@@ -142,15 +164,21 @@ def _load_of(ctx: Context, value: Expr) -> tuple[Call, Loaded | None] | None:
 _LOADS: Final = (memory.load, memory.load_part)
 
 
+def own_tensor(ctx: Context, shape: Sequence[Any], dtype: DataType, node: ast.AST) -> Var:
+    """Return a tensor of the region's own, which is made before it."""
+    assert ctx.region is not None
+    made = op_call(ctx, tensor.create, ([*shape], dtype), {}, node)
+    var = Var("_scratch", made.type, made.span)
+    ctx.region.before.append(AssignStmt(var, made, made.span))
+    return var
+
+
 def scratch(ctx: Context, tile: Expr, node: ast.AST) -> Var:
     """Return a tensor of the region's own, with a tile stored in it."""
     kind = tile.type
     assert isinstance(kind, TileType)
-    assert ctx.region is not None
     shape = plain_dims(kind.shape)
-    made = op_call(ctx, tensor.create, (shape, kind.dtype), {}, node)
-    var = Var("_scratch", made.type, made.span)
-    ctx.region.before.append(AssignStmt(var, made, made.span))
+    var = own_tensor(ctx, shape, kind.dtype, node)
     zeros = [0 for _ in shape]
     stored = op_call(ctx, memory.store, (tile, zeros, shape, var), {}, node)
     return _assigned(ctx, stored)
@@ -191,6 +219,7 @@ def in_vector_memory(ctx: Context, value: Any, node: ast.AST) -> Any:
 
 _OF_MATMUL: Final = ("lhs", "rhs", "out_dtype", "a_trans", "b_trans", "c_matrix_nz")
 _OF_MATMUL_ACC: Final = ("acc", "lhs", "rhs", "a_trans", "b_trans", "init_cond")
+_OF_MATMUL_BIAS: Final = ("lhs", "rhs", "bias")
 
 
 def matmul(
@@ -221,6 +250,8 @@ def matmul_acc(
     span = ctx.span(node)
     outside, ctx.block = ctx.block, []
     first = _product(ctx, None, given, node)
+    if is_in_acc(first) is not is_in_acc(acc):
+        first = in_vector_memory(ctx, first, node)
     then, ctx.block = [*ctx.block, YieldStmt((first,), span)], []
     more = _product(ctx, acc, given, node)
     orelse, ctx.block = [*ctx.block, YieldStmt((more,), span)], outside
@@ -229,16 +260,41 @@ def matmul_acc(
     return var
 
 
+def matmul_bias(
+    ctx: Context, args: Sequence[Any], kwargs: Mapping[str, Any], node: ast.Call
+) -> Expr | None:
+    """Return ``pl.matmul_bias(lhs, rhs, bias)``: the product, and ``bias`` [1, N] in each row."""
+    given = {**dict(zip(_OF_MATMUL_BIAS, args, strict=False)), **kwargs}
+    if given.keys() != set(_OF_MATMUL_BIAS):
+        return None
+    if all(_is_placed(given[key]) for key in ("lhs", "rhs")):
+        return None
+    assert ctx.region is not None
+    bias = ctx.region.operand(ctx, given["bias"], node)
+    made = _assigned(ctx, in_vector_memory(ctx, _product(ctx, None, given, node), node))
+    return op_call(ctx, BY_PYTHON_NAME["block", "col_expand_add"], (made, bias), {}, node)
+
+
 def _is_placed(value: Any) -> bool:
     return isinstance(value, Expr) and known_space(value) in (MemorySpace.Left, MemorySpace.Right)
 
 
+def is_in_acc(value: Any) -> bool:
+    """True for a tile in the memory in which the matrix unit adds up."""
+    if not isinstance(value, Expr) or not isinstance(value.type, TileType):
+        return False
+    return known_space(value) is MemorySpace.Acc
+
+
 def _accumulator(ctx: Context, acc: Any, node: ast.Call) -> Expr:
-    """Return what a product is added to, in Acc memory: the product of it with 1."""
+    """Return what a product is added to: a tile in Acc memory, or in vector memory."""
     if isinstance(acc, Expr) and isinstance(acc.type, TileType):
-        space = known_space(acc)
-        if space is MemorySpace.Acc or (space is None and acc.type.tile_view is not None):
-            return acc
+        return acc
+    if isinstance(acc, Expr) and isinstance(acc.type, TensorType):
+        assert ctx.region is not None
+        loaded = ctx.region.operand(ctx, acc, node)
+        assert isinstance(loaded, Expr)
+        return loaded
     raise ParserTypeError(
         f"products are added up in a product, got {describe(acc)}",
         ctx.span(node),
@@ -247,10 +303,21 @@ def _accumulator(ctx: Context, acc: Any, node: ast.Call) -> Expr:
     )
 
 
+def begins_in_acc(shape: Sequence[Any], dtype: DataType) -> bool:
+    """True if a product of this shape and element type is a value in Acc memory."""
+    if len(shape) != 2 or not all(isinstance(size, int) for size in shape):
+        return True
+    unit = whole_box(dtype)
+    held = _round_up(shape[0], unit) * shape[1] * dtype.bytes
+    fits = held <= A2A3.memories[MemorySpace.Acc].usable_bytes
+    return shape[0] != 1 and shape[1] % unit == 0 and fits
+
+
 def _product(ctx: Context, acc: Expr | None, given: Mapping[str, Any], node: ast.Call) -> Expr:
+    """Return the product of two matrices, added to ``acc`` if there is one."""
     lhs, rhs = _operand(ctx, given["lhs"], node), _operand(ctx, given["rhs"], node)
-    left_axis = 0 if given.get("a_trans") else 1
-    right_axis = 1 if given.get("b_trans") else 0
+    transposed = bool(given.get("a_trans")), bool(given.get("b_trans"))
+    left_axis, right_axis = (0 if transposed[0] else 1), (1 if transposed[1] else 0)
     rows, inner = lhs.sizes[1 - left_axis], lhs.sizes[left_axis]
     columns, inner2 = rhs.sizes[1 - right_axis], rhs.sizes[right_axis]
     if inner != inner2:
@@ -261,35 +328,155 @@ def _product(ctx: Context, acc: Expr | None, given: Mapping[str, Any], node: ast
             slug="shape-mismatch",
         )
     dtype = lhs.source.type.dtype if isinstance(lhs.source.type, TensorType) else DataType.FP32
-    first, more = (products.matmul, products.matmul_acc)
-    if rows == 1:
-        first, more = (products.gemv, products.gemv_acc)
-    result = acc
-    for start, size in _parts(rows, inner, columns, dtype):
-        a = lhs.part(left_axis, start, size, MemorySpace.Left, node)
-        b = rhs.part(right_axis, start, size, MemorySpace.Right, node)
-        op, operands = (first, (a, b)) if result is None else (more, (result, a, b))
-        made = op_call(ctx, op, operands, {}, node)
-        result = made if start + size == inner else _assigned(ctx, made)
-    assert result is not None
-    if acc is not None:
-        assert isinstance(acc.type, TileType)
-        assert isinstance(result.type, TileType)
-        assert same_dims(acc.type.shape, result.type.shape), spell_dims(acc.type.shape)
-    return result
+    unit = whole_box(dtype)
+    # Boxes of these are not as high as they are wide: what is turned on the way fills both.
+    oblong = dtype.bytes != 2  # bytes for which a box is a square
+    depth = unit if oblong and (transposed[0] or not transposed[1]) else 1
+    high = unit if rows == 1 or (oblong and transposed[0]) else 1
+    wide = unit if columns == 1 or (oblong and not transposed[1]) else 1
+    blocks = _blocks(rows, columns, dtype)
+    in_acc = begins_in_acc((rows, columns), DataType.FP32 if dtype.is_float() else DataType.INT32)
+    is_plain = len(blocks) == 1 and in_acc and not rows % high
+    start = acc if is_plain and is_in_acc(acc) else None
+    held: Expr | None = None
+    made = None
+    for down, across in blocks:
+        m = down._replace(padded=_round_up(down.size, high))
+        n = across._replace(padded=_round_up(across.size, wide))
+        result = start
+        parts = _parts(m.padded, inner, n.padded, dtype)
+        for at, part in enumerate(parts):
+            k = part._replace(padded=_round_up(part.size, unit if part.size == 1 else depth))
+            a = lhs.part(left_axis, k, m, MemorySpace.Left, node)
+            b = rhs.part(right_axis, k, n, MemorySpace.Right, node)
+            op, operands = (
+                (products.matmul, (a, b))
+                if result is None
+                else (products.matmul_acc, (result, a, b))
+            )
+            made = op_call(ctx, op, operands, {}, node)
+            result = made if at == len(parts) - 1 else _assigned(ctx, made)
+        assert result is not None
+        if not is_plain:
+            held = _gathered(ctx, held, result, (rows, columns), (m, n), node)
+    assert made is not None
+    if held is not None:
+        valid = _valid_of(lhs, 1 - left_axis), _valid_of(rhs, 1 - right_axis)
+        words = {} if valid == (rows, columns) else {"valid_shapes": valid}
+        if not words and rows * columns * _ACC_BYTES > _MOST_LOADED and acc is None:
+            return held  # which is stored elsewhere in parts
+        made = op_call(ctx, memory.load, (held, [0, 0], [rows, columns]), words, node)
+        made = _assigned(ctx, made)
+        assert ctx.region is not None
+        ctx.region.products.add(made)
+    if acc is None or start is not None:
+        return made
+    made = in_vector_memory(ctx, made, node)
+    add = BY_PYTHON_NAME["block", "add"]
+    assert ctx.region is not None
+    return ctx.region.call(ctx, add, (in_vector_memory(ctx, acc, node), made), {}, node)
+
+
+def copied(ctx: Context, source: Expr, begins: Sequence[Any], target: Expr, node: ast.AST) -> Expr:
+    """Store a tensor of constant size in a part of another one, by way of vector memory.
+
+    A product is rounded to the element type of the target, which the matrix unit would have done.
+    """
+    assert isinstance(source.type, TensorType)
+    assert isinstance(target.type, TensorType)
+    sizes, dtype = static_shape(source.type), target.type.dtype
+    assert sizes is not None
+    row = math.prod(sizes[1:]) * source.type.dtype.bytes
+    step = max(1, _MOST_LOADED // row)
+    for span in _spans(sizes[0], step if sizes[0] * row > _MOST_LOADED else sizes[0]):
+        here = [span.size, *sizes[1:]]
+        at = [span.begin, *[0] * (len(sizes) - 1)]
+        tile: Expr = op_call(ctx, memory.load, (source, at, here), {}, node)
+        if dtype is not source.type.dtype and dtype in _NARROWED:
+            tile = op_call(ctx, BY_PYTHON_NAME["block", "cast"], (tile, dtype), {}, node)
+        place = [_plus(begins[0], span.begin), *begins[1:]]
+        stored = op_call(ctx, memory.store, (tile, place, here, target), {}, node)
+        if span.begin + span.size == sizes[0]:
+            return stored
+        ctx.block.append(EvalStmt(stored, stored.span))
+    return target
+
+
+_NARROWED: Final = frozenset({DataType.FP16, DataType.BF16})
+
+
+def narrowed(ctx: Context, value: Any, dtype: DataType, node: ast.AST) -> Any:
+    """Return a value as a tensor of ``dtype`` takes it: a product is rounded in its store."""
+    assert ctx.region is not None
+    if not isinstance(value, Var) or value not in ctx.region.products or dtype not in _NARROWED:
+        return value
+    assert isinstance(value.type, TileType)
+    if value.type.dtype is dtype:
+        return value
+    return op_call(ctx, BY_PYTHON_NAME["block", "cast"], (value, dtype), {}, node)
+
+
+def _gathered(
+    ctx: Context,
+    held: Expr | None,
+    block: Expr,
+    shape: tuple[int, int],
+    place: tuple[_Span, _Span],
+    node: ast.AST,
+) -> Expr:
+    """Store a block of a product where the whole of it is gathered; return that tensor."""
+    assert isinstance(block.type, TileType)
+    if held is None:
+        held = own_tensor(ctx, shape, block.type.dtype, node)
+    begins, sizes = [span.begin for span in place], [span.size for span in place]
+    part = valid_part(block.type)
+    if part is not None:
+        sizes = [*plain_dims(part)]
+    return _assigned(ctx, op_call(ctx, memory.store, (block, begins, sizes, held), {}, node))
+
+
+def _valid_of(operand: _Operand, axis: int) -> Any:
+    return (operand.sizes if operand.valid is None else operand.valid)[axis]
 
 
 def _hint(given: Mapping[str, Any], inner: int, inner2: int, columns: int) -> str | None:
     return "write b_trans=True" if inner == columns and not given.get("b_trans") else None
 
 
-def _parts(rows: int, inner: int, columns: int, dtype: DataType) -> list[tuple[int, int]]:
-    """Return begins and sizes of the parts of K that Left and Right memory hold."""
-    element = max(1, dtype.get_bit() // 8)
-    unit = _UNIT * (2 if element == 1 else 1)
+def _round_up(size: int, unit: int) -> int:
+    return -(-size // unit) * unit
+
+
+def _spans(size: int, most: int) -> list[_Span]:
+    """Return a dimension in parts of at most ``most`` elements."""
+    return [_Span(start, part := min(most, size - start), part) for start in range(0, size, most)]
+
+
+def _blocks(rows: int, columns: int, dtype: DataType) -> list[tuple[_Span, _Span]]:
+    """Return the blocks of a product: each fits Acc memory, its operands Left and Right."""
+    unit = whole_box(dtype)
+    down, across = _round_up(rows, unit), _round_up(columns, unit)
+    # Of each operand the least part of K fits.
+    tallest, widest = (
+        A2A3.memories[space].usable_bytes // dtype.bytes // unit // unit * unit
+        for space in (MemorySpace.Left, MemorySpace.Right)
+    )
+    down, across = min(down, tallest), min(across, widest)
+    room = A2A3.memories[MemorySpace.Acc].usable_bytes // _ACC_BYTES
+    while down * across > room:
+        if down > across:
+            down = _round_up(down // 2, unit)
+        else:
+            across = _round_up(across // 2, unit)
+    return [(m, n) for m in _spans(rows, down) for n in _spans(columns, across)]
+
+
+def _parts(rows: int, inner: int, columns: int, dtype: DataType) -> list[_Span]:
+    """Return the parts of K that Left and Right memory hold."""
+    unit = whole_box(dtype)
     size = inner
     for space, other in ((MemorySpace.Left, rows), (MemorySpace.Right, columns)):
-        room = A2A3.memories[space].usable_bytes // (max(other, _UNIT) * element)
-        if room < inner:
+        room = A2A3.memories[space].usable_bytes // (_round_up(other, unit) * dtype.bytes)
+        if room < _round_up(inner, unit):
             size = min(size, max(unit, room // 2 // unit * unit))
-    return [(start, min(size, inner - start)) for start in range(0, inner, size)]
+    return _spans(inner, size)

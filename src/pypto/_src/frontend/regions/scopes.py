@@ -255,7 +255,7 @@ def _region(
     is_carrier = block_index is not None and len(node.body) == 1
     region = Region(
         ops.call,
-        (ops.as_operand, ops.part, ops.with_part, ops.begin),
+        (ops.as_operand, ops.part, ops.with_part, ops.begin, ops.stored),
         names.level,
         name,
         block_index,

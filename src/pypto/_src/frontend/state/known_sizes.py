@@ -13,15 +13,27 @@ from pypto._src.dtypes import fits
 from pypto._src.ir.array_types import same_dim
 from pypto._src.ir.exprs import (
     Add,
+    And,
+    BinaryExpr,
     Cast,
+    ConstBool,
+    ConstFloat,
     ConstInt,
+    Eq,
     Expr,
     FloorDiv,
     FloorMod,
+    Ge,
+    Gt,
+    Le,
+    Lt,
     Max,
     Min,
     Mul,
+    Ne,
     Neg,
+    Not,
+    Or,
     Sub,
     Var,
     as_expr,
@@ -31,6 +43,9 @@ from pypto._src.ir.types import ScalarType
 
 _ON_NUMBERS: Final[dict[type[Expr], Callable[[int, int], int]]] = {
     kind: kind.fold for kind in (Add, Sub, Mul, FloorDiv, FloorMod, Min, Max)
+}
+_COMPARED: Final[dict[type[Expr], Callable[[float, float], bool]]] = {
+    kind: kind.fold for kind in (Eq, Ne, Lt, Le, Gt, Ge)
 }
 _SUMS: Final = frozenset({Add, Sub, Mul, Neg})
 _FEWEST_BITS: Final = 32  # of sums that are taken apart; in fewer bits they wrap
@@ -58,6 +73,31 @@ def number_of(value: Any, known: Mapping[Var, int], deepest: int = _DEEPEST) -> 
         operand = number_of(value.operand, known, deepest - 1)
         found = -operand if cls is Neg and operand is not None else operand
     return found if found is not None and _holds(value, found) else None
+
+
+def truth_of(condition: Expr, known: Mapping[Var, int]) -> bool | None:
+    """Return whether a condition holds, None if that is known only at run time."""
+    if isinstance(condition, ConstBool):
+        return condition.value
+    if isinstance(condition, Not):
+        inner = truth_of(condition.operand, known)
+        return None if inner is None else not inner
+    if isinstance(condition, And | Or):
+        sides = {truth_of(side, known) for side in (condition.left, condition.right)}
+        decisive = isinstance(condition, Or)
+        if decisive in sides:
+            return decisive
+        return None if None in sides else not decisive
+    compare = _COMPARED.get(condition.__class__)
+    if compare is not None and isinstance(condition, BinaryExpr):
+        left, right = (_constant(side, known) for side in (condition.left, condition.right))
+        return None if left is None or right is None else bool(compare(left, right))
+    number = _constant(condition, known)
+    return None if number is None else number != 0
+
+
+def _constant(value: Expr, known: Mapping[Var, int]) -> float | None:
+    return value.value if isinstance(value, ConstFloat) else number_of(value, known)
 
 
 def _holds(value: Expr, number: int) -> bool:

@@ -20,8 +20,8 @@ class Loaded(NamedTuple):
     block: list[Stmt]
     stmt: Stmt
     is_only: bool
-    parts: dict[tuple[int, int, int], Var]
-    """What of it was loaded for products: variables by dimension, begin and size."""
+    parts: dict[Any, Var]
+    """What of it was loaded for products: variables by begin and size in each dimension."""
 
 
 class Region:
@@ -38,9 +38,11 @@ class Region:
         "name",
         "operand",
         "part",
+        "products",
         "results",
         "shadowed",
         "span",
+        "stored",
         "with_part",
     )
 
@@ -56,8 +58,9 @@ class Region:
         may_carry: bool,
     ) -> None:
         self.call = call  # what makes the calls of ops in it
-        # What makes loads, parts of tiles, tiles with another part, and values that are none.
-        self.operand, self.part, self.with_part, self.begin = on_tiles
+        # What makes loads, parts of tiles, tiles with another part, values that are none, and what
+        # is stored: a tile, or the tensor that it was stored to.
+        self.operand, self.part, self.with_part, self.begin, self.stored = on_tiles
         self.level = level  # of the names around it
         self.name = name
         self.block_index = block_index  # which block of a launch runs it
@@ -66,6 +69,7 @@ class Region:
         self.shadowed: dict[str, Var] = {}  # tensors outside whose names are of tiles inside
         self.results: dict[str, Var] = {}  # the tensors that tiles read later are stored in
         self.before: list[Stmt] = []  # what has to stand before the region: tensors that it needs
+        self.products: set[Var] = set()  # in vector memory: a store of one rounds, as of any
         self.loads: dict[Var, Loaded] = {}  # variables that are a part of a tensor
 
     def shadow(self, name: str, level: int, outside: Var) -> bool:
@@ -78,6 +82,8 @@ class Region:
         self, var: Var, value: Expr, stmt: Stmt, block: list[Stmt], *, is_only: bool
     ) -> None:
         """Note whether ``var`` is what a load has read; ``is_only`` if it is so wherever it is."""
+        if value in self.products:
+            self.products.add(var)
         op = value.op if isinstance(value, Call) else None
         if isinstance(op, OpDef) and op.pipe_of(cast("Call", value)) is PipeType.MTE2:
             self.loads[var] = Loaded(cast("Call", value), block, stmt, is_only, {})

@@ -13,6 +13,7 @@ from pypto._src.diagnostics import Label
 from pypto._src.errors import ParserSyntaxError, ParserTypeError
 from pypto._src.frontend.source.python_names import MISSING
 from pypto._src.frontend.state.context import Context, body_of
+from pypto._src.frontend.state.known_sizes import truth_of
 from pypto._src.frontend.state.messages import cast_hint, counted, part_hint, spell_apart
 from pypto._src.frontend.state.scope import BROKEN, Lost, same_joined_type, same_value_type
 from pypto._src.frontend.syntax.annotations import declared_join
@@ -32,6 +33,11 @@ from pypto._src.ir.types import ScalarType, Type, same_type
 def if_(ctx: Context, node: ast.If) -> None:
     """Parse an if statement."""
     condition = ctx.scalar(node.test, "the condition of an if")
+    known = truth_of(condition, ctx.constants)
+    if known is not None and ctx.launches_regions:
+        # A switch: what is not taken is not there, whatever the types of its values would be.
+        ctx.run(node.body if known else node.orelse)
+        return
     span = ctx.span(node)
     then = parse_block(ctx, node.body, {})
     ctx.names.candidates.append(then.bound)

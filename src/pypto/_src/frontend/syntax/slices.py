@@ -131,9 +131,12 @@ def write(ctx: Context, target: ast.Subscript, value: Any, source: ast.expr) -> 
     kind = value.type if isinstance(value, Expr) else None
     if isinstance(value, Expr) and isinstance(kind, ShapedType):
         _check_fits(ctx, target, region, value, source)
-    if ctx.region is not None and isinstance(kind, TensorType):
-        value = ctx.region.operand(ctx, value, target)
+    if ctx.region is not None and isinstance(value, Expr):
+        value = ctx.region.stored(ctx, value, region.begins, base, target)
         kind = value.type
+        if isinstance(kind, TensorType):
+            ctx.assign(name.id, value, name, source=source)
+            return
     if isinstance(kind, TileType):
         args = (value, region.begins, region.sizes, base)
         try:
