@@ -22,8 +22,8 @@ from pypto._src.diagnostics import Label
 from pypto._src.errors import EvaluationError
 from pypto._src.interp.evaluate import Env, Evaluator, Plan, Run, Store, operands_of
 from pypto._src.interp.memory import poison
+from pypto._src.interp.pipe_order import PIPES
 from pypto._src.interp.pipe_queues import (
-    PIPES,
     Entry,
     Hazard,
     Kind,

@@ -15,16 +15,13 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import Enum
 from random import Random
-from typing import Final, Protocol, TypeAlias
+from typing import Protocol
 
 from pypto._src.diagnostics import Label, Span
 from pypto._src.errors import EvaluationError
+from pypto._src.interp.pipe_order import PIPES, PipeOrder, Triple
 from pypto._src.ir.enums import PipeType
 from pypto._src.records import NamedTuple
-
-PIPES: Final = 7
-
-Triple: TypeAlias = "tuple[PipeType, PipeType, int]"
 
 
 class Kind(Enum):
@@ -336,7 +333,7 @@ def held_back(entries: Sequence[Entry]) -> Iterator[EvaluationError]:
         end = last.get(entry.number)
         if end is not None:
             tokens = {triple: deque(False for _ in queue) for triple, queue in up.items() if queue}
-            yield from _Held(entry, tokens).run(entries[entry.number + 1 : end + 1])
+            yield from _races(entry, tokens, entries[entry.number + 1 : end + 1])
         if entry.triple is not None:
             queue = up.setdefault(entry.triple, deque())
             if entry.kind is Kind.SET:
@@ -345,52 +342,41 @@ def held_back(entries: Sequence[Entry]) -> Iterator[EvaluationError]:
                 queue.popleft()
 
 
-class _Held:
-    """What cannot go on while one entry is not complete."""
+def _races(
+    held: Entry, tokens: dict[Triple, deque[bool]], later: Iterable[Entry]
+) -> Iterator[EvaluationError]:
+    """Yield the races of later entries with one that is held back.
 
-    def __init__(self, entry: Entry, tokens: dict[Triple, deque[bool]]) -> None:
-        self.entry = entry
-        self.tokens = tokens  # of each raised flag, whether it waits for the entry
-        self.open = [False] * PIPES  # something of the pipe is not complete
-        self.stuck = [False] * PIPES  # nothing later of the pipe starts
-        self.open[entry.pipe] = True
-
-    def run(self, later: Iterable[Entry]) -> Iterator[EvaluationError]:
-        """Yield the races of later entries with the one that is held back."""
-        for entry in later:
-            pipe = entry.pipe
-            match entry.kind:
-                case Kind.WORK:
-                    if self.stuck[pipe] or (entry.in_order and self.open[pipe]):
-                        self.open[pipe] = self.stuck[pipe] = True  # queues start in order
-                        if pipe is PipeType.S:
-                            return  # the program itself waits
-                        continue
-                    for hazard in entry.hazards:
-                        if hazard.entry == self.entry.number:
-                            yield race(self.entry, entry, hazard.kind)
-                            break
-                case Kind.SET:
-                    assert entry.triple is not None
-                    held = self.open[pipe] or self.stuck[pipe]
-                    self.tokens.setdefault(entry.triple, deque()).append(held)
-                    self.open[pipe] = held
-                case Kind.WAIT:
-                    if not self._wait(entry):
-                        return
-                case Kind.BARRIER:
-                    self.stuck[pipe] = self.stuck[pipe] or self.open[pipe]
-                case Kind.FULL_BARRIER:
-                    return  # it waits for the entry, and the program with it
-
-    def _wait(self, entry: Entry) -> bool:
-        """Return False if the program stops at a wait of the scalar pipe."""
-        assert entry.triple is not None
-        queue = self.tokens.get(entry.triple)
-        if queue and not queue.popleft():
-            return True
-        self.stuck[entry.pipe] = self.open[entry.pipe] = True
-        return entry.pipe is not PipeType.S
+    A moment is whether it has to wait for that entry.
+    """
+    order = PipeOrder(start=False)
+    order.raised = tokens
+    order.drained[held.pipe] = True
+    for entry in later:
+        match entry.kind:
+            case Kind.WORK:
+                if order.ready(entry.pipe, entry.in_order):
+                    order.work(entry.pipe, free=True, done=True)
+                    if entry.pipe is PipeType.S:
+                        return  # the program itself waits
+                    continue
+                for hazard in entry.hazards:
+                    if hazard.entry == held.number:
+                        yield race(held, entry, hazard.kind)
+                        break
+            case Kind.SET:
+                assert entry.triple is not None
+                order.set(entry.triple, order.effect(entry.pipe))
+            case Kind.WAIT:
+                assert entry.triple is not None
+                if order.wait(entry.triple) is None:
+                    order.hold(entry.pipe, until=True)
+            case Kind.BARRIER:
+                order.barrier(entry.pipe)
+            case Kind.FULL_BARRIER:
+                return  # it waits for the entry, and the program with it
+        if order.issued:
+            return
 
 
 # --------------------------------------------------------------------------------------------
