@@ -117,6 +117,11 @@ dialect.*
 dialect
 run.*
 run
+timeline.instructions timeline.core
+timeline.simulate timeline.schedule
+timeline.profile
+timeline.*
+timeline
 build_output
 checks driver
 golden.*

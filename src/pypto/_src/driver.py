@@ -330,6 +330,16 @@ def pto_isa_include_dir() -> str:
     return str(INCLUDE)
 
 
+def compile_for_evaluator(
+    program: Program, entry: str | None, make: Callable[[Program], Evaluator]
+) -> CompiledProgram:
+    """Compile a program for what evaluates it after the passes in another way than by its data."""
+    name = entry_function(program, entry).name
+    given = len(entry_function(program, name).params)
+    lowered = PassManager.get_strategy().run_passes(program)
+    return with_room(lambda: _for_interpreter(lowered, name, given, make(lowered)), lowered)
+
+
 def check_strategy(strategy: OptimizationStrategy, frame: FrameType) -> None:
     """Raise CallError for a strategy, given in ``frame``, that is none."""
     hint = f"strategy={OptimizationStrategy.Default}"

@@ -133,15 +133,8 @@ def tasks_of(program: Program, entry: str, args: Sequence[Any]) -> Tasks:
     Raises:
         EvaluationError: the program does something that has no meaning, or ``args`` do not fit.
     """
-    trace = _Trace(program)
-    function = program.get_function(entry)
-    assert function is not None
-    copies = [np.array(arg, order="C") if np.ndim(arg) else arg for arg in args]
-    for param, value in zip(function.params, copies, strict=False):
-        if is_array(value):
-            trace.buffer_of(value).name = param.name
-    trace.call(entry, copies)
-    return Tasks(entry, trace.nodes())
+    trace = TaskTrace(program)
+    return trace.tasks(entry, args)
 
 
 # --------------------------------------------------------------------------------------------
@@ -275,18 +268,31 @@ class _Draft(NamedTuple):
 # --------------------------------------------------------------------------------------------
 
 
-class _Trace(Evaluator):
-    """Evaluates host functions; kernels are noted, and evaluated as well."""
+class TaskTrace(Evaluator):
+    """Evaluates host functions; kernels are noted, and evaluated too, by ``inside`` if given."""
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: Program, inside: Evaluator | None = None) -> None:
         super().__init__(program)
         self._kernels = {f.name: f for f in program.functions_ if role(f) is Role.KERNEL}
-        self._inside = Evaluator(program)  # kernels may call functions, which are no tasks
+        self._inside = inside or Evaluator(
+            program
+        )  # kernels may call functions, which are no tasks
         self._effects = effects(program)
         self._buffers: dict[int, _Buffer] = {}
         self._drafts: list[_Draft] = []
 
+    def tasks(self, entry: str, args: Sequence[Any]) -> Tasks:
+        """Call a function on copies of its arguments, and return its tasks."""
+        function = self._functions[entry]
+        copies = [np.array(arg, order="C") if np.ndim(arg) else arg for arg in args]
+        for param, value in zip(function.params, copies, strict=False):
+            if is_array(value):
+                self.buffer_of(value).name = param.name
+        self.call(entry, copies)
+        return Tasks(entry, self.nodes())
+
     def plan(self, function: Function) -> Plan:
+        """Return ``function`` ready to be called."""
         return _HostPlan(function, self)
 
     def run(self, name: str, args: Sequence[Any], span: Span = UNKNOWN_SPAN) -> Any:
@@ -420,7 +426,7 @@ def _lies_in(inner: Box, outer: Box) -> bool:
 class _HostPlan(Plan):
     """A host function that tells the trace of its ops, and what its variables are called."""
 
-    def __init__(self, function: Function, trace: _Trace) -> None:
+    def __init__(self, function: Function, trace: TaskTrace) -> None:
         self.trace = trace
         super().__init__(function, trace)
 

@@ -1,0 +1,222 @@
+"""What a program's timeline says: how long it takes, what bounds it, and what waits for what."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Final
+
+from pypto._src.cost.model import CostModel
+from pypto._src.emit.writer import source_comment
+from pypto._src.interp.evaluate import Evaluator
+from pypto._src.ir.enums import PipeType
+from pypto._src.ir.stmts import Program
+from pypto._src.records import NamedTuple
+from pypto._src.run.tasks import TaskTrace
+from pypto._src.timeline.core import CoreTimeline, Event, Site
+from pypto._src.timeline.schedule import CUBE, VECTOR, TaskRun, scheduled, shares
+from pypto._src.timeline.simulate import KernelSimulator
+
+_ROUNDS: Final = 3
+"""How often tasks are timed again with what they get of the bandwidth beside each other."""
+
+
+class Stall(NamedTuple):
+    """How long a pipe stood still for one reason, in all calls of a kernel."""
+
+    pipe: PipeType
+    site: int  # what came next on the pipe
+    cause: int  # the site whose instruction took so long, -1 for the scalar unit
+    wait: int  # the site of the wait or barrier, -1 for none
+    signal: int  # the site that raises the flag, -1 for none
+    cycles: float
+
+
+class KernelProfile(NamedTuple):
+    """All calls of one kernel."""
+
+    name: str
+    core_kind: str
+    calls: int
+    cycles: float  # of all calls
+    longest: float
+    busy: dict[PipeType, float]
+    sites: dict[int, tuple[int, float]]  # how often each ran, and how long its pipe was busy
+    critical: dict[int, float]  # cycles of each site on the critical path of its call; -1 is issue
+    stalls: tuple[Stall, ...]  # the longest first
+
+
+class Bound(NamedTuple):
+    """A limit of the chip: how long it alone would take if nothing ever waited."""
+
+    name: str
+    cycles: float
+
+
+class Profile(NamedTuple):
+    """All that is known of one run of a program."""
+
+    target: str
+    entry: str
+    mhz: float
+    runs: tuple[TaskRun, ...]
+    sites: tuple[Site, ...]
+    kernels: tuple[KernelProfile, ...]
+    bounds: tuple[Bound, ...]  # the highest first
+    launch: float
+    cycles: float  # from launch to the end of the last task
+    critical: tuple[int, ...]  # the tasks on the critical path
+    assumptions: dict[str, str]
+
+    @property
+    def us(self) -> float:
+        """How long the run takes, with its launch."""
+        return self.cycles / self.mhz
+
+
+class ProgramSimulator(Evaluator):
+    """Evaluates a program after the passes as a profile."""
+
+    def __init__(self, program: Program, model: CostModel) -> None:
+        super().__init__(program)
+        self.whole = program
+        self.model = model
+        self.profile: Profile | None = None
+
+    def call(self, name: str, args: Sequence[Any]) -> None:
+        """Run the function ``name`` without its data, and keep its profile."""
+        kernels = KernelSimulator(self.whole, self.model)
+        nodes = TaskTrace(self.whole, kernels).tasks(name, args).nodes
+        runs = scheduled(nodes, kernels.calls, kernels.sites, self.model)
+        for _ in range(_ROUNDS if len(kernels.calls) > 1 else 0):
+            kernels.restart(shares(runs, kernels.sites, self.model))
+            nodes = TaskTrace(self.whole, kernels).tasks(name, args).nodes
+            runs = scheduled(nodes, kernels.calls, kernels.sites, self.model)
+        self.profile = _profile(name, runs, kernels.sites, self.model)
+
+
+def _profile(
+    entry: str, runs: Sequence[TaskRun], sites: Sequence[Site], model: CostModel
+) -> Profile:
+    by_kernel: dict[str, list[TaskRun]] = {}
+    for run in runs:
+        if run.timeline is not None:
+            by_kernel.setdefault(run.node.name, []).append(run)
+    kernels = tuple(_kernel(name, calls, sites) for name, calls in by_kernel.items())
+    mhz = model.machine("clock.mhz")
+    launch = model.machine("launch.us") * mhz
+    end = max((run.end for run in runs), default=0.0)
+    return Profile(
+        model.table.target,
+        entry,
+        mhz,
+        tuple(runs),
+        tuple(sites),
+        kernels,
+        _bounds(runs, kernels, model),
+        launch,
+        launch + end,
+        _critical_tasks(runs),
+        dict(model.assumptions),
+    )
+
+
+def _kernel(name: str, runs: Sequence[TaskRun], sites: Sequence[Site]) -> KernelProfile:
+    busy: dict[PipeType, float] = {}
+    ran: dict[int, tuple[int, float]] = {}
+    critical: dict[int, float] = {}
+    waits: dict[tuple[PipeType, int, int, int, int], float] = {}
+    timelines = [run.timeline for run in runs if run.timeline is not None]
+    for timeline in timelines:
+        last: dict[PipeType, float] = {}
+        events = timeline.events
+        for event in events:
+            pipe, time = sites[event.site].pipe, event.end - event.start
+            busy[pipe] = busy.get(pipe, 0.0) + time
+            count, before = ran.get(event.site, (0, 0.0))
+            ran[event.site] = count + 1, before + time
+            gap = event.start - last.get(pipe, 0.0)
+            last[pipe] = event.end
+            if gap > 0:
+                cause = events[event.cause].site if event.cause >= 0 else -1
+                key = pipe, event.site, cause, event.wait, event.signal
+                waits[key] = waits.get(key, 0.0) + gap
+        for site, time in critical_path(timeline):
+            critical[site] = critical.get(site, 0.0) + time
+    stalls = sorted((Stall(*key, cycles) for key, cycles in waits.items()), key=_longest_first)
+    total = [timeline.cycles for timeline in timelines]
+    return KernelProfile(
+        name,
+        runs[0].core_kind,
+        len(runs),
+        sum(total),
+        max(total),
+        dict(sorted(busy.items())),
+        ran,
+        critical,
+        tuple(stalls),
+    )
+
+
+def _longest_first(stall: Stall) -> tuple[float, int, int]:
+    return -stall.cycles, stall.site, stall.cause
+
+
+def critical_path(timeline: CoreTimeline) -> Iterable[tuple[int, float]]:
+    """Yield the sites on the critical path of a call, the last first, with the cycles of each.
+
+    The path leads from the end of the call to what the last instruction waited for, and so on. -1
+    stands for the scalar unit, which had not issued the instruction.
+    """
+    events = timeline.events
+    at = timeline.cycles
+    number = max(range(len(events)), key=lambda n: events[n].done, default=-1)
+    while number >= 0:
+        event: Event = events[number]
+        yield event.site, at - event.start
+        at = event.start
+        number = event.cause
+    if at > 0:
+        yield -1, at
+
+
+def _critical_tasks(runs: Sequence[TaskRun]) -> tuple[int, ...]:
+    """Return the tasks that the end of the run waited for, in order."""
+    at = max(range(len(runs)), key=lambda n: runs[n].end, default=-1)
+    found: list[int] = []
+    while at >= 0:
+        found.append(at)
+        at = runs[at].cause
+    return tuple(reversed(found))
+
+
+def _bounds(
+    runs: Sequence[TaskRun], kernels: Sequence[KernelProfile], model: CostModel
+) -> tuple[Bound, ...]:
+    """Return the limits of the chip, the highest first."""
+    cores = {kind: model.machine(f"cores.{kind}") for kind in (CUBE, VECTOR)}
+    timelines = [run.timeline for run in runs if run.timeline is not None]
+    missed = sum(t.missed_bytes + t.written_bytes for t in timelines)
+    hit = sum(t.hit_bytes for t in timelines)
+    found = {
+        "memory bandwidth": missed / model.machine("memory.hbm"),
+        "cache bandwidth": hit / model.machine("memory.l2"),
+    }
+    names = {PipeType.M: "cube", PipeType.V: "vector"}
+    names |= {PipeType.MTE1: "L0 loads", PipeType.MTE2: "loads", PipeType.MTE3: "stores"}
+    names |= {PipeType.FIX: "accumulator stores"}
+    for kernel in kernels:
+        for pipe, cycles in kernel.busy.items():
+            if pipe in names:
+                key = names[pipe]
+                found[key] = found.get(key, 0.0) + cycles / cores[kernel.core_kind]
+    for run in runs:
+        if run.timeline is not None:
+            share = run.timeline.scalar / cores[run.core_kind]
+            found["issue"] = found.get("issue", 0.0) + share
+    ordered = sorted(found.items(), key=lambda each: -each[1])
+    return tuple(Bound(name, cycles) for name, cycles in ordered)
+
+
+def place(site: Site) -> str:
+    """Return file and line of a site, without the folder."""
+    return source_comment(site.span) or "?"

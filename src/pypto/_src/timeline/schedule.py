@@ -1,0 +1,143 @@
+"""All tasks of a run on the cores of the chip: which core takes which task, and when.
+
+A core takes the first task that is ready. A task is ready when those are complete whose results it
+needs. Cores share the bandwidth of memory and cache: each gets what is left if those that run at
+the same time use it as much of their time as it does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from heapq import heapify, heappop, heappush
+from itertools import accumulate
+
+from pypto._src.cost.model import CostModel
+from pypto._src.ir.enums import PipeType
+from pypto._src.records import NamedTuple
+from pypto._src.run.tasks import TaskNode
+from pypto._src.timeline.core import CoreTimeline, Share, Site
+
+_CUBE_PIPES = frozenset({PipeType.M, PipeType.MTE1, PipeType.FIX})
+
+CUBE, VECTOR, HOST = "cube", "vector", "host"
+
+
+class TaskRun(NamedTuple):
+    """One task on its core, in cycles since the launch."""
+
+    node: TaskNode
+    core_kind: str
+    """``cube``, ``vector``, or ``host`` for what the host does itself."""
+    core: int
+    start: float
+    end: float
+    cause: int
+    """The number of the task that it waited for: for its results, or for its core; -1 for none."""
+    timeline: CoreTimeline | None
+
+
+def core_kind(timeline: CoreTimeline, sites: Sequence[Site]) -> str:
+    """Return on which kind of core a kernel runs."""
+    pipes = {sites[event.site].pipe for event in timeline.events}
+    return CUBE if pipes & _CUBE_PIPES else VECTOR
+
+
+def scheduled(
+    nodes: Sequence[TaskNode],
+    timelines: Sequence[CoreTimeline],
+    sites: Sequence[Site],
+    model: CostModel,
+) -> list[TaskRun]:
+    """Return when and where each task runs, in the order of the program."""
+    clock = model.machine("clock.mhz")
+    pickup = model.machine("pickup.us") * clock
+    free: dict[str, list[tuple[float, int, int]]] = {
+        kind: [(0.0, core, -1) for core in range(int(model.machine(f"cores.{kind}")))]
+        for kind in (CUBE, VECTOR)
+    }
+    kernels = iter(timelines)
+    of_node = [None if node.is_host else next(kernels) for node in nodes]
+    left = [len({wait.before for wait in node.waits}) for node in nodes]
+    followers: list[list[int]] = [[] for _ in nodes]
+    for node in nodes:
+        for before in {wait.before for wait in node.waits}:
+            followers[before].append(node.number)
+    ready = [(0.0, node.number, -1) for node in nodes if left[node.number] == 0]
+    heapify(ready)
+    latest: dict[int, tuple[float, int]] = {}
+    runs: list[TaskRun | None] = [None] * len(nodes)
+    while ready:
+        time, number, cause = heappop(ready)
+        node, timeline = nodes[number], of_node[number]
+        if timeline is None:
+            run = TaskRun(node, HOST, 0, time, time, cause, None)
+        else:
+            kind = core_kind(timeline, sites)
+            idle, core, last = heappop(free[kind])
+            if idle > time:
+                cause = last
+            start = max(time, idle) + pickup
+            run = TaskRun(node, kind, core, start, start + timeline.cycles, cause, timeline)
+            heappush(free[kind], (run.end, core, number))
+        runs[number] = run
+        for follower in followers[number]:
+            latest[follower] = max(latest.get(follower, (0.0, -1)), (run.end, number))
+            left[follower] -= 1
+            if left[follower] == 0:
+                heappush(ready, (latest[follower][0], follower, latest[follower][1]))
+    return [run for run in runs if run is not None]
+
+
+def shares(runs: Sequence[TaskRun], sites: Sequence[Site], model: CostModel) -> list[Share]:
+    """Return what each kernel call gets of memory and cache, by how many use them beside it."""
+    hbm, l2 = model.machine("memory.hbm"), model.machine("memory.l2")
+    calls = [(run, run.timeline) for run in runs if run.timeline is not None]
+    uses = [_use(timeline, sites) for _, timeline in calls]
+    found: list[Share] = []
+    spans = [(run.start, run.end) for run, _ in calls]
+    missing = _beside(spans, [use[0] for use in uses])
+    hitting = _beside(spans, [use[1] for use in uses])
+    for misses, hits in zip(missing, hitting, strict=True):
+        found.append(Share(hbm / max(misses, 1.0), l2 / max(hits, 1.0)))
+    return found
+
+
+def _use(timeline: CoreTimeline, sites: Sequence[Site]) -> tuple[float, float]:
+    """Return for how much of its time a call moves data from and to memory, and from the cache.
+
+    That is up to 2 where it loads and stores at the same time.
+    """
+    cycles = timeline.cycles
+    if not cycles:
+        return 0.0, 0.0
+    moves = (PipeType.MTE2, PipeType.MTE3)
+    events = timeline.events
+    busy = sum(e.end - e.start for e in events if sites[e.site].pipe in moves) / cycles
+    missed = timeline.missed_bytes + timeline.written_bytes
+    moved = missed + timeline.hit_bytes
+    if not moved:
+        return 0.0, 0.0
+    return busy * missed / moved, busy * timeline.hit_bytes / moved
+
+
+def _beside(spans: Sequence[tuple[float, float]], uses: Sequence[float]) -> list[float]:
+    """Return for each span how much use there is during it on average, its own taken as whole."""
+    edges = sorted(
+        [(begin, use) for (begin, _), use in zip(spans, uses, strict=True)]
+        + [(end, -use) for (_, end), use in zip(spans, uses, strict=True)]
+    )
+    times = [time for time, _ in edges]
+    levels = list(accumulate(change for _, change in edges))
+    steps = (
+        level * (after - time) for level, time, after in zip(levels, times, times[1:], strict=False)
+    )
+    sums = dict(zip(times[1:], accumulate(steps), strict=False)) if times else {}
+    if times:
+        sums[times[0]] = 0.0
+    # Of edges at one time any sum will do: the steps between them are 0.
+    return [
+        (sums[end] - sums[begin]) / (end - begin) + (1.0 - use if use else 0.0)
+        if end > begin
+        else 1.0
+        for (begin, end), use in zip(spans, uses, strict=True)
+    ]

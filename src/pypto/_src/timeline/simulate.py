@@ -1,0 +1,283 @@
+"""Runs a program without its data: what each kernel call issues, as the core's pipes take it.
+
+Kernels are walked statement by statement as they are emitted: loops run, branches are taken,
+offsets are computed, flags and barriers are waited for. What instructions compute is left out, so
+an element that a kernel reads from one of its tiles is taken as 0, and said to be.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, Final
+
+from pypto._src.cost.cases import Case
+from pypto._src.cost.formulas import Timing
+from pypto._src.cost.model import CostModel
+from pypto._src.interp.evaluate import Env, Eval, Evaluator, Plan, Run, operands_of
+from pypto._src.ir.array_types import TensorType, TileType
+from pypto._src.ir.enums import MemorySpace, PipeType
+from pypto._src.ir.exprs import Call, ConstInt, Expr, Var
+from pypto._src.ir.inspect.source_names import user_call
+from pypto._src.ir.opdef import INTS, OpDef, aliased, op_of
+from pypto._src.ir.roles import Role, role
+from pypto._src.ir.stmts import AssignStmt, EvalStmt, Function, Program
+from pypto._src.ir.types import ScalarType
+from pypto._src.ops.system import bar_all, bar_m, bar_v, sync_dst, sync_src
+from pypto._src.timeline.core import CoreTimeline, Rates, Share, Site
+from pypto._src.timeline.instructions import Instruction, instruction_of
+
+_BARRIERS: Final = {bar_v: PipeType.V, bar_m: PipeType.M}
+
+
+class KernelSimulator(Evaluator):
+    """Evaluates kernels as timelines, one a call, in `calls`."""
+
+    def __init__(self, program: Program, model: CostModel) -> None:
+        super().__init__(program)
+        self.model = model
+        self.rates = Rates.of(model)
+        self.sites: list[Site] = []
+        self.calls: list[CoreTimeline] = []
+        self.shares: Sequence[Share] = ()
+        """What each call gets of the memory; all of it where nothing is said."""
+        self.resident: dict[tuple[int, int, int], int] = {}
+        """What lies in the cache, by address, rows and row bytes; the oldest first."""
+        self.resident_bytes = 0
+        self.cache_bytes = int(model.machine("warm.l2_bytes"))
+
+    def plan(self, function: Function) -> Plan:
+        """Return ``function`` ready to be called."""
+        return (
+            KernelPlan(function, self) if role(function) is Role.KERNEL else super().plan(function)
+        )
+
+    def restart(self, shares: Sequence[Share]) -> None:
+        """Forget all calls, and let those to come have these shares of the memory."""
+        self.calls = []
+        self.shares = shares
+        self.resident.clear()
+        self.resident_bytes = 0
+
+    def new_call(self, kernel: str) -> CoreTimeline:
+        """Return the timeline of a call that begins."""
+        number = len(self.calls)
+        whole = Share(self.rates.hbm, self.rates.l2)
+        share = self.shares[number] if number < len(self.shares) else whole
+        self.calls.append(CoreTimeline(kernel, self.rates, share))
+        return self.calls[-1]
+
+    def touch(self, key: tuple[int, int, int], size: int) -> bool:
+        """Note that a part of memory is in the cache now; return whether it was before."""
+        known = self.resident.pop(key, None)
+        self.resident[key] = size
+        if known is not None:
+            return True
+        self.resident_bytes += size
+        while self.resident_bytes > self.cache_bytes and len(self.resident) > 1:
+            oldest = next(iter(self.resident))
+            self.resident_bytes -= self.resident.pop(oldest)
+        return False
+
+
+class KernelPlan(Plan):
+    """One kernel as closures that issue its instructions to a timeline."""
+
+    def __init__(self, function: Function, simulator: KernelSimulator) -> None:
+        self.simulator = simulator
+        super().__init__(function, simulator)
+
+    def call(self, args: Sequence[Any]) -> Any:
+        """Walk the kernel; see `Evaluator.call`."""
+        self.core = self.simulator.new_call(self.function.name)
+        return super().call(args)
+
+    def _address(self, var: Var) -> int | None:
+        del var
+        return None  # tiles hold nothing
+
+    def _assign(self, stmt: AssignStmt) -> Run:
+        call, op = stmt.value, op_of(stmt.value)
+        slot = self._slot(stmt.var)
+        if not isinstance(call, Call) or op is None:
+            if isinstance(stmt.value.type, TileType):
+                return partial(_put, slot, None)
+            return super()._assign(stmt)
+        pipe = op.pipe_of(call)
+        if pipe is not None:
+            return self._issue(call, op, pipe, slot, stmt)
+        if isinstance(call.type, TileType):
+            return partial(_put, slot, None)
+        return super()._assign(stmt)
+
+    def _evaluation(self, stmt: EvalStmt) -> Run:
+        call, op = stmt.expr, op_of(stmt.expr)
+        if not isinstance(call, Call) or op is None:
+            return super()._evaluation(stmt)
+        order = self._ordering(call, op, stmt)
+        if order is not None:
+            return order
+        pipe = op.pipe_of(call)
+        if pipe is None:
+            return super()._evaluation(stmt)
+        return self._issue(call, op, pipe, None, stmt)
+
+    def _site(self, call: Call, pipe: PipeType, instruction: str, shape: Sequence[int]) -> int:
+        sites = self.simulator.sites
+        name, kernel = user_call(call), self.function.name
+        sites.append(Site(kernel, pipe, name, instruction, tuple(shape), call.span))
+        return len(sites) - 1
+
+    def _ordering(self, call: Call, op: OpDef[..., Any], stmt: EvalStmt) -> Run | None:
+        """Plan a set, a wait or a barrier; None for other calls."""
+        if op is sync_src or op is sync_dst:
+            values = [call.kwargs[key] for key in ("set_pipe", "wait_pipe", "event_id")]
+            first, second, event = (v.value if isinstance(v, ConstInt) else int(v) for v in values)
+            triple = (PipeType(first), PipeType(second), event)
+            if op is sync_src:
+                site = self._site(call, triple[0], "set_flag", ())
+                return lambda _env: self.core.set(site, triple)
+            site = self._site(call, triple[1], "wait_flag", ())
+            return lambda _env: self.core.wait(site, triple, stmt.span)
+        if op is bar_all:
+            site = self._site(call, PipeType.S, "pipe_barrier", ())
+            return lambda _env: self.core.full_barrier(site)
+        pipe = _BARRIERS.get(op)
+        if pipe is None:
+            return None
+        site = self._site(call, pipe, "pipe_barrier", ())
+        return lambda _env: self.core.barrier(site, pipe)
+
+    def _issue(
+        self,
+        call: Call,
+        op: OpDef[..., Any],
+        pipe: PipeType,
+        slot: int | None,
+        stmt: AssignStmt | EvalStmt,
+    ) -> Run:
+        """Plan an instruction: what it takes, and what its result is as far as that is known."""
+        timing = self._timing(call, op, pipe)
+        result = self._result(call, op, stmt)
+
+        def run(env: Env) -> None:
+            timing(env)
+            if slot is not None:
+                env[slot] = result(env)
+
+        return run
+
+    def _result(self, call: Call, op: OpDef[..., Any], stmt: AssignStmt | EvalStmt) -> Eval:
+        if isinstance(call.type, TensorType):
+            source = aliased(call)
+            return (lambda _env: None) if source is None else self._value(source)
+        if not isinstance(call.type, ScalarType):
+            return lambda _env: None
+        if not any(isinstance(arg.type, TileType) for arg in call.args):
+            evals = [self._value(arg) for arg in operands_of(call)]
+            return self._op_call(call, op, evals)
+        assumptions = self.simulator.model.assumptions
+        what = f"{user_call(call)} in line {stmt.span.begin_line}"
+        zero = 0.0 if call.type.dtype.is_float() else 0
+
+        def unknown(_env: Env) -> Any:
+            assumptions.setdefault(what, "gives 0, as its tile holds nothing here")
+            return zero
+
+        return unknown
+
+    def _timing(self, call: Call, op: OpDef[..., Any], pipe: PipeType) -> Callable[[Env], None]:
+        """Plan how long an instruction takes."""
+        simulator, rates = self.simulator, self.simulator.rates
+        found = instruction_of(call, op, pipe)
+        site = self._site(call, pipe, found.name, _shape(found.case))
+        if pipe is PipeType.S:
+            has_elements = any(isinstance(arg.type, TileType | TensorType) for arg in call.args)
+            cost = simulator.model.machine("issue.element") if has_elements else rates.scalar
+            access = Timing(0.0, cost, 0.0)
+            return lambda _env: _nothing(self.core.work(site, pipe, access, 0.0))
+        moves = self._moves(call, op, found)
+        if moves is not None:
+            return partial(moves, site)
+        issue = rates.cube if pipe in (PipeType.M, PipeType.MTE1) else rates.scalar
+        if found.valid is None:
+            timing = simulator.model.timing(found.case)
+            return lambda _env: _nothing(self.core.work(site, pipe, timing, issue))
+        sizes = self._sizes(found.valid)
+        timings: dict[tuple[int, int], Timing] = {}
+
+        def run(env: Env) -> None:
+            valid = sizes(env)
+            timing = timings.get(valid)
+            if timing is None:
+                timing = timings[valid] = simulator.model.timing(_with_valid(found.case, valid))
+            self.core.work(site, pipe, timing, issue)
+
+        return run
+
+    def _sizes(self, valid: tuple[Expr, Expr]) -> Callable[[Env], tuple[int, int]]:
+        rows, cols = (self._value(size) for size in valid)
+        return lambda env: (int(rows(env)), int(cols(env)))
+
+    def _moves(
+        self, call: Call, op: OpDef[..., Any], found: Instruction
+    ) -> Callable[[int, Env], None] | None:
+        """Plan a transfer from or to global memory; None for other instructions."""
+        at = next((i for i, a in enumerate(call.args) if isinstance(a.type, TensorType)), None)
+        if at is None or found.pipe not in (PipeType.MTE2, PipeType.MTE3, PipeType.FIX):
+            return None
+        simulator, pipe, model = self.simulator, found.pipe, self.simulator.model
+        tensor = self._value(call.args[at])
+        lists = {p.name: i for i, p in enumerate(op.operands) if p.kind == INTS}
+        offsets = self._value(call.args[lists["offsets"]]) if "offsets" in lists else None
+        shapes = self._value(call.args[lists["shapes"]]) if "shapes" in lists else None
+        is_cube = found.case.extra.get("dst") == MemorySpace.Mat.name
+        timings: dict[tuple[int, int], tuple[Case, Timing]] = {}
+        cost = simulator.rates.transfer
+
+        def run(site: int, env: Env) -> None:
+            array = tensor(env)
+            sizes = shapes(env) if shapes is not None else array.shape
+            rows = 1
+            for size in sizes[:-1]:
+                rows *= size
+            valid = (rows, sizes[-1] if sizes else 1)
+            known = timings.get(valid)
+            if known is None:
+                case = _with_valid(found.case, valid)
+                known = timings[valid] = (case, model.timing(case))
+            case, timing = known
+            address = array.__array_interface__["data"][0]
+            if offsets is not None:
+                for offset, stride in zip(offsets(env), array.strides, strict=False):
+                    address += offset * stride
+            core = self.core
+            was_there = simulator.touch((address, *valid), case.bytes)
+            if pipe is PipeType.MTE2:
+                timing = core.load(case, timing, is_warm=was_there, is_cube=is_cube)
+            elif pipe is PipeType.MTE3:
+                timing = core.store(case, timing)
+            else:
+                timing = core.drain(case, timing)
+            core.work(site, pipe, timing, cost)
+
+        return run
+
+
+def _put(slot: int, value: Any, env: Env) -> None:
+    env[slot] = value
+
+
+def _nothing(_event: object) -> None:
+    """Drop a value: a statement that gives one would end its block."""
+
+
+def _shape(case: Case) -> tuple[int, ...]:
+    if "k" in case.extra:
+        return tuple(case.number(key, 0) for key in ("m", "k", "n"))
+    return case.valid_rows, case.valid_cols
+
+
+def _with_valid(case: Case, valid: tuple[int, int]) -> Case:
+    shape = (max(case.rows, valid[0]), max(case.cols, valid[1]))
+    return Case(case.instruction, case.src_dtype, case.dst_dtype, shape, valid, case.extra)

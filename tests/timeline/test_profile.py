@@ -1,0 +1,224 @@
+"""Profiles of programs: times, stalls, tasks on cores, and what they are told as."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import pypto.language as pl
+from pypto import ir
+from pypto._src import cli
+from pypto._src.cost.model import CostModel
+from pypto._src.cost.tables import load_table
+from pypto._src.driver import compile_for_evaluator, random_arguments
+from pypto._src.ir.enums import PipeType
+from pypto._src.timeline import report
+from pypto._src.timeline.chrome_trace import trace
+from pypto._src.timeline.profile import Profile, ProgramSimulator, critical_path
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+
+TEXT = """\
+import pypto.language as pl
+
+
+@pl.program
+class Rows:
+    @pl.function(type=pl.FunctionType.InCore)
+    def kernel(
+        self, x: pl.Tensor[[ROWS, 1024], pl.FP32], out: pl.Out[pl.Tensor[[ROWS, 1024], pl.FP32]]
+    ):
+        for r in pl.range(0, ROWS, 8):
+            tile = pl.load(x, [r, 0], [8, 1024])
+            out = pl.store(pl.exp(tile), [r, 0], [8, 1024], out)
+        return out
+
+    @pl.function(type=pl.FunctionType.Orchestration)
+    def main(
+        self, x: pl.Tensor[[ALL, 1024], pl.FP32], out: pl.Out[pl.Tensor[[ALL, 1024], pl.FP32]]
+    ):
+        for i in pl.range(0, ALL, ROWS):
+            part = pl.tensor.view(x, [ROWS, 1024], [i, 0])
+            into = pl.tensor.view(out, [ROWS, 1024], [i, 0])
+            into = self.kernel(part, into)
+        return out
+"""
+
+
+def parsed(text: str) -> ir.Program:
+    program = pl.parse(text)
+    assert isinstance(program, ir.Program)
+    return program
+
+
+def rows(each: int, all_rows: int) -> ir.Program:
+    """Return a program of tasks of so many rows each."""
+    return parsed(TEXT.replace("ROWS", str(each)).replace("ALL", str(all_rows)))
+
+
+def profiled(program: ir.Program, model: CostModel | None = None) -> Profile:
+    """Return the profile of a program on random arguments."""
+    found: list[ProgramSimulator] = []
+
+    def make(lowered: ir.Program) -> ProgramSimulator:
+        found.append(ProgramSimulator(lowered, model or CostModel(load_table("a2a3"))))
+        return found[0]
+
+    compiled = compile_for_evaluator(program, None, make)
+    compiled(*random_arguments(compiled, 0, {}).values())
+    assert found[0].profile is not None
+    return found[0].profile
+
+
+def test_a_kernel_of_loads_work_and_stores() -> None:
+    """Each instruction runs as often as the loop; its pipe is busy for the sum."""
+    profile = profiled(rows(64, 64))
+    [kernel] = profile.kernels
+    assert (kernel.name, kernel.core_kind, kernel.calls) == ("kernel", "vector", 1)
+    named = {profile.sites[n].instruction: (n, ran) for n, ran in kernel.sites.items()}
+    assert {name: ran[0] for name, (_, ran) in named.items()} == {
+        "TLOAD": 8,
+        "TEXP": 8,
+        "TSTORE": 8,
+    }
+    assert named["TEXP"][1][1] == 8 * 8 * 1024 / 64 * 2 + 13 * 8  # two cycles a repeat, and starts
+    assert max(kernel.busy.values()) < kernel.cycles
+    tails = 8 * (522 + 18 + 196)
+    assert kernel.cycles <= sum(kernel.busy.values()) + tails + 8 * 100
+    assert profile.cycles > profile.launch + kernel.cycles
+
+
+def test_the_critical_path_is_as_long_as_the_kernel() -> None:
+    """The path has no gap: its parts add up to the time of the call."""
+    profile = profiled(rows(64, 64))
+    [run] = profile.runs
+    assert run.timeline is not None
+    assert sum(time for _, time in critical_path(run.timeline)) == pytest.approx(
+        run.timeline.cycles
+    )
+    assert sum(profile.kernels[0].critical.values()) == pytest.approx(run.timeline.cycles)
+
+
+def test_stalls_name_what_waits_for_what() -> None:
+    """The store waits for the exponential, by a flag that the compiler inserted."""
+    profile = profiled(rows(64, 64))
+    stall = next(s for s in profile.kernels[0].stalls if s.pipe is PipeType.MTE3)
+    names = [profile.sites[n].instruction for n in (stall.site, stall.cause, stall.wait)]
+    assert names == ["TSTORE", "TEXP", "wait_flag"]
+    assert profile.sites[stall.signal].instruction == "set_flag"
+
+
+def test_independent_tasks_spread_over_cores_and_share_the_memory() -> None:
+    """Few tasks take as long as one; many share the bandwidth, and come in waves."""
+    one, four = (profiled(rows(64, 64 * n)) for n in (1, 4))
+    assert four.cycles == pytest.approx(one.cycles, rel=0.01)
+    assert {run.core for run in four.runs} == {0, 1, 2, 3}
+    whole = profiled(rows(64, 64 * 48))
+    alone, together = one.cycles - one.launch, whole.cycles - whole.launch
+    assert together > 1.5 * alone
+    bound = {b.name: b.cycles for b in whole.bounds}
+    assert bound["memory bandwidth"] == 2 * 64 * 48 * 4096 / 800
+    assert whole.bounds[0].name == "memory bandwidth"
+    assert 0.98 < together / bound["memory bandwidth"] < 1.1
+    waves = profiled(rows(64, 64 * 96))
+    assert waves.runs[48].cause in range(48)
+    assert waves.cycles - waves.launch == pytest.approx(2 * together, rel=0.05)
+
+
+def test_tasks_wait_for_what_they_read() -> None:
+    """A chain of tasks runs one after the other, with a pause to take up each."""
+    text = TEXT.replace("part = pl.tensor.view(x, [ROWS, 1024], [i, 0])", "part = out")
+    text = text.replace("into = pl.tensor.view(out, [ROWS, 1024], [i, 0])", "into = out")
+    program = parsed(
+        text.replace("range(0, ALL, ROWS)", "range(3)").replace("ROWS", "64").replace("ALL", "64")
+    )
+    profile = profiled(program)
+    assert profile.critical == (0, 1, 2)
+    first, second, _ = profile.runs
+    assert second.start == pytest.approx(first.end + 0.5 * 1850)
+    assert second.timeline is not None
+    assert second.timeline.missed_bytes == 0  # what the first has stored is in the cache
+
+
+def test_valid_sizes_and_indices_are_those_of_the_run() -> None:
+    """A tile that is valid in part takes the time of its valid part."""
+    text = TEXT.replace(
+        "tile = pl.load(x, [r, 0], [8, 1024])",
+        "tile = pl.load(x, [r, 0], [8, 1024], valid_shapes=[8, r + 64])",
+    )
+    text = text.replace("[r, 0], [8, 1024], out)", "[r, 0], [8, 1024], out)")
+    program = parsed(text.replace("ROWS", "64").replace("ALL", "64"))
+    profile = profiled(program)
+    assert profile.kernels[0].busy[PipeType.V] < 8 * 8 * 1024 / 64 * 2 / 4
+
+
+@pytest.mark.parametrize("name", sorted(path.stem for path in EXAMPLES.glob("*.py")))
+def test_every_example_has_a_profile(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """All examples run; busy shares are shares, and no call is longer than the run."""
+    programs = {"matmul": ":matmul_bf16"}
+    assert cli.main(["profile", f"{EXAMPLES / name}.py{programs.get(name, '')}", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["tasks"]
+    for kernel in found["kernels"]:
+        assert kernel["longest"] <= found["cycles"]
+        for cycles in kernel["busy"].values():
+            assert 0 < cycles <= kernel["cycles"] * 1.0001
+        path = sum(s["critical"] for s in kernel["statements"]) + kernel["issue_critical"]
+        assert path == pytest.approx(kernel["cycles"])
+
+
+def test_text(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The text says time, bounds, busy pipes, critical path, stalls and what was assumed."""
+    path = tmp_path / "rows.py"
+    path.write_text(TEXT.replace("ROWS", "64").replace("ALL", "128"))
+    assert cli.main(["profile", str(path)]) == 0
+    text = capsys.readouterr().out
+    assert "main on a2a3: " in text
+    assert "2 tasks on 2 vector cores" in text
+    assert "kernel: 2 calls on vector cores" in text
+    assert "critical path:" in text
+    assert (
+        "MTE3 before rows.py:12 pl.store: waits for rows.py:12 pl.exp 8 x 1024 on V, by a flag"
+        in text
+    )
+    assert "machine.flags: never measured apart" in text
+
+
+def test_costs_of_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A table of costs changes the prediction."""
+    path, costs = tmp_path / "rows.py", tmp_path / "costs.toml"
+    path.write_text(TEXT.replace("ROWS", "64").replace("ALL", "64"))
+    costs.write_text("[machine.launch]\nus = 1000\n")
+    assert cli.main(["profile", str(path), "--json", "--costs", str(costs)]) == 0
+    assert json.loads(capsys.readouterr().out)["us"] > 1000
+
+
+def test_trace(tmp_path: Path) -> None:
+    """The trace has a slice for each instruction and task; slices of a lane do not overlap."""
+    path, out = tmp_path / "rows.py", tmp_path / "trace.json"
+    path.write_text(TEXT.replace("ROWS", "64").replace("ALL", "128"))
+    assert cli.main(["profile", str(path), "--perfetto", str(out)]) == 0
+    events: list[dict[str, Any]] = json.loads(out.read_text())["traceEvents"]
+    slices = [e for e in events if e["ph"] == "X"]
+    assert sum(e["cat"] == "task" for e in slices) == 2
+    assert sum(e["cat"] == "instruction" for e in slices) == 2 * 3 * 8
+    lanes: dict[tuple[int, int], float] = {}
+    for each in sorted(slices, key=lambda e: e["ts"]):
+        lane = each["pid"], each["tid"]
+        assert each["ts"] >= lanes.get(lane, 0.0) - 1e-4
+        lanes[lane] = each["ts"] + each["dur"]
+    names = {e["args"]["name"] for e in events if e["ph"] == "M" and "name" in e["args"]}
+    assert {"vector core 0", "vector core 1", "tasks", "MTE2", "V", "MTE3"} <= names
+    starts, ends = ({e["id"] for e in events if e["ph"] == phase} for phase in "sf")
+    assert starts == ends
+    assert starts
+
+
+def test_a_profile_says_the_same_twice() -> None:
+    """Two simulations of one program are equal, as data and as trace."""
+    first, second = (profiled(rows(64, 256)) for _ in range(2))
+    assert report.as_data(first) == report.as_data(second)
+    assert trace(first) == trace(second)
