@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from pypto._src.golden.benchmark import BenchmarkStats, benchmark
     from pypto._src.golden.harness import RunResult, run
     from pypto._src.golden.specs import ScalarSpec, TensorSpec
+    from pypto._src.jit.decorator import register_extern
     from pypto._src.run.config import RunConfig
 
 __all__ = [
@@ -24,6 +25,7 @@ __all__ = [
     "benchmark",
     "compile",
     "pto_isa_include_dir",
+    "register_extern",
     "run",
 ]
 
@@ -37,6 +39,7 @@ if not TYPE_CHECKING:  # a type checker knows the names
             "ScalarSpec": "pypto._src.golden.specs",
             "TensorSpec": "pypto._src.golden.specs",
             "benchmark": "pypto._src.golden.benchmark",
+            "register_extern": "pypto._src.jit.decorator",
             "run": "pypto._src.golden.harness",
         },
     )

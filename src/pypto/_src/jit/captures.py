@@ -16,7 +16,7 @@ from typing import Any, Final, cast
 
 from pypto._src.dtypes import DataType
 from pypto._src.frontend.source.python_names import MISSING
-from pypto._src.frontend.syntax.inline import InlineFunction
+from pypto._src.frontend.syntax.inline import Entry, InlineFunction
 from pypto._src.records import NamedTuple
 
 Path = tuple[str, ...]
@@ -57,6 +57,8 @@ class Outside:
             known.add(id(each.node))
             prefix = () if each is reader else (each.node.name,)
             for value in self._add(each, prefix):
+                if isinstance(value, Entry):
+                    value = value.as_inline()
                 if isinstance(value, InlineFunction):
                     pending.append(Reader(value.func_def, {}, value.environment.layers))
 

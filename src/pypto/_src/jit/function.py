@@ -24,6 +24,7 @@ from pypto._src.driver import CompiledProgram, TargetName, compile_program
 from pypto._src.dtypes import MEMBERS, DataType
 from pypto._src.errors import CallError, ParserSyntaxError, PyptoError
 from pypto._src.frontend.decorators import unwrapped
+from pypto._src.frontend.inline_kernels import InlineKernel
 from pypto._src.frontend.programs import Alone, Method, Options, ProgramParser
 from pypto._src.frontend.region_markers import RUNTIME
 from pypto._src.frontend.source.python_names import (
@@ -35,6 +36,7 @@ from pypto._src.frontend.source.python_names import (
 )
 from pypto._src.frontend.source.source import Source, function_source
 from pypto._src.frontend.state.errors import Errors
+from pypto._src.frontend.syntax.inline import Entry, InlineFunction
 from pypto._src.ir.annotations import Tensor
 from pypto._src.ir.array_types import TensorType
 from pypto._src.ir.exprs import ConstInt, Var
@@ -78,6 +80,7 @@ class _Options(NamedTuple):
     function: Options
     target: TargetName
     strategy: OptimizationStrategy
+    is_host: bool = False
 
 
 class _Definition(NamedTuple):
@@ -91,6 +94,7 @@ class _Definition(NamedTuple):
     options: Options
     target: TargetName
     strategy: OptimizationStrategy
+    is_host: bool
 
     def environment(self, frame: FrameType | None = None) -> Environment:
         """Return what names mean around the kernel now."""
@@ -101,7 +105,7 @@ class _Definition(NamedTuple):
         return Outside(Reader(self.node, cells_of(self.function), self.layers))
 
 
-class JitFunction:
+class JitFunction(Entry):
     """A kernel that compiles itself for the arguments it is called with.
 
     ``kernel(a, b, out)`` runs it in place on NumPy arrays, or anything that NumPy can view through
@@ -121,6 +125,8 @@ class JitFunction:
         options: Options,
         target: TargetName,
         strategy: OptimizationStrategy,
+        *,
+        is_host: bool = False,
     ) -> None:
         if isinstance(func, type):
             raise ParserSyntaxError(
@@ -133,9 +139,10 @@ class JitFunction:
         if not hasattr(function, "__code__"):
             function_source(function)  # which says what it is in place of a function
         self._function = function
+        self._inline = InlineKernel(function, frame, auto_scope=True)
         self._layers = function_environment(function, frame).layers[1:]
         self._frames = enclosing_names(frame)  # the kernel outlives the frame
-        self._options = _Options(options, target, strategy)
+        self._options = _Options(options, target, strategy, is_host)
         self.__name__: str = function.__name__
         self.__qualname__: str = function.__qualname__
         self.__module__: str = function.__module__
@@ -221,6 +228,10 @@ class JitFunction:
     def __get__(self, instance: object, owner: type | None = None) -> JitFunction:
         """Return itself: a kernel is no method."""
         return self
+
+    def as_inline(self) -> InlineFunction:
+        """Return the function that is spliced into a host function."""
+        return self._inline
 
     def _make(self, version: _Version, args: tuple[Any, ...]) -> CompiledProgram:
         with self._lock:
@@ -512,6 +523,8 @@ class _Version:
             definition.options,
         )
         method = parser.methods[definition.name]
+        method.context.is_specialised = True
+        method.context.is_host = definition.is_host
         method.declare()
         told = {name: value for name, value in scalars.items() if value is not None}
         for name, value in told.items():

@@ -7,14 +7,17 @@ body. Knows nothing of calls but what tells one argument from another.
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any, Final
 
 from pypto._src.dtypes import DataType
 from pypto._src.errors import ParserTypeError
+from pypto._src.frontend.inline_kernels import object_of
 from pypto._src.frontend.region_markers import RUNTIME
 from pypto._src.frontend.state.context import Context
 from pypto._src.frontend.syntax.annotations import parameter_type
+from pypto._src.frontend.syntax.inline import Entry, InlineFunction
 from pypto._src.ir.annotations import InOut, Out, Scalar, Tensor
 from pypto._src.ir.array_types import TensorType
 from pypto._src.ir.exprs import ConstInt, Var
@@ -119,23 +122,80 @@ def parameters_of(ctx: Context, args: ast.arguments, function: Any) -> list[Para
     return [found[arg.arg] for arg in listed]
 
 
-def _bound_sizes(ctx: Context) -> dict[str, list[tuple[int, Var]]]:
-    """Return what statements ``x.bind_dynamic(0, ROWS)`` of the body say, by parameter."""
-    found: dict[str, list[tuple[int, Var]]] = {}
-    for node in ctx.node.body:
-        match node:
-            case ast.Expr(
-                ast.Call(
-                    ast.Attribute(ast.Name(id=name), attr="bind_dynamic"),
-                    [ast.Constant(value=int(axis)), ast.Name() as size],
-                )
-            ):
-                value = ctx.peek(size)
-                if isinstance(value, Var):
-                    found.setdefault(name, []).append((axis, value))
-            case _:
+Bound = list[tuple[int, Var]]
+"""The dimensions of a parameter that have a name, by their axes."""
+
+
+def _bound_sizes(ctx: Context) -> dict[str, Bound]:
+    """Return which dimensions of which parameters have a name.
+
+    Statements ``x.bind_dynamic(0, ROWS)`` of the body say so, and those of the functions that are
+    spliced into it, and the headers of these.
+    """
+    found: dict[str, Bound] = {}
+    pending: list[tuple[ast.FunctionDef, Callable[[ast.expr], Any], dict[str, str]]] = []
+    own = [*ctx.node.args.posonlyargs, *ctx.node.args.args, *ctx.node.args.kwonlyargs]
+    pending.append((ctx.node, ctx.peek, {arg.arg: arg.arg for arg in own}))
+    seen: set[tuple[Any, ...]] = set()
+    while pending:
+        node, meant, names = pending.pop()
+        for call in [item for item in ast.walk(node) if isinstance(item, ast.Call)]:
+            size = _bind_dynamic(call, meant)
+            if size is not None and size[0] in names:
+                found.setdefault(names[size[0]], []).append(size[1:])
+            callee = meant(call.func)
+            if isinstance(callee, Entry):
+                callee = callee.as_inline()
+            if not isinstance(callee, InlineFunction) or not callee.is_spliced:
                 continue
+            passed = _passed(call, callee, names)
+            key = (callee, *sorted(passed.items()))
+            if not passed or key in seen:
+                continue
+            seen.add(key)
+            inner = callee.environment
+            pending.append((callee.func_def, partial(object_of, inner), passed))
+            for name, axis, size_node in _named_sizes(callee):
+                value = object_of(inner, size_node)
+                if name in passed and isinstance(value, Var):
+                    found.setdefault(passed[name], []).append((axis, value))
     return found
+
+
+def _bind_dynamic(call: ast.Call, meant: Callable[[ast.expr], Any]) -> tuple[str, int, Var] | None:
+    """Return parameter, axis and size of ``x.bind_dynamic(0, ROWS)``."""
+    match call:
+        case ast.Call(
+            ast.Attribute(ast.Name(id=name), attr="bind_dynamic"),
+            [ast.Constant(value=int(axis)), ast.Name() as size],
+        ):
+            value = meant(size)
+            return (name, axis, value) if isinstance(value, Var) else None
+        case _:
+            return None
+
+
+def _passed(call: ast.Call, callee: InlineFunction, names: dict[str, str]) -> dict[str, str]:
+    """Return which parameters of a spliced function are which parameters of the kernel."""
+    pairs = [*zip(callee.param_names, call.args, strict=False)]
+    pairs += [(word.arg, word.value) for word in call.keywords if word.arg]
+    return {
+        name: names[value.id]
+        for name, value in pairs
+        if isinstance(value, ast.Name) and value.id in names
+    }
+
+
+def _named_sizes(callee: InlineFunction) -> Iterator[tuple[str, int, ast.expr]]:
+    """Yield parameter, axis and name of the sizes in a header that may be symbolic."""
+    args = callee.func_def.args
+    for arg in (*args.posonlyargs, *args.args, *args.kwonlyargs):
+        lists = [] if arg.annotation is None else [
+            item for item in ast.walk(arg.annotation) if isinstance(item, ast.List)
+        ]  # fmt: skip
+        for axis, dim in enumerate(lists[0].elts if lists else ()):
+            if isinstance(dim, ast.Name):
+                yield arg.arg, axis, dim
 
 
 def _parameter(

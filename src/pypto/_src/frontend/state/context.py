@@ -117,6 +117,8 @@ class Context:
         "functions",
         "has_tile_ops",
         "inputs",
+        "is_host",
+        "is_specialised",
         "launches",
         "live",
         "loops",
@@ -167,6 +169,8 @@ class Context:
         self.errors = errors
         self.strict_ssa = strict_ssa
         self.func_type = func_type
+        self.is_host = False  # True if it launches entries, on one device or several
+        self.is_specialised = False  # True if a branch that the constants exclude is not there
         self.around: Context | None = None  # the function inside which this one expands
         self.on_tiles: bool | None = None  # True if the function computes with tiles
         self.region: Region | None = None  # the region that is being parsed

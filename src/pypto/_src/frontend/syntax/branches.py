@@ -11,6 +11,7 @@ from typing import Any
 
 from pypto._src.diagnostics import Label
 from pypto._src.errors import ParserSyntaxError, ParserTypeError
+from pypto._src.frontend.markers import yield_
 from pypto._src.frontend.source.python_names import MISSING
 from pypto._src.frontend.state.context import Context, body_of
 from pypto._src.frontend.state.known_sizes import truth_of
@@ -32,6 +33,11 @@ from pypto._src.ir.types import ScalarType, Type, same_type
 
 def if_(ctx: Context, node: ast.If) -> None:
     """Parse an if statement."""
+    if ctx.home.is_specialised and not _yields(ctx, node):
+        is_true = _decided(ctx, node.test)
+        if is_true is not None:
+            ctx.run(node.body if is_true else node.orelse)
+            return
     condition = ctx.scalar(node.test, "the condition of an if")
     known = truth_of(condition, ctx.constants)
     if known is not None and ctx.launches_regions:
@@ -53,6 +59,21 @@ def if_(ctx: Context, node: ast.If) -> None:
     results = _join(ctx, node, then, orelse)
     else_body = body_of(orelse.stmts, span) if node.orelse else None
     ctx.block.append(IfStmt(condition, body_of(then.stmts, span), else_body, tuple(results), span))
+
+
+def _yields(ctx: Context, node: ast.If) -> bool:
+    """True if the first branch ends with ``pl.yield_``."""
+    last = node.body[-1]
+    value = last.value if isinstance(last, ast.Assign | ast.AnnAssign | ast.Expr) else None
+    return isinstance(value, ast.Call) and ctx.peek(value.func) is yield_
+
+
+def _decided(ctx: Context, test: ast.expr) -> bool | None:
+    """Return what a condition of constants is, None if it is known when the kernel runs."""
+    count = len(ctx.block)
+    value = ctx.value(test)
+    del ctx.block[count:]  # what it computes is computed again, where it is needed
+    return value if isinstance(value, bool) else None
 
 
 def _handing_on(block: Block, body: Sequence[ast.stmt], other: Yielded | None) -> Block:

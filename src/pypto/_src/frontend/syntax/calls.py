@@ -36,7 +36,7 @@ from pypto._src.frontend.state.messages import PRINT_HINT, describe, nearest, re
 from pypto._src.frontend.state.scope import same_value_type
 from pypto._src.frontend.state.signatures import Callee, Signature
 from pypto._src.frontend.syntax.annotations import type_of
-from pypto._src.frontend.syntax.inline import InlineFunction
+from pypto._src.frontend.syntax.inline import Entry, InlineFunction
 from pypto._src.frontend.syntax.scalar_calls import const, scalar_form
 from pypto._src.ir.array_types import MemRef, ShapedType, TensorView, TileType, TileView
 from pypto._src.ir.call_forms import FORMS, PLAIN_KEYWORDS, Key, keep, key_of
@@ -423,10 +423,13 @@ def _other_call(
     if isinstance(callee, Function):
         ctx.functions.use(callee, ctx.span(node))
         return function_call(ctx, Signature.of(callee), args, kwargs, node)
+    if isinstance(callee, Entry):
+        callee, kwargs = callee.called(ctx, node, kwargs)
     if isinstance(callee, InlineFunction):
         if callee.is_spliced:
             from pypto._src.frontend.syntax.inline import expand, in_order
 
+            callee = callee.placed(in_region=ctx.region is not None)
             values, arg_nodes = in_order(ctx, callee, args, kwargs, node)
             return expand(ctx, callee, values, node, arg_nodes)
         if kwargs:

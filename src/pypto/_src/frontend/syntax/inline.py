@@ -36,6 +36,10 @@ class InlineFunction:
         self.name = node.name
         self.param_names = [arg.arg for arg in node.args.args]
 
+    def placed(self, *, in_region: bool) -> InlineFunction:
+        """Return the function that is expanded in a region, or outside of one."""
+        return self
+
     @property
     def place(self) -> Span:
         """The header of the definition."""
@@ -75,6 +79,38 @@ class InlineFunction:
         raise TypeError(f"inline function {self.name!r} is called inside kernels only")
 
 
+class Entry:
+    """A kernel that Python calls; a function of ``@pl.jit.host`` launches it, others may not."""
+
+    marks_region = True
+    __name__ = ""
+
+    def as_inline(self) -> InlineFunction:
+        """Return the function that is spliced into a host function."""
+        raise NotImplementedError
+
+    def called(
+        self, ctx: Context, node: ast.Call, kwargs: Mapping[str, Any]
+    ) -> tuple[InlineFunction, dict[str, Any]]:
+        """Return what a call means, without the device, which is this machine whatever it is.
+
+        Raises:
+            UnsupportedFeatureError: the caller is no host function.
+            ParserTypeError: the device is no number.
+        """
+        if not ctx.home.is_host:
+            raise UnsupportedFeatureError(
+                f"{self.__name__} is an entry, which Python calls; kernels do not",
+                ctx.span(node),
+                hint=f"write @pl.jit.inline above def {self.__name__}",
+                slug="entry-called",
+            )
+        for word in node.keywords:
+            if word.arg == "device":
+                ctx.scalar(word.value, "a device", integer=True)
+        return self.as_inline(), {key: v for key, v in kwargs.items() if key != "device"}
+
+
 def in_order(
     ctx: Context,
     function: InlineFunction,
@@ -89,13 +125,17 @@ def in_order(
     """
     names = [n for n in function.param_names if n != "self"]
     value_nodes: dict[str, ast.expr] = dict(zip(names, node.args, strict=False))
-    value_nodes |= {word.arg: word.value for word in node.keywords if word.arg}
+    value_nodes |= {
+        word.arg: word.value for word in node.keywords if word.arg and word.arg in kwargs
+    }
     given = {**dict(zip(names, args, strict=False)), **kwargs}
     listed = function.func_def.args
     positional = [*listed.posonlyargs, *listed.args]
     last = positional[len(positional) - len(listed.defaults) :]
-    for arg, default in zip(last, listed.defaults, strict=True):
-        if arg.arg not in given:
+    defaults: list[tuple[ast.arg, ast.expr | None]] = [*zip(last, listed.defaults, strict=True)]
+    defaults += zip(listed.kwonlyargs, listed.kw_defaults, strict=True)
+    for arg, default in defaults:
+        if default is not None and arg.arg not in given:
             given[arg.arg] = _inside(ctx, function).value(default)
             value_nodes[arg.arg] = node
     unknown = next((name for name in kwargs if name not in names), None)

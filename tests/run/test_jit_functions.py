@@ -1,0 +1,349 @@
+"""What ``@pl.jit`` kernels call: functions spliced in, kernels of one core, of C++, on devices."""
+
+# pyright: reportArgumentType=false, reportCallIssue=false
+# pyright: reportUnknownArgumentType=false, reportUnknownVariableType=false
+# pyright: reportPossiblyUnboundVariable=false, reportUnknownParameterType=false
+# A value of a region is a tile that authors call a tensor: ops that take tiles alone take it.
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import pypto.language as pl
+from pypto import ir, runtime
+from pypto._src.errors import CallError, UnsupportedFeatureError
+from pypto._src.frontend.inline_kernels import SUBSTITUTES
+
+Array = np.ndarray[Any, Any]
+ROWS = pl.dynamic("ROWS")
+RNG = np.random.default_rng(11)
+
+
+@pytest.fixture(params=["interpreter", "cpu"])
+def target(request: pytest.FixtureRequest) -> Any:
+    return request.param
+
+
+def result(kernel: Any, x: Array, *others: Any) -> Array:
+    """Return what a kernel makes of an array; its program is printed and read back."""
+    y = np.zeros_like(x)
+    program = kernel.parse(x, *others, y)
+    ir.assert_structural_equal(ir.parse(str(program)), program)
+    kernel(x, *others, y)
+    return y
+
+
+def floats(rows: int = 32) -> Array:
+    return RNG.random((rows, 64), np.float32)
+
+
+# --------------------------------------------------------------------------------------------
+# Spliced functions
+# --------------------------------------------------------------------------------------------
+
+FACTOR = 3
+
+
+@pl.jit.inline
+def both(x: pl.Tensor, factor: pl.Scalar[pl.FP32] = FACTOR, *, more: float = 1.0):
+    y = pl.mul(x, factor)
+    return y, pl.add(y, more)
+
+
+def test_results_keywords_and_defaults(target: Any) -> None:
+    """A spliced function has several results; its defaults are those of its own text."""
+
+    @pl.jit(target=target)
+    def kernel(x: pl.Tensor[[32, 64], pl.FP32], y: pl.Out[pl.Tensor[[32, 64], pl.FP32]]):
+        with pl.at(level=pl.Level.CORE_GROUP):
+            t = x[:, :]
+            a, b = both(t, more=4.0)
+            c, _ = both(factor=5.0, x=t)
+            y[:, :] = pl.add(pl.add(a, b), c)
+        return y
+
+    x = floats()
+    np.testing.assert_allclose(result(kernel, x), x * 11 + 4, rtol=1e-6)
+
+
+def factory(scale: float, rows: int) -> Any:
+    @pl.jit.inline
+    def inner(dst: pl.Tensor, row: pl.Scalar[pl.INDEX], part: pl.Tensor[[rows, 64], pl.FP32]):
+        dst[row : row + rows, :] = pl.mul(part, scale)
+
+    @pl.jit.inline
+    def outer(src: pl.Tensor, dst: pl.Tensor):
+        for i in pl.range(32 // rows):
+            with pl.at(level=pl.Level.CORE_GROUP):
+                inner(dst, i * rows, src[i * rows : i * rows + rows, :])
+
+    @pl.jit(target="interpreter")
+    def kernel(x: pl.Tensor[[32, 64], pl.FP32], y: pl.Out[pl.Tensor[[32, 64], pl.FP32]]):
+        outer(x, y)
+        return y
+
+    return kernel
+
+
+def test_closures() -> None:
+    """Functions made by a factory have its variables; what they write, the caller has."""
+    x = floats()
+    for scale, rows in ((3.0, 8), (2.0, 16)):
+        np.testing.assert_allclose(result(factory(scale, rows), x), x * np.float32(scale))
+
+
+@pl.jit.inline
+def grow(a: pl.Tensor[[32, 64], pl.FP32], b: pl.Tensor[[32, 64], pl.FP32]):
+    a.bind_dynamic(0, ROWS)
+    b.bind_dynamic(0, ROWS)
+    for i in pl.spmd(pl.tensor.dim(a, 0) // 8):
+        b[i * 8 : i * 8 + 8, :] = pl.add(a[i * 8 : i * 8 + 8, :], 1.0)
+    return b
+
+
+@pl.jit.inline
+def grow_twice(u: pl.Tensor[[ROWS, 64], pl.FP32], v: pl.Tensor[[32, 64], pl.FP32]):
+    middle = pl.create_tensor([u.shape[0], 64], dtype=pl.FP32)
+    middle = grow(u, middle)
+    return grow(b=v, a=middle)
+
+
+def test_sizes_named_in_spliced_functions(target: Any) -> None:
+    """A size that a spliced function names is one of the kernel, whose header says a number."""
+
+    @pl.jit(target=target)
+    def kernel(x: pl.Tensor[[32, 64], pl.FP32], y: pl.Out[pl.Tensor[[32, 64], pl.FP32]]):
+        return grow_twice(x, y)
+
+    for rows in (8, 64, 32):
+        x, y = floats(rows), np.zeros((rows, 64), np.float32)
+        kernel(x, y)
+        np.testing.assert_allclose(y, x + 2, rtol=1e-6)
+    assert kernel.misses == ["kernel: first call"]
+
+
+HALF = False
+MODES = {"quick": 1}
+
+
+def test_branches_that_constants_exclude(target: Any) -> None:
+    """A branch that is not taken need not make sense; what the other one assigns is there."""
+
+    @pl.jit(target=target)
+    def kernel(x: pl.Tensor, mode: pl.Scalar[pl.INT32], y: pl.Out[pl.Tensor]):
+        for i in pl.range(2):
+            with pl.at(level=pl.Level.CORE_GROUP):
+                t = x[i * 16 : i * 16 + 16, :]
+                if HALF:
+                    t = pl.no_such_op(t)  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType]
+                elif MODES["quick"] == 1:
+                    scale = 2.0
+                if mode == 1:
+                    scale = 3.0
+                elif mode == 2:
+                    t = pl.reshape(t, [8, 128])
+                    t = pl.reshape(t, [16, 64])
+                if x.dtype == pl.FP16:
+                    t = pl.cast(t, pl.FP32)
+                y[i * 16 : i * 16 + 16, :] = pl.mul(t, scale)
+        return y
+
+    x = floats()
+    for mode, scale in ((0, 2), (1, 3), (2, 2)):
+        np.testing.assert_array_equal(result(kernel, x, mode), x * scale)
+
+
+# --------------------------------------------------------------------------------------------
+# Kernels of one core
+# --------------------------------------------------------------------------------------------
+
+
+@pl.jit.incore
+def add_one(src: pl.Tensor[[8, 64], pl.FP32], dst: pl.Out[pl.Tensor[[8, 64], pl.FP32]]):
+    """Write one part; a call gives the output."""
+    dst[:] = pl.add(src, 1.0)
+
+
+@pl.jit.incore(level=pl.Level.CORE_GROUP)
+def double(
+    src: pl.Tensor[[32, 64], pl.FP32],
+    row: pl.Scalar[pl.INDEX],
+    dst: pl.Out[pl.Tensor[[32, 64], pl.FP32]],
+):
+    tile = pl.load(src, [row, 0], [8, 64])
+    return pl.store(pl.mul(tile, 2.0), [row, 0], dst)
+
+
+def test_kernels_of_one_core(target: Any) -> None:
+    """Each call of a kernel is a task; from the blocks of a launch, it is what a block does."""
+
+    @pl.jit(target=target)
+    def kernel(x: pl.Tensor[[32, 64], pl.FP32], y: pl.Out[pl.Tensor[[32, 64], pl.FP32]]):
+        middle = pl.create_tensor([32, 64], dtype=pl.FP32)
+        last = pl.create_tensor([32, 64], dtype=pl.FP32)
+        for i in pl.parallel(4):
+            middle = double(x, i * 8, middle)
+        for b in pl.spmd(4):
+            last = double(middle, b * 8, last)
+        for i in pl.range(4):
+            part = y[i * 8 : i * 8 + 8, :]
+            part = add_one(last[i * 8 : i * 8 + 8, :], part)
+        return y
+
+    x = floats()
+    np.testing.assert_array_equal(result(kernel, x), x * 4 + 1)
+    assert sum(f.func_type == pl.FunctionType.InCore for f in kernel.lower(x, x).functions_) == 3
+
+
+@pl.jit.incore
+def sums(src: pl.Tensor[[32, 64], pl.FP32]):
+    tripled = pl.mul(src, 3.0)
+    return pl.row_max(tripled), tripled
+
+
+def test_new_values_of_a_kernel(target: Any) -> None:
+    """What a kernel computes and returns is a new tensor of the caller."""
+
+    @pl.jit(target=target)
+    def kernel(x: pl.Tensor[[32, 64], pl.FP32], y: pl.Out[pl.Tensor[[32, 64], pl.FP32]]):
+        largest, tripled = sums(x)
+        with pl.at(level=pl.Level.CORE_GROUP):
+            y[:] = pl.row_expand_sub(tripled, largest)
+        return y
+
+    x = floats()
+    wanted = x * np.float32(3)
+    np.testing.assert_array_equal(result(kernel, x), wanted - wanted.max(1, keepdims=True))
+
+
+@pl.jit.opaque
+def times_five(x: pl.Tensor[[32, 64], pl.FP32], y: pl.Tensor[[32, 64], pl.FP32]):
+    with pl.at(level=pl.Level.CORE_GROUP):
+        y[:] = pl.mul(x, 5.0)
+    return y
+
+
+def test_functions_of_no_type(target: Any) -> None:
+    """An opaque function has regions of its own."""
+
+    @pl.jit(target=target)
+    def kernel(x: pl.Tensor[[32, 64], pl.FP32], y: pl.Out[pl.Tensor[[32, 64], pl.FP32]]):
+        return times_five(x, y)
+
+    x = floats()
+    np.testing.assert_array_equal(result(kernel, x), x * 5)
+
+
+# --------------------------------------------------------------------------------------------
+# Host functions, kernels in C++
+# --------------------------------------------------------------------------------------------
+
+
+@pl.jit
+def entry(x: pl.Tensor[[32, 64], pl.FP32], f: pl.Scalar[pl.FP32], y: pl.Out[pl.Tensor]):
+    with pl.at(level=pl.Level.CORE_GROUP):
+        y[:, :] = pl.mul(x[:, :], f)
+    return y
+
+
+def test_host_functions() -> None:
+    """A host function launches entries, one after the other's results, on any device."""
+
+    @pl.jit.host
+    def launch(x: pl.Tensor[[32, 64], pl.FP32], y: pl.Out[pl.Tensor[[32, 64], pl.FP32]]):
+        middle = pl.create_tensor([32, 64], dtype=pl.FP32)
+        entry(x, 2.0, middle, device=0)
+        for r in pl.range(1):
+            entry(middle, 4.0, y, device=r)
+
+    x = floats()
+    np.testing.assert_array_equal(result(launch, x), x * 8)
+
+
+def test_entries_are_called_by_python() -> None:
+    """An entry that calls another one is refused, with what to write instead."""
+
+    @pl.jit
+    def kernel(x: pl.Tensor[[32, 64], pl.FP32], y: pl.Out[pl.Tensor[[32, 64], pl.FP32]]):
+        entry(x, 2.0, y)
+
+    with pytest.raises(UnsupportedFeatureError, match="entry is an entry, which Python calls") as e:
+        kernel(floats(), floats())
+    assert e.value.hint == "write @pl.jit.inline above def entry"
+
+
+@pytest.fixture
+def sources(tmp_path: Path) -> Iterator[list[Path]]:
+    """Two files of C++; what is registered for kernels is forgotten afterwards."""
+    files = [tmp_path / "cube.cpp", tmp_path / "vector.cpp"]
+    for file in files:
+        file.touch()
+    yield files
+    SUBSTITUTES.clear()
+
+
+def test_kernels_in_cpp(sources: list[Path]) -> None:
+    """A kernel in C++ needs another one in its place here."""
+    cube, vector = sources
+
+    @pl.jit.extern(
+        core_type="mixed",
+        aic_source=cube,
+        aiv_source=vector,
+        dual_aiv_dispatch=True,
+        include_dirs=[runtime.pto_isa_include_dir()],
+    )
+    def shift(x: pl.Tensor[[32, 64], pl.FP32], y: pl.Out[pl.Tensor[[32, 64], pl.FP32]]): ...
+
+    @pl.jit(target="interpreter")
+    def kernel(x: pl.Tensor[[32, 64], pl.FP32], y: pl.Out[pl.Tensor[[32, 64], pl.FP32]]):
+        return shift(x, y)
+
+    x = floats()
+    with pytest.raises(UnsupportedFeatureError, match=r"C\+\+ for the device \(cube.cpp, vector"):
+        result(kernel, x)
+
+    @pl.jit.incore
+    def shift_here(x: pl.Tensor[[32, 64], pl.FP32], y: pl.Out[pl.Tensor[[32, 64], pl.FP32]]):
+        y[:] = pl.add(x, 7.0)
+
+    runtime.register_extern("shift", shift_here)
+    np.testing.assert_array_equal(result(kernel, x), x + 7)
+
+
+EXTERN: list[tuple[dict[str, Any], type[Exception], str]] = [
+    ({"core_type": "x"}, ValueError, "core_type is 'x'; it is one of 'aiv', 'aic', 'mixed'"),
+    ({"core_type": "aiv"}, ValueError, "core_type='aiv' wants source=, the file of the kernel"),
+    ({"core_type": "aiv", "source": "none"}, ValueError, "there is no file none, which source"),
+    ({"core_type": "mixed", "source": __file__}, ValueError, "core_type='mixed' wants aic_source="),
+    (
+        {"core_type": "aic", "source": __file__, "dual_aiv_dispatch": True},
+        ValueError,
+        "dual_aiv_dispatch goes with core_type=\"mixed\", not 'aic'",
+    ),
+    (
+        {"core_type": "aiv", "source": __file__, "include_dirs": "here"},
+        TypeError,
+        "include_dirs is a list of folders, got 'here'",
+    ),
+]
+
+
+@pytest.mark.parametrize(("words", "kind", "message"), EXTERN, ids=lambda row: str(row)[:30])
+def test_wrong_declarations(words: dict[str, Any], kind: type[Exception], message: str) -> None:
+    """A kernel in C++ has a kind of core and the files that go with it."""
+    with pytest.raises(kind, match=message):
+        pl.jit.extern(**words)
+
+
+def test_what_is_no_kernel() -> None:
+    """Neither other levels than that of cores, nor other functions in place of C++."""
+    with pytest.raises(CallError, match=r"level is <Level.HOST: 5>; a kernel runs at"):
+        pl.jit.incore(level=pl.Level.HOST)
+    with pytest.raises(CallError, match=r"'shift' is to be .* a function of pl.jit.incore or"):
+        runtime.register_extern("shift", len)
