@@ -8,6 +8,7 @@ from __future__ import annotations
 import runpy
 import time
 from collections.abc import Callable, Iterator, Mapping
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -25,6 +26,8 @@ from pypto._src.run.toolchain import find_toolchain
 
 if TYPE_CHECKING:
     import numpy as np
+
+    from pypto._src.jit.function import JitFunction
 else:
     np = lazy_module("numpy")
 
@@ -32,18 +35,36 @@ SEED: Final = 0
 RUNS: Final = 5  # timed, after one that is not
 
 
-class Case(NamedTuple):
-    """One program of an example, with arguments and what NumPy makes of them."""
+class Case:
+    """One program of an example, with arguments and what NumPy makes of them.
 
-    name: str
-    program: Program
-    inputs: Callable[[np.random.Generator], dict[str, Any]]
-    """Returns the arguments by name, in the order of the parameters, results included."""
-    reference: Callable[..., dict[str, Any]]
-    """Takes the arguments by name and ``precision``, the element type to compute in (float64 if not
-    given); returns the results by name."""
-    bound: float
-    """The largest error allowed, as a part of max(1, |expected|)."""
+    A function decorated with ``@pl.jit`` is a program too: the one for such arguments.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        program: Program | JitFunction,
+        inputs: Callable[[np.random.Generator], dict[str, Any]],
+        reference: Callable[..., dict[str, Any]],
+        bound: float,
+    ) -> None:
+        self.name = name
+        self._program = program
+        self.inputs = inputs
+        """Returns the arguments by name, in the order of the parameters, results included."""
+        self.reference = reference
+        """Takes the arguments by name and ``precision``, the element type to compute in (float64 if
+        not given); returns the results by name."""
+        self.bound = bound
+        """The largest error allowed, as a part of max(1, |expected|)."""
+
+    @cached_property
+    def program(self) -> Program:
+        """The program as parsed."""
+        if isinstance(self._program, Program):
+            return self._program
+        return self._program.lower(*self.inputs(np.random.default_rng(SEED)).values())
 
 
 class Outcome(NamedTuple):

@@ -18,7 +18,16 @@ from pypto._src.ir.exprs import Call, ConstInt, Expr, MakeTuple, const_value
 from pypto._src.ir.opdef import RESULT, Decomposition, OpDef, Operands
 from pypto._src.ir.types import ScalarType, Type
 from pypto._src.lazy import lazy_module
-from pypto._src.ops.define import ARITHMETIC, FLOATS, STORABLE, Ints, Tile, block_op, target_form
+from pypto._src.ops.define import (
+    ARITHMETIC,
+    BY_PYTHON_NAME,
+    FLOATS,
+    STORABLE,
+    Ints,
+    Tile,
+    block_op,
+    target_form,
+)
 from pypto._src.ops.elementwise import add, adds, div, mul, sub, subs
 from pypto._src.ops.layout import is_column, is_padded, reread, reshape, tile_type, with_valid
 from pypto._src.ops.new_tiles import create_tile, scratch_like, vec_move
@@ -509,6 +518,10 @@ def of_columns(op: OpDef[..., Any]) -> Decomposition:
         operands = (column, MakeTuple(kind.shape))
         wide = row_expand_on_target.result_type(operands, {})
         spread = let("spread", Call(row_expand, operands, {}, wide, call.span))
+        valid = valid_part(kind)
+        if valid is not None:
+            mark = BY_PYTHON_NAME["block", "set_validshape"]
+            spread = let("spread", mark.call([spread, MakeTuple(valid)], {}, call.span))
         return op.call([tile, spread], {}, call.span)
 
     return expand

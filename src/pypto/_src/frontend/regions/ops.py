@@ -10,7 +10,9 @@ import ast
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, cast
 
+from pypto._src.dtypes import DataType
 from pypto._src.errors import ParserError, ParserTypeError
+from pypto._src.frontend.regions.filled_tensors import filling_type
 from pypto._src.frontend.regions.products import (
     begins_in_acc,
     copied,
@@ -36,10 +38,21 @@ from pypto._src.ir.array_types import (
     valid_part,
 )
 from pypto._src.ir.enums import MemorySpace
-from pypto._src.ir.exprs import ConstFloat, ConstInt, Expr, Var, const_value
+from pypto._src.ir.exprs import (
+    ConstFloat,
+    ConstInt,
+    Expr,
+    Max,
+    Min,
+    Sub,
+    Var,
+    as_expr,
+    binary,
+    const_value,
+)
 from pypto._src.ir.opdef import TENSOR, OpDef
 from pypto._src.ir.types import ScalarType
-from pypto._src.ops import layout, memory, new_tiles, system, tensor
+from pypto._src.ops import elementwise, layout, memory, new_tiles, system, tensor
 from pypto._src.ops.define import BY_PYTHON_NAME, OVERLOADS
 from pypto._src.ops.rules.type_rules import known_space
 from pypto._src.ops.unified import Unified, unified
@@ -167,11 +180,24 @@ def _create(
     given = _given(("shape", "dtype", "layout", "manual_dep", "init_value"), args, kwargs)
     init = given.get("init_value")
     if init is not None:
-        return op_call(ctx, new_tiles.full, (given["shape"], given["dtype"], init), {}, node)
+        return _full(ctx, (given["shape"], given["dtype"], init), {}, node)
     words: dict[str, Any] = {}
     if _is_accumulator(ctx, node) and begins_in_acc(given["shape"], given["dtype"]):
         words["target_memory"] = MemorySpace.Acc
     return op_call(ctx, new_tiles.create_tile, (given["shape"], given["dtype"]), words, node)
+
+
+def _full(
+    ctx: Context, args: Sequence[Any], kwargs: Mapping[str, Any], node: ast.Call
+) -> Expr | None:
+    """A tile of elements that no instruction fills is filled with others, and cast."""
+    given = _given(("shape", "dtype", "value"), args, kwargs)
+    dtype = given.get("dtype")
+    kind = filling_type(dtype) if isinstance(dtype, DataType) else None
+    if kind is None or kind is dtype:
+        return op_call(ctx, new_tiles.full, args, kwargs, node)
+    whole = op_call(ctx, new_tiles.full, (), {**given, "dtype": kind}, node)
+    return op_call(ctx, elementwise.cast, (whole, dtype), {}, node)
 
 
 def _is_accumulator(ctx: Context, node: ast.Call) -> bool:
@@ -219,12 +245,43 @@ def _slice(
 def part(ctx: Context, tile: Any, shape: Sequence[Any], begins: Sequence[Any], node: Any) -> Expr:
     """Return a part of a tile: of its bytes if they lie together, else by way of a tensor."""
     tile = in_vector_memory(ctx, tile, node)
+    valid = valid_part(tile.type) if isinstance(tile, Expr) else None
+    if valid is not None:
+        return _part_of_valid(ctx, tile, valid, shape, begins, node)
     try:
         return op_call(ctx, new_tiles.view, (tile, shape, begins), {}, node)
     except ParserError:
-        if any(not isinstance(size, int) for size in shape) or valid_part(tile.type) is not None:
+        if any(not isinstance(size, int) for size in shape):
             raise
     return op_call(ctx, memory.load, (scratch(ctx, tile, node), begins, shape), {}, node)
+
+
+def _part_of_valid(
+    ctx: Context,
+    tile: Expr,
+    valid: Sequence[Expr],
+    shape: Sequence[Any],
+    begins: Sequence[Any],
+    node: Any,
+) -> Expr:
+    """Return a part of a tile that is valid in part: what of it is valid in the tile is valid."""
+    assert isinstance(tile.type, TileType)
+    mark = BY_PYTHON_NAME["block", "set_validshape"]
+    whole = op_call(ctx, mark, (tile, plain_dims(tile.type.shape)), {}, node)
+    taken = part(ctx, whole, shape, begins, node)
+    sizes = [_left(*each) for each in zip(valid, begins, shape, strict=True)]
+    if all(left is size for left, size in zip(sizes, shape, strict=True)):
+        return taken
+    return op_call(ctx, mark, (taken, sizes), {}, node)
+
+
+def _left(valid: Expr, begin: Any, size: Any) -> Any:
+    """Return how many of ``size`` elements from ``begin`` on are among the first ``valid``."""
+    known, first = const_value(valid), const_value(as_expr(begin))
+    if known is not None and first is not None:
+        return size if known - first >= size else max(0, known - first)
+    behind = valid if first == 0 else binary(Sub, valid, as_expr(begin))
+    return binary(Max, binary(Min, behind, ConstInt(size)), ConstInt(0))
 
 
 def begin(ctx: Context, var: Var, node: ast.AST) -> Expr | None:
@@ -343,6 +400,7 @@ def _dim(
 _HANDLERS: Final[dict[str, Handler]] = {
     tensor.create.python_name: _create,
     "create_tensor": _create,
+    "full": _full,
     "slice": _slice,
     new_tiles.view.python_name: _slice,
     layout.reshape.python_name: _reshape,

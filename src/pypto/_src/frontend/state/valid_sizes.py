@@ -26,10 +26,10 @@ _MOST_LOOKED_AT: Final = 64  # statements before a call, for the name of its val
 def with_new_names(
     ctx: Context, op: Any, args: Sequence[Any], kwargs: Mapping[str, Any], span: Span
 ) -> Call | None:
-    """Return the call with variables for what is computed in its keywords, assigned before it.
+    """Return the call with variables for the valid sizes computed in it, assigned before it.
 
-    ``valid_shapes=[pl.min(m - i, 16), 64]`` means ``valid = pl.min(m - i, 16)`` and its name. None
-    if the op refuses the names as well.
+    ``valid_shapes=[pl.min(m - i, 16), 64]`` means ``valid = pl.min(m - i, 16)`` and its name; so
+    does ``pl.set_validshape(x, pl.min(m - i, 16), 64)``. None if the op refuses the names as well.
     """
     count = len(ctx.block)
 
@@ -37,11 +37,15 @@ def with_new_names(
         return named_size(ctx, item, span) if _is_computed(item) else item
 
     sizes = {key: _each(named, value) for key, value in kwargs.items()}
-    try:
-        return op.build(args, sizes, span)
-    except (PyptoError, TypeError, ValueError):
-        del ctx.block[count:]
-        return None
+    first, *others = args
+    # Offsets need no names: arguments get some only where the keywords are not what is refused.
+    for tried in (args, [first, *[_each(named, named(each)) for each in others]]):
+        try:
+            return op.build(tried, sizes, span)
+        except (PyptoError, TypeError, ValueError):
+            continue
+    del ctx.block[count:]
+    return None
 
 
 def named_size(ctx: Context, item: Expr, span: Span) -> Var:

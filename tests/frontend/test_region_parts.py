@@ -1,0 +1,133 @@
+"""Values of regions that are valid in part, and tensors and tiles with a value throughout."""
+
+# pyright: reportArgumentType=false, reportCallIssue=false
+# pyright: reportUnknownArgumentType=false, reportUnknownVariableType=false
+# A value of a region is a tile that authors call a tensor: ops that take tiles alone take it.
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import pypto.language as pl
+from pypto import ir
+
+Array = np.ndarray[Any, Any]
+RNG = np.random.default_rng(23)
+
+
+@pytest.fixture(params=["interpreter", "cpu"])
+def target(request: pytest.FixtureRequest) -> Any:
+    return request.param
+
+
+def reread(kernel: Any, *args: Any) -> None:
+    """Check that the program of a call is printed and read again as the same."""
+    program = kernel.lower(*args)
+    ir.assert_structural_equal(ir.parse(str(program)), program)
+
+
+def test_valid_sizes_are_computed_in_the_call(target: Any) -> None:
+    """The sizes of `pl.set_validshape` are expressions, as those of `pl.slice` are."""
+
+    @pl.jit(target=target)
+    def head(
+        x: pl.Tensor[[32, 64], pl.FP32],
+        count: pl.Tensor[[1], pl.INT32],
+        y: pl.InOut[pl.Tensor[[32, 64], pl.FP32]],
+    ):
+        rows = pl.cast(pl.read(count, [0]), pl.INDEX)
+        for block in pl.spmd(2):
+            row = block * 16
+            tile = pl.mul(x[row : row + 16, :], 2.0)
+            known = pl.set_validshape(tile, pl.max(pl.min(16, rows - row), 0), 64)
+            y[row : row + 16, :] = known
+        return y
+
+    x, y = RNG.random((32, 64), np.float32), np.zeros((32, 64), np.float32)
+    count = np.array([21], np.int32)
+    reread(head, x, count, y)
+    head(x, count, y)
+    assert (y[:21] == 2 * x[:21]).all()
+    assert not y[21:].any()
+
+
+def test_part_of_a_value_that_is_valid_in_part(target: Any) -> None:
+    """What is valid of the value is valid of its part: all, the beginning, or nothing."""
+
+    @pl.jit(target=target)
+    def parts(
+        x: pl.Tensor[[8, 64], pl.FP32],
+        count: pl.Tensor[[1], pl.INT32],
+        y: pl.InOut[pl.Tensor[[8, 64], pl.FP32]],
+    ):
+        columns = pl.cast(pl.read(count, [0]), pl.INDEX)
+        with pl.at(level=pl.Level.CORE_GROUP):
+            known = pl.set_validshape(pl.mul(x[:], 2.0), 8, 24)
+            y[0:4, 0:16] = known[0:4, 0:16]
+            y[0:4, 16:32] = known[0:4, 16:32]
+            some = pl.set_validshape(pl.mul(x[:], 3.0), 8, columns)
+            y[4:8, 0:32] = some[4:8, 0:32]
+            y[4:8, 32:64] = some[4:8, 32:64]
+        return y
+
+    x, y = RNG.random((8, 64), np.float32), np.zeros((8, 64), np.float32)
+    count = np.array([40], np.int32)
+    reread(parts, x, count, y)
+    parts(x, count, y)
+    wanted = np.zeros((8, 64), np.float32)
+    wanted[:4, :24], wanted[4:, :40] = 2 * x[:4, :24], 3 * x[4:, :40]
+    assert (y == wanted).all()
+
+
+def test_column_beside_few_rows_of_valid_columns(target: Any) -> None:
+    """The columns of one row that are valid are divided by their sum."""
+
+    @pl.jit(target=target)
+    def shares(x: pl.Tensor[[1, 32], pl.FP32], y: pl.Out[pl.Tensor[[1, 8], pl.FP32]]):
+        with pl.at(level=pl.Level.CORE_GROUP):
+            known = pl.set_validshape(x[:], 1, 8)
+            y[:] = pl.row_expand_div(known, pl.row_sum(known))[:, 0:8]
+        return y
+
+    x, y = RNG.random((1, 32), np.float32), np.zeros((1, 8), np.float32)
+    shares(x, y)
+    assert np.allclose(y, x[:, :8] / x[:, :8].sum(), rtol=1e-6)
+
+
+@pytest.mark.parametrize("dtype", [pl.BF16, pl.INT8, pl.UINT8, pl.FP16, pl.INT32])
+def test_tensors_and_tiles_of_one_value(dtype: pl.DataType, target: Any) -> None:
+    """Of every element type, also of those that no instruction fills a tile with."""
+
+    @pl.jit(target=target)
+    def filled(y: pl.Out[pl.Tensor[[24, 96], dtype]], z: pl.Out[pl.Tensor[[16, 64], dtype]]):
+        begun = pl.create_tensor([24, 96], dtype=dtype, init_value=3)
+        with pl.at(level=pl.Level.CORE_GROUP):
+            y[:] = begun[:, :]
+            z[:] = pl.full([16, 64], dtype=dtype, value=5)
+        return y, z
+
+    y, z = np.zeros((24, 96), dtype.numpy), np.zeros((16, 64), dtype.numpy)
+    filled(y, z)
+    assert (y == 3).all()
+    assert (z == 5).all()
+
+
+@pytest.mark.parametrize("rows", [1, 300, 512])
+def test_tensor_of_one_value_and_a_size_of_the_call(rows: int, target: Any) -> None:
+    """`init_value=` fills as many rows as there are."""
+
+    @pl.jit(target=target)
+    def filled(n: pl.Scalar[pl.INDEX], y: pl.Out[pl.Tensor[[512, 128], pl.BF16]]):
+        begun = pl.create_tensor([n, 128], dtype=pl.BF16, init_value=1)
+        with pl.at(level=pl.Level.CORE_GROUP):
+            for r in pl.range(n):
+                y[r : r + 1, :] = begun[r : r + 1, :]
+        return y
+
+    y = np.zeros((512, 128), pl.BF16.numpy)
+    filled(rows, y)
+    assert (y[:rows] == 1).all()
+    assert not y[rows:].any()
