@@ -124,6 +124,115 @@ HABITS: dict[str, Habit] = {
         lambda: [4, ramp(64, 64), zeros(64, 64)],
         lambda given: np.concatenate([given[1][32:48], given[1][16:]]),
     ),
+    "a name that one branch assigns, read where it was taken": Habit(
+        """
+    def main(
+        self,
+        n: pl.INT64,
+        x: pl.Tensor[[64, 64], pl.FP32],
+        y: pl.InOut[pl.Tensor[[16, 64], pl.FP32]],
+    ):
+        if n > 2:
+            a = pl.load(x, [0, 0], [16, 64])
+            if n > 3:
+                row, fits = n * 4, n > 5
+        if fits:
+            a = pl.load(x, [48, 0], [16, 64])
+        if n > 3:
+            y = pl.store(pl.add(a, pl.load(x, [row, 0], [16, 64])), [0, 0], [16, 64], y)
+""",
+        lambda: [4, ramp(64, 64), zeros(16, 64)],
+        lambda given: given[1][:16] + given[1][16:32],
+        [
+            "kernel.py:18: 'fits' is assigned in only one branch of an if, and read after it: "
+            "where the other branch is taken, it has no value; write fits = False before the if "
+            "[maybe-unassigned]",
+            "kernel.py:18: 'row' is assigned in only one branch of an if, and read after it: "
+            "where the other branch is taken, it has no value; write row = 0 before the if "
+            "[maybe-unassigned]",
+            "kernel.py:16: 'a' is assigned in only one branch of an if, and read after it: where "
+            "the other branch is taken, it has no value; write a = pl.full([16, 64], pl.FP32, 0.0) "
+            "before the if [maybe-unassigned]",
+        ],
+    ),
+    "the first iteration is another one": Habit(
+        """
+    def main(
+        self,
+        n: pl.INT64,
+        x: pl.Tensor[[64, 64], pl.FP32],
+        y: pl.InOut[pl.Tensor[[16, 64], pl.FP32]],
+    ):
+        for j in pl.range(2):
+            for i in pl.range(n):
+                a = pl.load(x, [i * 16, 0], [16, 64])
+                if i == 0:
+                    total = a
+                else:
+                    total = pl.add(total, a)
+                if i == 0:
+                    most = pl.row_max(a)
+                if i > 0:
+                    most = pl.maximum(most, pl.row_max(a))
+            if n > 0:
+                y = pl.store(pl.row_expand_add(total, most), [0, 0], [16, 64], y)
+""",
+        lambda: [3, ramp(64, 64), zeros(16, 64)],
+        lambda given: given[1][:48].reshape(3, 16, 64).sum(0) + given[1][32:48, 63:],
+        [
+            "kernel.py:19: 'total' is assigned in one branch of an if, and read in the other one: "
+            "if no iteration before took the first, it has no value; write "
+            "total = pl.full([16, 64], pl.FP32, 0.0) before the loop [maybe-unassigned]",
+            "kernel.py:23: 'most' is assigned in only one branch of an if, and read after it: "
+            "where the other branch is taken, it has no value; write "
+            "most = pl.full([16, 1], pl.FP32, 0.0) before the if [maybe-unassigned]",
+        ],
+    ),
+    "a loop that is left with what it looked for": Habit(
+        """
+    def main(
+        self,
+        n: pl.INT64,
+        x: pl.Tensor[[64, 64], pl.FP32],
+        y: pl.InOut[pl.Tensor[[16, 64], pl.FP32]],
+    ):
+        i = 0
+        while i < 4:
+            a = pl.load(x, [i * 16, 0], [16, 64])
+            if i == n:
+                found = a
+                break
+            i = i + 1
+        y = pl.store(found, [0, 0], [16, 64], y)
+""",
+        lambda: [2, ramp(64, 64), zeros(16, 64)],
+        lambda given: given[1][32:48],
+        [
+            "kernel.py:19: 'found' is assigned where the loop is left, and read after it: where it "
+            "ends, it has no value; write found = pl.full([16, 64], pl.FP32, 0.0) before the loop "
+            "[maybe-unassigned]"
+        ],
+    ),
+    "values of loops, which have one before": Habit(
+        """
+    def main(
+        self,
+        n: pl.INT64,
+        x: pl.Tensor[[64, 64], pl.FP32],
+        y: pl.InOut[pl.Tensor[[16, 64], pl.FP32]],
+    ):
+        a, row = pl.load(x, [0, 0], [16, 64]), 0
+        k = n
+        while k > 0:
+            for i in pl.range(2):
+                if i == 1:
+                    a, row = pl.add(a, 1.0), row + 8
+            k = k - 1
+        y = pl.store(pl.add(a, pl.load(x, [row, 0], [16, 64])), [0, 0], [16, 64], y)
+""",
+        lambda: [3, ramp(64, 64), zeros(16, 64)],
+        lambda given: given[1][:16] + 3 + given[1][24:40],
+    ),
     "a part of less precision": Habit(
         """
     def main(
@@ -221,6 +330,59 @@ def test_a_size_with_a_name_is_checked_when_it_is_known(target: Any) -> None:
         found = re.escape(f"[16, {columns}] of float32")
         with pytest.raises(EvaluationError, match=rf"'x' .*{found}.* Tensor\[\[16, 128\], FP32\]"):
             call(ramp(16, columns), zeros(16, columns))
+
+
+@pytest.mark.parametrize("kind", ["a tile", "a scalar"])
+def test_a_variable_without_a_value_is_an_error_when_it_is_read(kind: str) -> None:
+    """The interpreter checks that the branch was taken that assigns what is read."""
+    value = "pl.load(x, [16, 0], [16, 64])" if kind == "a tile" else "16"
+    read = "a" if kind == "a tile" else "pl.load(x, [a, 0], [16, 64])"
+    habit = Habit(
+        f"""
+    def main(
+        self,
+        n: pl.INT64,
+        x: pl.Tensor[[64, 64], pl.FP32],
+        y: pl.InOut[pl.Tensor[[16, 64], pl.FP32]],
+    ):
+        if n > 2:
+            a = {value}
+        y = pl.store({read}, [0, 0], [16, 64], y)
+""",
+        list,
+        lambda given: given[-1],
+    )
+    program, shown = parsed(habit)
+    assert len(shown) == 1
+    x, y = ramp(64, 64), zeros(16, 64)
+    call = runtime.compile(program, target="interpreter", entry="main")
+    call(3, x, y)
+    np.testing.assert_array_equal(y, x[16:32])
+    with pytest.raises(EvaluationError, match="'a' is read before it has a value") as caught:
+        call(2, x, y)
+    assert caught.value.span.begin_line == 17
+
+
+@pytest.mark.parametrize("form", ["python", "statement", "bytes"])
+def test_a_program_with_such_a_variable_is_read_back(form: str) -> None:
+    """What only one branch assigns stays that in every form of a program."""
+    name = "a name that one branch assigns, read where it was taken"
+    habit = HABITS[name]
+    program, _ = parsed(habit)
+    again: Any
+    match form:
+        case "python":
+            again = ir.parse(str(program))
+            ir.assert_structural_equal(again, program)
+        case "statement":
+            again = ir.from_statement_text(ir.to_statement_text(program))
+        case _:
+            again = ir.deserialize(ir.serialize(program))
+            ir.assert_structural_equal(again, program)
+    arrays = habit.arrays()
+    wanted = habit.after(arrays).copy()
+    runtime.compile(again, target="interpreter", entry="main")(*arrays)
+    np.testing.assert_array_equal(arrays[-1], wanted)
 
 
 def test_calls_built_by_hand_get_their_types() -> None:

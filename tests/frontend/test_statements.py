@@ -394,7 +394,7 @@ pl.load(x, [0, 0], [64, 64], pl.MemorySpace.Mat)
     ("text", "kind", "slug"),
     [
         ("for i in pl.range(n):\n    x = i\ny = x", LostVariableError, "undefined-name"),
-        ("if n > 1:\n    x = n\ny = x", LostVariableError, "undefined-name"),
+        ("if n > 1:\n    x = (n, 1)\ny = x", LostVariableError, "undefined-name"),
         (
             "if n > 1:\n    x = n\nelse:\n    x = n > 2\ny = x",
             LostVariableError,

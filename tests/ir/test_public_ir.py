@@ -75,7 +75,9 @@ def test_create_op_call() -> None:
     words = {"target_memory": ir.MemorySpace.Mat}
     placed = ir.create_op_call("block.load", [x, offsets, shape], words, span)
     assert placed.kwargs["target_memory"] is ir.MemorySpace.Mat
-    with pytest.raises(OpError, match="takes 3 operands, got 1"):
+    with pytest.raises(OpError, match="takes 4 operands, got 1"):
+        ir.create_op_call("block.l0c_store", [x])
+    with pytest.raises(OpError, match=r"block\.load misses its argument 'offsets'"):
         ir.create_op_call("block.load", [x])
     with pytest.raises(TypeError, match="takes kwargs and a span"):
         ir.create_op_call("block.load", [x], 3)

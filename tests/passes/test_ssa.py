@@ -521,31 +521,9 @@ def test_shared_statement_is_converted_in_each_place() -> None:
         (
             """
             def f(n):
-                if n < 0:
-                    x = 0
-                return x
-            """,
-            "'x' is assigned in one branch of this if only, and read after it",
-            2,
-        ),
-        (
-            """
-            def f(n):
                 for i in range(n):
                     x = i
                 return x
-            """,
-            "'x' is first assigned in this loop, and read by the next iteration or after it",
-            2,
-        ),
-        (
-            """
-            def f(n):
-                while n < 3:
-                    if n < 2:
-                        n = x
-                    x = 1
-                return n
             """,
             "'x' is first assigned in this loop, and read by the next iteration or after it",
             2,
@@ -600,6 +578,62 @@ def test_errors(source: str, message: str, line: int) -> None:
         ConvertToSSA()(program(lines(source)))
     assert caught.value.message == message
     assert caught.value.place.begin_line == line
+
+
+UNASSIGNED = [
+    (
+        """
+        def f(n):
+            if n < 0:
+                x = 0
+            return x
+        """,
+        "'x' is assigned in one branch of this if only, and read after it",
+        -1,
+        (0,),
+    ),
+    (
+        """
+        def f(n):
+            while n < 3:
+                if 1 < n:
+                    n = x
+                x = 7
+                n = n + 1
+            return n
+        """,
+        "'x' is first assigned in this loop, and read by the next iteration or after it",
+        1,
+        (8,),
+    ),
+    (
+        """
+        def f(n):
+            for i in range(n):
+                if i < 2:
+                    x = i
+            return x
+        """,
+        "'x' is first assigned in this loop, and read by the next iteration or after it",
+        5,
+        (1,),
+    ),
+]
+
+
+@pytest.mark.parametrize(("source", "message", "argument", "result"), UNASSIGNED)
+def test_paths_that_do_not_assign(
+    source: str, message: str, argument: int, result: tuple[int, ...]
+) -> None:
+    """Where a variable has no value, it has any: other paths do what they did. `to_ssa` refuses."""
+    before = program(lines(source))
+    after = ConvertToSSA()(before)
+    assert_single_assignment(after.functions_[0])
+    assert run(before.functions_[0], [argument]) == result
+    assert run(after.functions_[0], [argument]) == result
+    with pytest.raises(PassError) as caught:
+        to_ssa(before.functions_[0])
+    assert caught.value.message == message
 
 
 def test_two_types_of_one_name() -> None:

@@ -19,9 +19,9 @@ from pypto._src.ir.array_types import (
 )
 from pypto._src.ir.emit_sites import CppSite, PtoSite
 from pypto._src.ir.enums import MemorySpace, TilePad
-from pypto._src.ir.exprs import Call, ConstFloat, ConstInt, Expr, const_value
+from pypto._src.ir.exprs import Call, ConstFloat, ConstInt, Expr, Var, const_value
 from pypto._src.ir.opdef import RESULT, Complete, Operands, literal, space_of_number
-from pypto._src.ir.types import MemRefType, Type, scalar_type
+from pypto._src.ir.types import MemRefType, ScalarType, Type, same_type, scalar_type
 from pypto._src.lazy import lazy_module
 from pypto._src.ops.define import (
     FLOATS,
@@ -54,6 +54,7 @@ from pypto._src.ops.rules.type_rules import (
     called,
     check_element,
     dims,
+    known_space,
     one_tile,
     operand_name,
     poison,
@@ -160,6 +161,28 @@ def _nothing(_site: CppSite | PtoSite) -> None:
 def create_tile(shape: Ints, dtype: DataType, target_memory: MemorySpace = MemorySpace.Vec) -> Tile:
     """Return a tile of constant ``shape`` with no value: scratch, or a place to write to."""
     ...
+
+
+def unassigned_value(var: Var) -> Expr | None:
+    """Return what a variable may begin with that not all paths assign: nobody may read it.
+
+    None for a variable that is no scalar and no tile that is valid throughout.
+    """
+    kind = var.type
+    if isinstance(kind, ScalarType):
+        is_float = kind.dtype.is_float()
+        return ConstFloat(0.0, kind.dtype) if is_float else ConstInt(0, kind.dtype)
+    if not isinstance(kind, TileType) or kind.memref is not None:
+        return None
+    shape = static_shape(kind)
+    if shape is None or valid_part(kind) is not None:
+        return None
+    space = known_space(var) or MemorySpace.Vec
+    try:
+        made: Expr = create_tile.build([list(shape), kind.dtype, space], {}, var.span)
+    except OpError:  # there is no such tile in that memory
+        return None
+    return made if same_type(made.type, kind) else None
 
 
 def scratch_like(name: str, *operands: str) -> Complete:

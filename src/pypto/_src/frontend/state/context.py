@@ -23,14 +23,22 @@ from pypto._src.errors import (
     ParserTypeError,
     PyptoError,
     UndefinedVariableError,
+    warn,
 )
 from pypto._src.frontend.source.assigned_names import assigned_names, bound_names
 from pypto._src.frontend.source.python_names import MISSING, Environment, items_of
 from pypto._src.frontend.source.source import Source
 from pypto._src.frontend.state.errors import Errors, as_parser_error, note_place
-from pypto._src.frontend.state.messages import describe, did_you_mean
+from pypto._src.frontend.state.messages import describe, did_you_mean, first_value
 from pypto._src.frontend.state.scalar_promotion import number
-from pypto._src.frontend.state.scope import BROKEN, Cascade, Names, reassigned, same_value_type
+from pypto._src.frontend.state.scope import (
+    BROKEN,
+    Cascade,
+    Lost,
+    Names,
+    reassigned,
+    same_value_type,
+)
 from pypto._src.frontend.state.signatures import Callee, Swapped
 from pypto._src.ir.array_types import MemRef, TensorType, TileType
 from pypto._src.ir.enums import FunctionType
@@ -380,6 +388,10 @@ class Context:
 
         The tensor that a store in a loop or branch gives is an output, which outlives both.
         """
+        if self.loops and self.names.candidates:
+            var = self._of_other_branch(name)
+            if var is not None:
+                return var
         lost = self.names.lost.get(name)
         output = None if lost is None else self.origins.get(lost.value)
         if lost is None or output is None:
@@ -387,6 +399,35 @@ class Context:
         found = self.names.values.get(output.name, MISSING)
         same = isinstance(found, Var) and self.origins.get(found) is output
         return found if same and same_value_type(found.type, lost.value.type) else MISSING
+
+    def _of_other_branch(self, name: str) -> Var | None:
+        """Return a variable of the other branch of an if in a loop: an iteration before took it."""
+        for branch in reversed(self.names.candidates):
+            var = branch.get(name)
+            if var is not None and self.may_be_unassigned(
+                name,
+                var,
+                "assigned in one branch of an if, and read in the other one: if no iteration "
+                "before took the first, it has no value",
+                "the loop",
+            ):
+                self.names.bind(name, var)
+                return var
+        return None
+
+    def may_be_unassigned(self, name: str, value: Any, why: str, place: str) -> bool:
+        """Warn of a variable that some paths do not assign; False if that cannot be."""
+        from pypto._src.ops.new_tiles import unassigned_value
+
+        if self.strict_ssa or not isinstance(value, Var) or value in self.origins:
+            return False
+        if unassigned_value(value) is None:
+            return False
+        if value not in self.names.partial:
+            self.names.partial.add(value)
+            hint = f"write {name} = {first_value(value.type)} before {place}"
+            warn(f"{name!r} is {why}", value.span, hint=hint, slug="maybe-unassigned")
+        return True
 
     def undefined(self, node: ast.Name) -> ParserError:
         """Return the error for a name that means nothing here."""
@@ -396,7 +437,7 @@ class Context:
             return LostVariableError(
                 f"{name!r} is {lost.place}",
                 span,
-                hint=lost.hint or f"assign {name} before it as well",
+                hint=lost.hint or self._begun(name, lost),
                 related=(Label(lost.value.span, f"{name} is defined here"),),
             )
         if name in self.assigned:
@@ -446,6 +487,14 @@ class Context:
             if isinstance(item, ast.Assign) and [*map(ast.unparse, item.targets)] == [name]:
                 return f"write {name}2 = {self.source.text(item.value)}"
         return f"assign to another name: {name}2"
+
+    def _begun(self, name: str, lost: Lost) -> str:
+        """Return the statement that lets a variable begin before a loop or branch."""
+        from pypto._src.ops.new_tiles import unassigned_value
+
+        if unassigned_value(lost.value) is None:
+            return f"assign {name} before it as well"
+        return f"write {name} = {first_value(lost.value.type)} before it"
 
     def _later(self, name: str, place: Span) -> tuple[Label, ...]:
         """Return where a name is assigned that is read before, for an error at ``place``."""

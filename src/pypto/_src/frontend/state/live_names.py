@@ -17,6 +17,8 @@ class LiveNames:
     def __init__(self, body: Sequence[ast.stmt], wanted: tuple[type[ast.stmt], ...]) -> None:
         self._wanted = wanted
         self._after: dict[ast.stmt, frozenset[str]] = {}
+        # By loop, what an iteration reads before it assigns it; not all over for each loop around.
+        self._first: dict[ast.stmt, frozenset[str]] = {}
         self.before = self._block(body, frozenset())
 
     def after(self, node: ast.stmt) -> frozenset[str]:
@@ -37,12 +39,11 @@ class LiveNames:
                 return arms | _read(node.test)
             case ast.For():
                 target = _stored(node.target)
-                inside = self._block(node.body, live) - target
-                inside = self._block(node.body, live | inside) - target  # what a later one reads
-                return live | inside | _read(node.iter)
+                later = live | (self._iteration(node) - target)
+                return live | (self._block(node.body, later) - target) | _read(node.iter)
             case ast.While():
-                inside = self._block(node.body, live) | _read(node.test)
-                return live | self._block(node.body, live | inside) | _read(node.test)
+                later = live | self._iteration(node) | _read(node.test)
+                return live | self._block(node.body, later) | _read(node.test)
             case ast.With():
                 items = [item.context_expr for item in node.items]
                 return self._block(node.body, live) | _read(*items)
@@ -50,6 +51,12 @@ class LiveNames:
                 return _read(node)
             case _:
                 return (live - _stored(node)) | _read(node)
+
+    def _iteration(self, node: ast.For | ast.While) -> frozenset[str]:
+        found = self._first.get(node)
+        if found is None:
+            found = self._first[node] = self._block(node.body, frozenset())
+        return found
 
 
 def _stored(node: ast.AST) -> frozenset[str]:
@@ -81,8 +88,8 @@ def read_names(body: Sequence[ast.stmt]) -> frozenset[str]:
 
 
 def live_after(ctx: Any, node: ast.stmt) -> frozenset[str]:
-    """Return the names that are read after a region or loop of the function that is parsed."""
+    """Return the names that are read after a region, loop or if of the function that is parsed."""
     if ctx.live is None:
-        ctx.live = LiveNames(ctx.node.body, (ast.With, ast.For, ast.While))
+        ctx.live = LiveNames(ctx.node.body, (ast.With, ast.If, ast.For, ast.While))
     found: LiveNames = ctx.live
     return found.after(node)

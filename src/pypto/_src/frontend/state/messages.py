@@ -33,6 +33,20 @@ def spell(kind: Type) -> str:
             return type(kind).__name__
 
 
+def first_value(kind: Type) -> str:
+    """Return what a variable may begin with, as the user can write it."""
+    from pypto._src.ops.new_tiles import full
+
+    if isinstance(kind, ScalarType) and kind.dtype is DataType.BOOL:
+        return "False"
+    if not isinstance(kind, TileType):
+        return "0.0" if isinstance(kind, ScalarType) and kind.dtype.is_float() else "0"
+    size = f"{spell_dims(kind.shape)}, pl.{kind.dtype.member}"
+    if kind.dtype in full.dtypes and kind.tile_view is None:
+        return f"pl.full({size}, {'0.0' if kind.dtype.is_float() else '0'})"
+    return f"pl.create_tile({size})"
+
+
 def spell_apart(a: Type, b: Type) -> tuple[str, str]:
     """Return two types that differ in short, with what they differ in if it is not seen so."""
     first, second = spell(a), spell(b)

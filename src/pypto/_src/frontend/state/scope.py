@@ -79,9 +79,11 @@ class Names:
         "candidates",
         "fixed",
         "journal",
+        "left",
         "level",
         "levels",
         "lost",
+        "partial",
         "plain",
         "shadow",
         "sizes",
@@ -96,6 +98,8 @@ class Names:
         self.levels: dict[str, int] = {}  # nesting depth of the block that binds the name
         self.level = 0
         self.lost: dict[str, Lost] = {}
+        self.partial: set[Var] = set()  # those that only one branch of some if assigns
+        self.left: dict[str, Any] = {}  # what branches that leave this iteration bind
         self.fixed: set[Var] = set()  # loop variables: nobody assigns them
         self.sizes: dict[Var, None] = {}  # how much is valid of tiles, whose types name it
         self.tuples: dict[int, Type] = {}  # types, by their ids, that ``sizes`` was told of

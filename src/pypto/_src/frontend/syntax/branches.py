@@ -55,7 +55,7 @@ def if_(ctx: Context, node: ast.If) -> None:
         _handing_on(then, node.body, orelse.yielded),
         _handing_on(orelse, node.orelse, then.yielded),
     )
-    _merge(ctx, then, orelse)
+    _merge(ctx, node, then, orelse)
     results = _join(ctx, node, then, orelse)
     else_body = body_of(orelse.stmts, span) if node.orelse else None
     ctx.block.append(IfStmt(condition, body_of(then.stmts, span), else_body, tuple(results), span))
@@ -99,10 +99,17 @@ def _first_yielded(node: ast.stmt) -> list[ast.expr]:
     return value.args if isinstance(value, ast.Call) else []
 
 
-def _merge(ctx: Context, then: Block, orelse: Block) -> None:
-    """Bind the names that both branches define; a branch that jumps away does not count."""
+def _merge(ctx: Context, node: ast.If, then: Block, orelse: Block) -> None:
+    """Bind the names that both branches define; a branch that jumps away does not count.
+
+    A name that only one of them defines is bound if it is read later, with a warning.
+    """
     names = ctx.names
     if then.ends or orelse.ends:
+        if ctx.loops:
+            for block in (then, orelse):
+                if block.ends:
+                    names.left |= block.bound
         if not (then.ends and orelse.ends):
             for name, value in (orelse if then.ends else then).bound.items():
                 names.bind(name, value)
@@ -115,6 +122,18 @@ def _merge(ctx: Context, then: Block, orelse: Block) -> None:
         else:
             _merge_name(ctx, name, value, other, orelse.stmts)
     one_only |= {name: v for name, v in orelse.bound.items() if name not in then.bound}
+    if one_only and not ctx.strict_ssa:
+        from pypto._src.frontend.state.live_names import live_after
+
+        for name in sorted(live_after(ctx, node) & one_only.keys()):
+            if ctx.may_be_unassigned(
+                name,
+                one_only[name],
+                "assigned in only one branch of an if, and read after it: where the other branch "
+                "is taken, it has no value",
+                "the if",
+            ):
+                names.bind(name, one_only.pop(name))
     names.lose(one_only, "defined only in one branch of an if")
 
 

@@ -212,13 +212,19 @@ def _loop(
     names = ctx.names
     hidden = [name for name in inside if names.values.get(name, MISSING) is not MISSING]
     outside, names.candidates = names.candidates, []
+    left, names.left = names.left, {}
     ctx.loops.append(bool(iter_args))
     try:
         block = parse_block(ctx, body, inside)
     finally:
         names.candidates = outside
+        left, names.left = names.left, left
         ctx.loops.pop()
-    lost = block.bound if ctx.region is None else _handed_on(ctx, node, block.bound)
+    lost = block.bound
+    if ctx.region is not None:
+        lost = _handed_on(ctx, node, lost)
+    elif left or (names.partial and lost):
+        lost = _partial(ctx, node, lost, left)
     names.lose(lost, "defined only in the loop")
     results = carried_results(ctx, node, block, iter_args, iter_names)
     for name in hidden:
@@ -226,6 +232,26 @@ def _loop(
             names.lose({name: inside[name]}, "defined only in the loop")
             names.bind(name, MISSING)
     return block, results
+
+
+def _partial(
+    ctx: Context, node: ast.For | ast.While, bound: dict[str, Any], left: dict[str, Any]
+) -> dict[str, Any]:
+    """Bind names that only one branch of an if in a loop defines, and that are read after both.
+
+    ``left`` are those of branches that leave the iteration. Return the other names of the loop.
+    """
+    from pypto._src.frontend.state.live_names import live_after
+
+    names, lost = ctx.names, left | bound
+    why = "assigned where the loop is left, and read after it: where it ends, it has no value"
+    for name in sorted(live_after(ctx, node) & lost.keys()):
+        is_left = name not in bound and names.values.get(name, MISSING) is MISSING
+        if lost[name] in names.partial or (
+            is_left and ctx.may_be_unassigned(name, lost[name], why, "the loop")
+        ):
+            names.bind(name, lost.pop(name))
+    return lost
 
 
 def _handed_on(ctx: Context, node: ast.For | ast.While, bound: dict[str, Any]) -> dict[str, Any]:

@@ -10,8 +10,8 @@ nothing of calls between functions, which the pass expands before.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Mapping, Sequence
-from typing import Any, Final, cast
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from typing import Any, Final, TypeAlias, cast
 
 from pypto._src.diagnostics import Label, Span
 from pypto._src.errors import PassError
@@ -56,23 +56,29 @@ from pypto._src.ir.traversal.walk import copy_with
 from pypto._src.ir.types import Type, same_type
 from pypto._src.ir.unchecked import checked_binary, checked_tuple, checked_var, with_args
 
+UnassignedValue: TypeAlias = "Callable[[Var], Expr | None]"
+"""Returns what a variable has on paths that do not assign it; None if there is no such value."""
+
 _SHALLOW: Final = 20
 """How deep expressions are rewritten by functions that call themselves."""
 
 
-def to_ssa(function: Function) -> Function:
+def to_ssa(function: Function, unassigned_value: UnassignedValue | None = None) -> Function:
     """Return ``function`` in SSA form; one that is in it already is returned as it is.
 
-    The function has no break, continue or early return: `ssa_jumps.lower_function_jumps`.
+    The function has no break, continue or early return: `ssa_jumps.lower_function_jumps`. A
+    variable that some paths do not assign has there what ``unassigned_value`` returns for it.
 
     Raises:
         PassError: a variable is read without being assigned on every way there, or changes its
             type from one way to another.
     """
-    return ssa_and_calls(function)[0]
+    return ssa_and_calls(function, unassigned_value)[0]
 
 
-def ssa_and_calls(function: Function) -> tuple[Function, bool]:
+def ssa_and_calls(
+    function: Function, unassigned_value: UnassignedValue | None = None
+) -> tuple[Function, bool]:
     """Return what `to_ssa` does, and whether the function calls functions of the program."""
     parameters = dict.fromkeys(function.params)
     kinds = [param.type for param in function.params if not is_plain(param.type)]
@@ -81,7 +87,7 @@ def ssa_and_calls(function: Function) -> tuple[Function, bool]:
         parameters.update(dict.fromkeys(uses(symbols)))
     plan = Plan(function.body, [var.name for var in parameters])
     while True:
-        rewrite = _Rewrite(plan, list(parameters))
+        rewrite = _Rewrite(plan, list(parameters), unassigned_value)
         try:
             body = rewrite.block(plan.block, function.body)
         except _Unassigned as found:
@@ -184,9 +190,12 @@ _NO_STMT: Final = SeqStmts(())
 class _Rewrite(Mutator):
     """Walks forward with the present variable of each variable of the source."""
 
-    def __init__(self, plan: Plan, parameters: Sequence[Var]) -> None:
+    def __init__(
+        self, plan: Plan, parameters: Sequence[Var], unassigned_value: UnassignedValue | None
+    ) -> None:
         super().__init__()
         self._plan = plan
+        self._unassigned_value = unassigned_value
         self._names = _Names(plan, parameters)
         self._now = _Now(plan.written)
         self._stmt: Stmt = _NO_STMT  # the one being rewritten
@@ -227,7 +236,7 @@ class _Rewrite(Mutator):
             elif stmt.__class__ in SIMPLE:
                 out.append(self._operation(stmt))
             else:
-                out.append(self._region(next(regions)))
+                out.append(self._region(next(regions), out))
         return out
 
     def _operation(self, stmt: Stmt) -> Stmt:
@@ -239,22 +248,28 @@ class _Rewrite(Mutator):
             return stmt if values is stmt.value else copy_with(stmt, {"value": values})
         return self.rebuild(stmt)
 
-    def _region(self, region: Region) -> Stmt:
+    def _region(self, region: Region, before: list[Stmt]) -> Stmt:
+        """Return a statement with bodies; what has to stand before it is put there."""
         match region.stmt:
             case IfStmt() as stmt:
                 return self._if(region, stmt)
             case ScopeStmt() as stmt:
                 return _copy(stmt, {"body": self.block(region.blocks[0], stmt.body)})
             case stmt:
-                return self._loop(region, stmt)
+                return self._loop(region, stmt, before)
 
     def _if(self, region: Region, stmt: IfStmt) -> Stmt:
         condition = self._present(stmt.condition)
         then, other = region.blocks
         then_stmts, then_values = self._branch(then, region.merged)
         else_stmts, else_values = self._branch(other, region.merged)
-        merges = zip(region.merged, then_values, else_values, strict=True)
-        merged = [self._merge(stmt, *merge) for merge in merges]
+        merged: list[tuple[Var, Expr, Expr]] = []
+        for var, a, b in zip(region.merged, then_values, else_values, strict=True):
+            if a is None and b is not None:
+                a = self._begin(var, then_stmts)
+            elif b is None and a is not None:
+                b = self._begin(var, else_stmts)
+            merged.append(self._merge(stmt, var, a, b))
         then_body = _close(then, stmt.then_body, then_stmts, [a for _, a, _ in merged], stmt.span)
         else_body = stmt.else_body
         if else_body is not None or merged:
@@ -295,13 +310,23 @@ class _Rewrite(Mutator):
             raise self._two_types(stmt.span, var, then.type, other.type, "two branches")
         return var, then, other
 
-    def _loop(self, region: Region, stmt: ForStmt | WhileStmt) -> Stmt:
+    def _begin(self, var: Var, stmts: list[Stmt]) -> Expr | None:
+        """Return what a variable has on a path that does not assign it, made at its end."""
+        value = None if self._unassigned_value is None else self._unassigned_value(var)
+        if not isinstance(value, Call):
+            return value
+        last = [stmts.pop()] if stmts and isinstance(stmts[-1], YieldStmt) else []
+        begun = self._define(var, var.type)
+        stmts += [checked_assign(begun, value, var.span), *last]
+        return begun
+
+    def _loop(self, region: Region, stmt: ForStmt | WhileStmt, outside: list[Stmt]) -> Stmt:
         changes: dict[str, Any] = {}
         if isinstance(stmt, ForStmt):
             bounds = self._all_present((stmt.start, stmt.stop, stmt.step), 0)
             changes = dict(zip(("start", "stop", "step"), bounds, strict=True))
         explicit_inits = [self._present(arg.initValue) for arg in stmt.iter_args]
-        inits = [self._init(stmt, var) for var in region.merged]
+        inits = [self._init(region, stmt, var, outside) for var in region.merged]
         before = self._now.of((*stmt.iter_args, *region.candidates))
         explicit = [
             self._explicit(arg, init, result.name)
@@ -341,8 +366,11 @@ class _Rewrite(Mutator):
         for var, result in zip(region.results, results, strict=False):
             self._now[var] = result
 
-    def _init(self, stmt: Stmt, var: Var) -> Expr:
+    def _init(self, region: Region, stmt: Stmt, var: Var, outside: list[Stmt]) -> Expr:
         value = self._now.get(var)
+        # What each iteration assigns, and none reads before, has no value if there is no iteration.
+        if value is None and (var in region.at_top or var not in region.blocks[0].defines):
+            value = self._begin(var, outside)
         if value is None:
             raise self._loop_assigned(stmt, var)
         return value

@@ -20,6 +20,7 @@ from pypto._src.ir.stmts import AssignStmt, Function, Program
 from pypto._src.ir.traversal.mutator import Mutator, map_functions
 from pypto._src.ir.traversal.queries import stmts_in
 from pypto._src.ir.types import UnknownType
+from pypto._src.ops.new_tiles import unassigned_value
 from pypto._src.passes.pass_base import Pass
 from pypto._src.passes.properties import IRProperty, IRPropertySet
 
@@ -42,8 +43,8 @@ class ConvertToSSA(Pass):
         """Return the program in SSA form.
 
         Raises:
-            PassError: a variable is read without being assigned on every path there, changes its
-                type from one path to another, or a kernel calls itself.
+            PassError: a tensor is read without being assigned on every path there, a variable
+                changes its type from one path to another, or a kernel calls itself.
         """
         lowered = lower_jumps(map_functions(program, _with_types))
         program = map_functions(lowered, split_tuples)
@@ -52,7 +53,7 @@ class ConvertToSSA(Pass):
             from pypto._src.passes.structure.inline_calls import inline_kernel_calls
 
             program = map_functions(inline_kernel_calls(lowered), split_tuples)
-            return map_functions(program, to_ssa)
+            return map_functions(program, lambda f: to_ssa(f, unassigned_value))
         return program if all(map(is_, program.functions_, new)) else program.with_functions(new)
 
 
@@ -81,7 +82,7 @@ def _without_calls(program: Program) -> list[Function] | None:
     new: list[Function] = []
     for function in program.functions_:
         try:
-            made, calls_functions = ssa_and_calls(function)
+            made, calls_functions = ssa_and_calls(function, unassigned_value)
         except PassError:  # perhaps of what another function has to be put into
             return None
         if calls_functions and role(function) is Role.KERNEL:
