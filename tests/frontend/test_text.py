@@ -90,6 +90,11 @@ def test_class_with_more_than_methods() -> None:
         ("def f(:\n", SyntaxError, ""),
         ("1 / 0\n", RuntimeError, "raises ZeroDivisionError: division by zero"),
         (FUNCTION.replace("return n", "return m"), UndefinedVariableError, "'m' is not defined"),
+        (
+            FUNCTION.replace("@pl.function", "@pl.function(pl.FunctionType.InCore)"),
+            ParserSyntaxError,
+            "the type of a function is given by name, got a FunctionType",
+        ),
         ("# pypto.attr: x = y\n" + FUNCTION, ParserSyntaxError, "is no literal: y"),
     ],
 )

@@ -400,7 +400,8 @@ class _Text:
         words = [] if call is None else call.keywords
         around = self._around(reading)
         given = {word.arg: around.value(word.value) for word in words if word.arg}
-        made = target(**given) if call is not None else target
+        values = [] if call is None else [around.value(arg) for arg in call.args]
+        made = target(*values, **given) if call is not None else target
         if isinstance(node, ast.ClassDef) and target is not decorators.program:
             made(type(node.name, (), {}))
         elif given or target is decorators.program:
@@ -437,8 +438,8 @@ class _Text:
             return None
         options = Options(FunctionType.Opaque, strict_ssa=False)
         words = call.keywords if call else ()
-        if len({word.arg for word in words}) < len(words):
-            return None  # Python says so
+        if len({word.arg for word in words}) < len(words) or (call and call.args):
+            return None  # Python says so, or the decorator itself
         for word in words:
             value = self._object(word.value)
             if word.arg == "type" and isinstance(value, FunctionType):

@@ -594,8 +594,24 @@ class _Version:
                 f"argument {parameter.name!r} of {self.definition.name} is an array {list(shape)}; "
                 f"{type_text(kind)} was wanted"
                 + "".join(f", with {dim.name} = {size}" for dim, size in sizes.items()),
+                hint=self.fitting(parameter, kind, sizes)
+                if len(shape) == len(kind.shape)
+                else None,
                 slug="argument-shape",
             )
+
+    @staticmethod
+    def fitting(
+        parameter: ArrayParameter, kind: TensorType, sizes: Mapping[Var, int]
+    ) -> str | None:
+        """Return an output of the sizes that other arguments have."""
+        shape = [
+            dim.value if isinstance(dim, ConstInt) else sizes.get(cast("Var", dim))
+            for dim in kind.shape
+        ]
+        if not parameter.is_out or None in shape:
+            return None
+        return f"pass np.empty({tuple(shape)}, np.{kind.dtype.numpy.name})"
 
     def reason(self, key: tuple[Any, ...]) -> str:
         """Return what sets a call apart from the most similar one before."""

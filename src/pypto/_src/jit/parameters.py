@@ -219,6 +219,13 @@ def _parameter(
     kind, _ = parameter_type(ctx, node)
     if isinstance(kind, TensorType):
         return ArrayParameter(arg.arg, kind, default, is_out, bound)
+    if isinstance(kind, ScalarType) and is_out:
+        raise ParserTypeError(
+            "a Scalar parameter cannot be Out: kernels get scalars by value",
+            ctx.span(node),
+            hint=f"write pl.Out[pl.Tensor[[1], pl.{kind.dtype.member}]]",
+            slug="scalar-out",
+        )
     if isinstance(kind, ScalarType):
         ctx.names.bind(arg.arg, Var(arg.arg, kind, ctx.span(arg)))
         is_part = isinstance(node, ast.Subscript) and ctx.peek(node.value) is Scalar

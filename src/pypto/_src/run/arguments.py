@@ -608,7 +608,7 @@ class _Tensor:
         if array.dtype != self.dtype:
             self._refuse_dtype(array)
         if array.shape != self.shape and not self._fits(array.shape, dims):
-            self._refuse_shape(array)
+            self._refuse_shape(array, dims)
         flags = array.flags
         if not flags.carray:  # dense, aligned and writeable
             if not flags.c_contiguous or not flags.aligned:
@@ -649,11 +649,13 @@ class _Tensor:
         hint = f"make it with dtype={wanted}" if self.writes else cast
         raise CallError(self._found(array), hint=hint, slug="argument-dtype")
 
-    def _refuse_shape(self, array: Array) -> NoReturn:
+    def _refuse_shape(self, array: Array, dims: Mapping[Var, int]) -> NoReturn:
         sizes = "" if self.shape is None else ", ".join(map(str, self.shape))
         same_size = self.shape is not None and array.size == int(np.prod(self.shape))
         hint = f"pass {self.name}.reshape({sizes})" if same_size else self._shape_hint(array)
-        raise CallError(self._found(array), hint=hint, slug="argument-shape")
+        known = {dim.name: dims[dim] for dim in self.dims if isinstance(dim, Var) and dim in dims}
+        told = "".join(f", with {name} = {size}" for name, size in known.items())
+        raise CallError(self._found(array) + told, hint=hint, slug="argument-shape")
 
     def _shape_hint(self, array: Array) -> str | None:
         """Return the part of a larger input that fits, or the parameter that takes the array."""

@@ -90,7 +90,8 @@ def check_runs_here(config: RunConfig) -> None:
     device = DEVICES.get(config.platform)
     if device is not None:
         raise CallError(
-            f"the platform {config.platform} is {device}, with its driver and toolchain",
+            f"a run on {config.platform} needs {device}, its driver and its compiler, which are "
+            "not part of this package",
             hint=f'pass RunConfig(platform="{config.platform}sim"), which is this machine',
             slug="platform",
         )

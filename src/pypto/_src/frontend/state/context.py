@@ -40,7 +40,7 @@ from pypto._src.frontend.state.scope import (
     same_value_type,
 )
 from pypto._src.frontend.state.signatures import Callee, Swapped
-from pypto._src.ir.array_types import MemRef, TensorType, TileType
+from pypto._src.ir.array_types import MemRef, TensorType, TileType, same_dims
 from pypto._src.ir.enums import FunctionType
 from pypto._src.ir.exprs import Call, Expr, MakeTuple, Var
 from pypto._src.ir.opdef import OpDef, op_of
@@ -653,7 +653,12 @@ class Context:
             return self.swapped_error(output)
         hint = f"use another name: {name}2 = ..."
         if value is not None and isinstance(value.type, TileType):
-            hint = f"write {store_line(name, output, self.source.text(source) if source else '')}"
+            text = self.source.text(source) if source else ""
+            hint = f"write {store_line(name, output, text)}"
+            kind = output.type
+            if self.region is not None and text and isinstance(kind, TensorType):
+                whole = same_dims(kind.shape, value.type.shape)
+                hint = f"write {name}[:] = {text}" if whole else hint
         return ParserTypeError(
             f"{name!r} is an output; this gives its name to a value that is not stored in it",
             span,
