@@ -15,6 +15,7 @@ import pytest
 import pypto.language as pl
 from pypto import ir
 from pypto.runtime import RunConfig
+from tests.examples.emitted import Emitted
 
 Array = np.ndarray[Any, Any]
 TARGETS = ("interpreter", "cpu")
@@ -466,7 +467,10 @@ def test_the_first_operand_says_what_is_valid(target: Any) -> None:
     for count in (5, 16, 21):
         x, out = floats(count, 128), np.zeros((count, 64), np.float32)
         both_texts(norms, x, out)
+        again = np.zeros_like(out)
+        Emitted(norms.parse(x, again)).run("norms", [x, again])
         norms(x, out)
+        assert np.allclose(again, out, rtol=1e-6)
         sums = np.square(x, dtype=np.float64).sum(1, keepdims=True)
         np.testing.assert_allclose(out, x[:, :64] * sums, rtol=1e-5)
 

@@ -16,7 +16,7 @@ from pypto._src.ir.opdef import aliased, op_of
 from pypto._src.ir.stmts import AssignStmt, ForStmt, Function, WhileStmt
 from pypto._src.ir.traversal.queries import exprs_in, stmts_in, uses
 from pypto._src.ops.layout import effective_view, is_column
-from pypto._src.ops.rules.valid_parts import ELEMENTWISE
+from pypto._src.ops.rules.valid_parts import ELEMENTWISE, marked
 
 
 def whole_rows(function: Function) -> dict[Var, TileType]:
@@ -54,7 +54,7 @@ class _Rows:
                 self.refuse(uses([call]))
             return
         rows = [arg for arg in call.args if isinstance(arg, Var) and arg in self._parent]
-        if not rows:
+        if not rows or (op is not None and op.valid is marked):  # which may read beyond the part
             return
         tiles = [arg for arg in call.args if isinstance(arg.type, TileType)]
         if op is not None and op.masks:  # works on all of its tiles, valid or not

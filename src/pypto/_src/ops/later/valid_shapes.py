@@ -14,7 +14,7 @@ from pypto._src.ir.types import Type
 from pypto._src.ops.define import STORABLE, Ints, Tile, block_op
 from pypto._src.ops.layout import is_column, tile_type, with_valid
 from pypto._src.ops.rules.type_rules import called, check_operands, operand_name, refuse
-from pypto._src.ops.rules.valid_parts import all_of, check_sizes, given, name_of_all
+from pypto._src.ops.rules.valid_parts import all_of, check_sizes, marked, name_of_all
 
 
 def _marked(o: Operands) -> Type:
@@ -58,7 +58,7 @@ def _copied_cpp(site: CppSite) -> None:
 
 @block_op(
     types=_marked,
-    valid=given,
+    valid=marked,
     complete=_as_list,
     dtypes=STORABLE - frozenset(d for d in STORABLE if d.get_bit() > 32),
     in_place=(),

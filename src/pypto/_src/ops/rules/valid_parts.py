@@ -211,3 +211,8 @@ def on_all(name: str, *tiles: int) -> Callable[[CppSite], None]:
 def given(_o: Operands, kind: Type) -> Type:
     """Return the type as the op's own rule gives it, for ops that move or fill the valid part."""
     return kind
+
+
+def marked(_o: Operands, kind: Type) -> Type:
+    """Return the type as the op's own rule gives it, for ops that copy all bytes, valid or not."""
+    return kind
