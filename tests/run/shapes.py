@@ -1,8 +1,11 @@
-"""Tensor-level programs at every size: native, interpreter, PTO text and NumPy agree.
+"""Tensor-level programs at every size: native, interpreter, PTO texts and NumPy agree.
 
-Programs and sizes are drawn; `python -m tests.run.shapes COUNT SEED` makes that many runs. Arrays
-stand between guard bytes, which no run may change. The interpreter's memory after planning begins
-poisoned, padding included.
+Programs and sizes are drawn; `python -m tests.run.shapes COUNT SEED` makes that many runs. In half
+of them the sizes are constants of the program, in the others one program serves all sizes. Kernels
+are compiled together (`tests.natively`). Every array that a native kernel gets stands between guard
+bytes, which no run may change; the interpreter's memory after planning begins poisoned, padding
+included. Texts and the interpreter are slower by orders: they evaluate what is no larger than
+`SMALL`.
 """
 
 # What NumPy gives is an array of no known type.
@@ -12,191 +15,474 @@ poisoned, padding included.
 from __future__ import annotations
 
 import sys
+import time
 from collections import Counter
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache
 from typing import Any, Final, NamedTuple
 
+import ml_dtypes
 import numpy as np
+import pytest
 
 import pypto.language as pl
 from pypto import ir, runtime
+from pypto._src.diagnostics import UNKNOWN_SPAN, Span
+from pypto._src.emit.cpp.generate import kernel_file
+from pypto._src.errors import OpError
 from pypto._src.interp.evaluate import Evaluator
+from pypto._src.ir.roles import Role, role
 from pypto._src.passes.pass_manager import OptimizationStrategy, PassManager
-from tests.run.test_tensor_programs import TextHost
+from pypto._src.run.effects import effects
+from pypto._src.run.native import NativeKernel
+from tests.natively import compile_together, compiler, words
+from tests.run.test_tensor_programs import TextHost, sizes_behind
 
 Array = np.ndarray[Any, Any]
-SIZES: Final = (1, 3, 5, 16, 17, 31, 64, 100, 127, 777, 1000)
-SMALL: Final = 100_000
-"""The most elements (of a product: multiplications) that texts are evaluated for."""
+SIZES: Final = (0, 1, 3, 5, 16, 17, 31, 64, 100, 127, 777, 1000)
+SMALL: Final = 20_000
+"""The most elements (of a product: multiplications, by 64) that texts are evaluated for."""
 GUARD: Final = 64
-DTYPES: Final = {"FP32": np.float32, "FP16": np.float16}
+BATCH: Final = 60
+"""How many programs of constant sizes are compiled together."""
+DTYPES: Final[dict[str, Any]] = {
+    "FP32": np.float32,
+    "FP16": np.float16,
+    "BF16": ml_dtypes.bfloat16,
+    "INT32": np.int32,
+}
+SYMBOLS: Final = {"m": "M", "n": "N", "k": "K", "1": "1", "2n": "N2", "m+2": "M2", "n+3": "N3"}
+"""What a size is called in programs that serve all sizes."""
 
-
-Shape = tuple[int, int]
+Shape = tuple[str, str]
 
 
 class Form(NamedTuple):
     """A program with sizes m, n and k to be filled in, and what it means."""
 
-    inputs: tuple[tuple[str, str, str], ...]  # rows, columns, element type
-    body: str  # of x0, x1, ...; gives y
-    meaning: Callable[[list[Any]], Any]
+    inputs: tuple[tuple[Shape, str], ...]  # rows, columns; element type
+    body: str  # of x0, x1, ...; gives y, or out as a whole
+    meaning: Callable[..., Any]
+    result: tuple[Shape, str] = (("m", "n"), "FP32")
+    some: str = ""
+    """The size of a dimension that has a largest element: 0 is refused where it is constant."""
+    dynamic: bool = True  # False if the sizes have to be constants
 
 
-def _f32(*shapes: str) -> tuple[tuple[str, str, str], ...]:
-    return tuple((shape[0], shape[1], "FP32") for shape in shapes)
+def _f32(*shapes: str) -> tuple[tuple[Shape, str], ...]:
+    return tuple(((shape[0], shape[1]), "FP32") for shape in shapes)
 
 
 def _softmax(x: Array) -> Array:
-    powers = np.exp(x - x.max(1, keepdims=True))
+    powers = np.exp(x - x.max(1, keepdims=True, initial=-np.inf))
     return powers / powers.sum(1, keepdims=True)
 
 
-def _norm(x: Array, w: Array) -> Array:
-    return x * w / (x * x).sum(1, keepdims=True)
+def _rms_norm(x: Array, w: Array) -> Array:
+    return x * w / np.sqrt((x * x).sum(1, keepdims=True) + 1)
 
 
+def _layer_norm(x: Array, w: Array, b: Array) -> Array:
+    centred = x - x.sum(1, keepdims=True) / 64
+    return centred / np.sqrt((centred * centred).sum(1, keepdims=True) + 1) * w + b
+
+
+def _attention(q: Array, k: Array, v: Array) -> Array:
+    return _softmax(q @ k.T / 16) @ v
+
+
+def _third(x: Array) -> Array:
+    for _ in range(2):
+        x = x - (x == x.max(1, keepdims=True, initial=-np.inf)) * np.float32(1000)
+    return x.max(1, keepdims=True, initial=-np.inf)
+
+
+def _half(x: Array) -> Array:
+    return (x.astype(np.float32) * 2).astype(np.float16)
+
+
+_WIDE: Final = ((("m", "k"), "FP16"), (("k", "n"), "FP16"))
 FORMS: Final[dict[str, Form]] = {
     "elementwise": Form(
-        _f32("mn", "mn"), "y = pl.mul(pl.add(x0, x1), 2.0)", lambda of: (of[0] + of[1]) * 2
+        _f32("mn", "mn"), "y = pl.mul(pl.add(x0, x1), 2.0)", lambda a, b: (a + b) * 2
     ),
-    "beside_row": Form(_f32("mn", "1n"), "y = pl.mul(x0, x1)", lambda of: of[0] * of[1]),
-    "beside_column": Form(_f32("mn", "m1"), "y = pl.add(x0, x1)", lambda of: of[0] + of[1]),
-    "outer": Form(_f32("1n", "m1"), "y = pl.mul(x0, x1)", lambda of: of[0] * of[1]),
+    "beside_row": Form(_f32("mn", "1n"), "y = pl.mul(x0, x1)", lambda a, b: a * b),
+    "beside_column": Form(_f32("mn", "m1"), "y = pl.add(x0, x1)", lambda a, b: a + b),
+    "outer": Form(_f32("1n", "m1"), "y = pl.mul(x0, x1)", lambda a, b: a * b),
     "softmax": Form(
         _f32("mn"),
-        "e = pl.exp(pl.sub(x0, pl.row_max(x0)))\n            y = pl.div(e, pl.row_sum(e))",
-        lambda of: _softmax(of[0]),
+        "e = pl.exp(pl.sub(x0, pl.row_max(x0))); y = pl.div(e, pl.row_sum(e))",
+        _softmax,
+        some="n",
     ),
-    "norm": Form(
+    "rms_norm": Form(
         _f32("mn", "1n"),
-        "y = pl.div(pl.mul(x0, x1), pl.row_sum(pl.mul(x0, x0)))",
-        lambda of: _norm(of[0], of[1]),
+        "s = pl.row_sum(pl.mul(x0, x0)); y = pl.div(pl.mul(x0, x1), pl.sqrt(pl.add(s, 1.0)))",
+        _rms_norm,
     ),
-    "row_sum": Form(_f32("mn"), "y = pl.row_sum(x0)", lambda of: of[0].sum(1, keepdims=True)),
+    "layer_norm": Form(
+        _f32("mn", "1n", "1n"),
+        "c = pl.sub(x0, pl.mul(pl.row_sum(x0), 0.015625)); s = pl.row_sum(pl.mul(c, c)); "
+        "y = pl.add(pl.mul(pl.div(c, pl.sqrt(pl.add(s, 1.0))), x1), x2)",
+        _layer_norm,
+    ),
+    "row_sum": Form(
+        _f32("mn"),
+        "y = pl.row_sum(x0)",
+        lambda x: x.sum(1, keepdims=True),
+        (("m", "1"), "FP32"),
+    ),
+    "row_min": Form(
+        ((("m", "n"), "FP16"),),
+        "y = pl.row_min(x0)",
+        lambda x: x.min(1, keepdims=True, initial=np.inf),
+        (("m", "1"), "FP16"),
+        some="n",
+    ),
     "column_sum": Form(
-        _f32("mn"), "y = pl.tensor.row_sum(x0, axis=0)", lambda of: of[0].sum(0, keepdims=True)
+        _f32("mn"),
+        "y = pl.col_sum(x0)",
+        lambda x: x.sum(0, keepdims=True),
+        (("1", "n"), "FP32"),
+    ),
+    "column_max": Form(
+        ((("m", "n"), "INT32"),),
+        "y = pl.col_max(x0)",
+        lambda x: x.max(0, keepdims=True, initial=np.iinfo(np.int32).min),
+        (("1", "n"), "INT32"),
+        some="m",
     ),
     "casts": Form(
-        (("m", "n", "FP16"),),
+        ((("m", "n"), "FP16"),),
         "y = pl.cast(pl.mul(pl.cast(x0, pl.FP32), 2.0), pl.FP16)",
-        lambda of: (of[0].astype(np.float32) * 2).astype(np.float16),
+        _half,
+        (("m", "n"), "FP16"),
     ),
-    "halves": Form(
-        (("m", "n", "FP16"), ("m", "n", "FP32")), "y = pl.add(x0, x1)", lambda of: of[0] + of[1]
+    "integers": Form(
+        ((("m", "n"), "INT32"), (("m", "n"), "BF16")),
+        "y = pl.cast(pl.add(pl.cast(x0, pl.FP32), pl.cast(x1, pl.FP32)), pl.INT32, mode='trunc')",
+        lambda a, b: (a.astype(np.float32) + b.astype(np.float32)).astype(np.int32),
+        (("m", "n"), "INT32"),
     ),
-    "transpose": Form(_f32("mn"), "y = pl.transpose(x0, 0, 1)", lambda of: of[0].T),
-    "product": Form(_f32("mk", "kn"), "y = pl.matmul(x0, x1)", lambda of: of[0] @ of[1]),
+    "promoted": Form(
+        ((("m", "n"), "FP16"), (("m", "n"), "FP32")),
+        "y = pl.add(x0, x1)",
+        lambda a, b: a + b,
+    ),
+    "transpose": Form(_f32("nm"), "y = pl.transpose(x0, 0, 1)", lambda x: x.T),
+    "transpose_halves": Form(
+        ((("n", "m"), "FP16"),),
+        "y = pl.transpose(x0, 0, 1)",
+        lambda x: x.T,
+        (("m", "n"), "FP16"),
+    ),
+    "product": Form(_f32("mk", "kn"), "y = pl.matmul(x0, x1)", lambda a, b: a @ b),
+    "product_bias": Form(
+        (*_WIDE, (("1", "n"), "FP32")),
+        "y = pl.add(pl.matmul(x0, x1, out_dtype=pl.FP32), x2)",
+        lambda a, b, c: a.astype(np.float32) @ b.astype(np.float32) + c,
+    ),
+    "product_a_trans": Form(
+        _f32("km", "kn"), "y = pl.matmul(x0, x1, a_trans=True)", lambda a, b: a.T @ b
+    ),
+    "product_b_trans": Form(
+        _f32("mk", "nk"), "y = pl.matmul(x0, x1, b_trans=True)", lambda a, b: a @ b.T
+    ),
     "product_turned": Form(
-        (("k", "m", "FP16"), ("n", "k", "FP16")),
+        ((("k", "m"), "FP16"), (("n", "k"), "FP16")),
         "y = pl.matmul(x0, x1, a_trans=True, b_trans=True, out_dtype=pl.FP32)",
-        lambda of: of[0].T.astype(np.float32) @ of[1].T.astype(np.float32),
+        lambda a, b: a.T.astype(np.float32) @ b.T.astype(np.float32),
+    ),
+    "attention": Form(
+        _f32("mk", "nk", "nk"),
+        "s = pl.mul(pl.matmul(x0, x1, b_trans=True), 0.0625); "
+        "e = pl.exp(pl.sub(s, pl.row_max(s))); y = pl.matmul(pl.div(e, pl.row_sum(e)), x2)",
+        _attention,
+        (("m", "k"), "FP32"),
+        some="n",
+    ),
+    "third_largest": Form(
+        _f32("mn"),
+        "x1 = pl.sub(x0, pl.mul(pl.cmp(x0, pl.row_max(x0), cmp_type=0), 1000.0)); "
+        "x2 = pl.sub(x1, pl.mul(pl.cmp(x1, pl.row_max(x1), cmp_type=0), 1000.0)); "
+        "y = pl.row_max(x2)",
+        _third,
+        (("m", "1"), "FP32"),
+        some="n",
+    ),
+    "concatenation": Form(
+        _f32("mn", "mn"),
+        "out = pl.assemble(out, x0, [0, 0]); out = pl.assemble(out, x1, [0, {n}])",
+        lambda a, b: np.concatenate([a, b], axis=1),
+        (("m", "2n"), "FP32"),
+    ),
+    "slice": Form(
+        ((("m+2", "n+3"), "FP32"), (("m", "n"), "FP32")),
+        "y = pl.add(pl.view(x0, [{m}, {n}], [1, 2]), x1)",
+        lambda a, b: a[1:-1, 2:-1] + b,
+    ),
+    "reshape": Form(
+        _f32("mn"),
+        "y = pl.reshape(x0, [{n}, {m}])",
+        lambda x: x.reshape(x.shape[::-1]),
+        (("n", "m"), "FP32"),
+        dynamic=False,
     ),
 }
 
 
 class Run(NamedTuple):
-    """One program at given sizes, with arguments."""
+    """One program at given sizes; ``dynamic`` if its sizes are known at the call only."""
 
     name: str
     m: int
     n: int
     k: int
+    dynamic: bool = False
 
-    def shapes(self) -> list[Shape]:
-        """Return the shapes of the inputs."""
-        sizes = {"m": self.m, "n": self.n, "k": self.k, "1": 1}
-        return [(sizes[rows], sizes[columns]) for rows, columns, _ in FORMS[self.name].inputs]
+    @property
+    def sizes(self) -> dict[str, int]:
+        """The size that each name of one stands for."""
+        m, n, k = self.m, self.n, self.k
+        return {"m": m, "n": n, "k": k, "1": 1, "2n": 2 * n, "m+2": m + 2, "n+3": n + 3}
+
+    @property
+    def key(self) -> Run:
+        """What this and other runs have the program of."""
+        return Run(self.name, 0, 0, 0, True) if self.dynamic else self
+
+    def array(self, of: tuple[Shape, str], rng: np.random.Generator) -> Array:
+        """Return an argument: multiples of 1/4 and 1/8, or whole numbers."""
+        (rows, columns), kind = of
+        found = rng.integers(-8, 9, (self.sizes[rows], self.sizes[columns]))
+        return (found if kind == "INT32" else found / 4 + 0.125).astype(DTYPES[kind])
 
     def program(self) -> ir.Program:
-        """Return the program."""
+        """Return the program.
+
+        Raises:
+            OpError: it asks for the largest of no elements.
+        """
         form = FORMS[self.name]
-        kinds = [kind for _, _, kind in form.inputs]
-        params = ", ".join(
-            f"x{at}: pl.Tensor[[{rows}, {columns}], pl.{kind}]"
-            for at, ((rows, columns), kind) in enumerate(zip(self.shapes(), kinds, strict=True))
-        )
-        return pl.parse_program(
-            "import pypto.language as pl\n\n\n@pl.program\nclass Drawn:\n    @pl.function\n"
-            f"    def main(self, {params}):\n        with pl.incore():\n            {form.body}\n"
-            "        return y\n"
-        )
+        names: Mapping[str, Any] = SYMBOLS if self.dynamic else self.sizes
+        params = [f"x{at}: pl.{_tensor(*of, names)}" for at, of in enumerate(form.inputs)]
+        params.append(f"out: pl.Out[pl.{_tensor(*form.result, names)}]")
+        body = form.body.format(**{each: names[each] for each in "mnk"}).split("; ")
+        if "out = " not in form.body:
+            body.append("out = pl.assemble(out, y, [0, 0])")
+        lines = [
+            "import pypto.language as pl\n",
+            *(f"{s} = pl.dynamic('{s}')" for s in SYMBOLS.values() if s != "1"),
+            "\n\n@pl.program\nclass Drawn:\n    @pl.function",
+            f"    def main(self, {', '.join(params)}):\n        with pl.incore():",
+            *(f"            {line}" for line in body),
+            "        return out\n",
+        ]
+        return pl.parse_program("\n".join(lines))
+
+    def is_refused(self) -> bool:
+        """True if the program asks for the largest of no elements."""
+        some = FORMS[self.name].some
+        return not self.dynamic and some != "" and self.sizes[some] == 0
 
     def is_small(self) -> bool:
         """True if texts are evaluated in reasonable time."""
-        work = self.m * self.n * (self.k if "product" in self.name else 1)
-        return work <= SMALL
+        uses_k = any("k" in shape for shape, _ in FORMS[self.name].inputs)
+        return self.m * self.n * (max(1, self.k // 64) if uses_k else 1) <= SMALL
+
+
+def _tensor(shape: Shape, kind: str, names: Mapping[str, Any]) -> str:
+    return f"Tensor[[{names[shape[0]]}, {names[shape[1]]}], pl.{kind}]"
 
 
 def drawn(count: int, seed: int) -> list[Run]:
-    """Return runs: each program in turn, with drawn sizes."""
+    """Return runs: each program in turn, with drawn sizes, every second with run-time ones."""
     rng = np.random.default_rng(seed)
     names = list(FORMS)
-    return [
-        Run(names[at % len(names)], *(int(size) for size in rng.choice(SIZES, 3)))
-        for at in range(count)
-    ]
+    found: list[Run] = []
+    for at in range(count):
+        name = names[at % len(names)]
+        dynamic = FORMS[name].dynamic and at // len(names) % 2 == 0
+        m, n, k = (int(size) for size in rng.choice(SIZES, 3))
+        found.append(Run(name, m, n, k, dynamic))
+    return found
+
+
+# --------------------------------------------------------------------------------------------
+# Guards
+# --------------------------------------------------------------------------------------------
 
 
 def _guarded(array: Array) -> tuple[Array, Array]:
     """Return a copy of an array, and the bytes that it lies in, guards included."""
     whole = np.full(array.nbytes + 2 * GUARD, 0xA5, np.uint8)
-    inner = whole[GUARD:-GUARD].view(array.dtype).reshape(array.shape)
+    inner = whole[GUARD : GUARD + array.nbytes].view(array.dtype).reshape(array.shape)
     inner[...] = array
     return inner, whole
 
 
 def _assert_guards(wholes: Sequence[Array]) -> None:
     for whole in wholes:
-        assert (whole[:GUARD] == 0xA5).all()
-        assert (whole[-GUARD:] == 0xA5).all()
+        assert (whole[:GUARD] == 0xA5).all(), "the bytes before an array have changed"
+        assert (whole[-GUARD:] == 0xA5).all(), "the bytes behind an array have changed"
 
 
-def check(run: Run) -> None:
+class NativeHost(Evaluator):
+    """A lowered program whose kernels run natively, on arrays between guard bytes."""
+
+    def __init__(self, program: ir.Program, kernels: Mapping[str, NativeKernel]) -> None:
+        super().__init__(program)
+        self.effects = effects(program)
+        self.kernels = kernels
+        self.params = {f.name: f.params for f in program.functions_}
+
+    def run(self, name: str, args: Sequence[Any], span: Span = UNKNOWN_SPAN) -> Any:
+        """Call a kernel on guarded copies of its arrays."""
+        kernel = self.kernels.get(name)
+        if kernel is None:
+            return super().run(name, args, span)
+        pairs = [_guarded(a) if isinstance(a, np.ndarray) else (a, None) for a in args]
+        given = [*(inner for inner, _ in pairs), *sizes_behind(self.params[name], args)]
+        kernel(words(given))
+        _assert_guards([whole for _, whole in pairs if whole is not None])
+        for arg, (inner, _) in zip(args, pairs, strict=True):
+            if isinstance(arg, np.ndarray):
+                arg[...] = inner
+        found = tuple(args[index] for index, *_ in self.effects[name].results)
+        return found[0] if len(found) == 1 else found or None
+
+
+# --------------------------------------------------------------------------------------------
+# Runs
+# --------------------------------------------------------------------------------------------
+
+
+class Ways(NamedTuple):
+    """What gives a program a meaning: by name, what calls it."""
+
+    native: dict[str, Callable[..., Any]]
+    slow: dict[str, Callable[..., Any]]
+
+
+def prepared(programs: Mapping[Run, ir.Program]) -> dict[Run, Ways]:
+    """Return what runs programs; their kernels are compiled together."""
+    default = {
+        key: PassManager(OptimizationStrategy.Default).run_passes(program)
+        for key, program in programs.items()
+    }
+    kernels = [(key, f) for key, p in default.items() for f in _kernels(p)]
+    natives: dict[Run, dict[str, NativeKernel]] = {key: {} for key in default}
+    if kernels:
+        found = compile_together([f for _, f in kernels], compiler())
+        for (key, function), native in zip(kernels, found, strict=True):
+            natives[key][function.name] = native
+    ways: dict[Run, Ways] = {}
+    for key, low in default.items():
+        native = {"kernels": NativeHost(low, natives[key])}
+        calls = {way: _caller(host) for way, host in native.items()}
+        if key.dynamic:
+            calls["native"] = runtime.compile(programs[key])
+        texts = PassManager(OptimizationStrategy.PTOAS).run_passes(programs[key])
+        slow = {"Default": low, "PTOAS": texts}
+        ways[key] = Ways(
+            calls,
+            {
+                **{f"interpreter {n}": _caller(Evaluator(p)) for n, p in slow.items()},
+                **{f"text {n}": _caller(TextHost(p)) for n, p in slow.items()},
+            },
+        )
+    return ways
+
+
+def _kernels(program: ir.Program) -> list[ir.Function]:
+    return [f for f in program.functions_ if role(f) is Role.KERNEL]
+
+
+def _caller(host: Evaluator) -> Callable[..., Any]:
+    return lambda *args: host.call("main", list(args))
+
+
+def compare(run: Run, ways: Ways) -> None:
     """Compare all that gives a program a meaning, at one run's sizes."""
-    form, program = FORMS[run.name], run.program()
+    form = FORMS[run.name]
     rng = np.random.default_rng(run.m * 1009 + run.n * 31 + run.k)
-    arrays = [
-        (rng.integers(-8, 9, shape) / 4 + 0.125).astype(DTYPES[kind])
-        for shape, (_, _, kind) in zip(run.shapes(), form.inputs, strict=True)
-    ]
-    wanted: Array = form.meaning(arrays)
+    arrays = [run.array(of, rng) for of in form.inputs]
+    poison = np.full_like(run.array(form.result, rng), -77)
+    with np.errstate(all="ignore"):
+        wanted: Array = form.meaning(*arrays)
     rtol = 2e-3 if wanted.dtype == np.float16 else 2e-5
-
-    def compare(call: Callable[[list[Array]], Any], what: str) -> None:
-        pairs = [_guarded(array) for array in arrays]
-        found = call([inner for inner, _ in pairs])
-        np.testing.assert_allclose(found, wanted, rtol, 1e-3, err_msg=f"{run} {what}")
+    calls = {**ways.native, **(ways.slow if run.is_small() else {})}
+    for way, call in calls.items():
+        pairs = [_guarded(array) for array in (*arrays, poison)]
+        call(*(inner for inner, _ in pairs))
+        inners = [inner for inner, _ in pairs]
+        np.testing.assert_allclose(inners[-1], wanted, rtol, 1e-3, err_msg=f"{run} {way}")
         _assert_guards([whole for _, whole in pairs])
-        for (inner, _), array in zip(pairs, arrays, strict=True):
+        for inner, array in zip(inners, arrays, strict=False):
             np.testing.assert_array_equal(inner, array)
 
-    compiled = runtime.compile(program)
 
-    def native(args: list[Array]) -> Any:
-        return compiled(*args)
+def assert_refused(run: Run) -> None:
+    """Check that the program of a run is refused, and why."""
+    with pytest.raises(OpError, match="has no elements to choose from") as caught:
+        run.program()
+    assert caught.value.slug == "no-elements"
 
-    compare(native, "native")
-    if not run.is_small():
-        return
-    for strategy in (OptimizationStrategy.Default, OptimizationStrategy.PTOAS):
-        low = PassManager(strategy).run_passes(program)
-        compare(partial(Evaluator(low).call, "main"), "interpreter")
-        compare(partial(TextHost(low).call, "main"), strategy.name)
+
+@cache
+def dynamic_ways() -> dict[Run, Ways]:
+    """Return what runs the programs that serve all sizes, compiled once."""
+    keys = [Run(name, 0, 0, 0, True) for name, form in FORMS.items() if form.dynamic]
+    return prepared({key: key.program() for key in keys})
+
+
+def checked(runs: Sequence[Run]) -> Iterator[tuple[Run, Exception | None]]:
+    """Make runs; yield each with what it shows to be wrong."""
+    for begin in range(0, len(runs), BATCH):
+        batch = runs[begin : begin + BATCH]
+        ways = dict(dynamic_ways()) if any(run.dynamic for run in batch) else {}
+        broken: dict[Run, Exception] = {}
+        programs: dict[Run, ir.Program] = {}
+        for run in batch:
+            if run.dynamic or run.is_refused() or run in programs:
+                continue
+            try:
+                program = run.program()
+                low = PassManager(OptimizationStrategy.Default).run_passes(program)
+                for kernel in _kernels(low):
+                    kernel_file(kernel)
+                programs[run] = program
+            except Exception as error:
+                broken[run] = error
+        ways |= prepared(programs)
+        for run in batch:
+            try:
+                if run in broken:
+                    raise broken[run]
+                if run.is_refused():
+                    assert_refused(run)
+                else:
+                    compare(run, ways[run.key])
+            except Exception as error:
+                yield run, error
+            else:
+                yield run, None
 
 
 def main(count: int, seed: int) -> int:
     """Make runs; print those that differ, and return how many."""
-    done, wrong = Counter[str](), 0
-    for run in drawn(count, seed):
-        try:
-            check(run)
-            done[run.name] += 1
-        except Exception as error:
+    done, wrong, small, begin = Counter[str](), 0, 0, time.monotonic()
+    for run, error in checked(drawn(count, seed)):
+        done[run.name] += 1
+        small += run.is_small() and not run.is_refused()
+        if error is not None:
             wrong += 1
-            print(run, type(error).__name__, str(error)[:200], sep=": ")
-    print(dict(done), f"{wrong} of {count} differ", sep="\n")
+            message = " ".join(str(error).split())
+            print(run, type(error).__name__, message[:300], sep=": ", flush=True)
+        if sum(done.values()) % 250 == 0:
+            print(f"{sum(done.values())} runs, {time.monotonic() - begin:.0f} s", flush=True)
+    print(dict(done), f"{small} on all ways, the others natively", sep="\n")
+    print(f"{wrong} of {count} differ")
     return wrong
 
 

@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-import pytest
-
 from tests.natively import compiler
-from tests.run.shapes import FORMS, Run, check
+from tests.run.shapes import FORMS, Run, checked
 
-ODD = [(3, 5, 17), (17, 31, 5), (1, 1, 1)]
+ODD = [(3, 5, 17), (17, 31, 5), (1, 1, 1), (0, 3, 5), (3, 0, 5), (5, 3, 0), (0, 0, 3)]
+LARGE = [("softmax", 1000, 777, 1), ("product", 127, 777, 300), ("transpose", 777, 100, 1)]
 
 
-@pytest.mark.parametrize("name", FORMS)
-def test_odd_sizes(name: str) -> None:
-    """Primes, few rows and single elements: native, interpreter, both texts, NumPy."""
+def test_constant_sizes() -> None:
+    """Primes, few rows, single elements, none: native, interpreter, both texts, NumPy."""
     compiler()
-    for sizes in ODD:
-        check(Run(name, *sizes))
+    runs = [Run(n, *ODD[(at + i) % len(ODD)]) for at, n in enumerate(FORMS) for i in (0, 3)]
+    for run, error in checked(runs):
+        assert error is None, run
 
 
-def test_large_odd_sizes() -> None:
-    """1000 x 777, and a product with K = 300."""
+def test_sizes_known_at_the_call() -> None:
+    """One program for all sizes, large ones as well."""
     compiler()
-    check(Run("softmax", 1000, 777, 1))
-    check(Run("product", 127, 777, 300))
+    names = [name for name, form in FORMS.items() if form.dynamic]
+    runs = [Run(name, *sizes, dynamic=True) for name in names for sizes in ODD]
+    for run, error in checked([*runs, *(Run(*each, dynamic=True) for each in LARGE)]):
+        assert error is None, run

@@ -54,7 +54,7 @@ class TextHost(Evaluator):
         if source is None:
             return super().run(name, args, span)
         dense: list[Any] = [np.ascontiguousarray(a) if _is_array(a) else a for a in args]
-        evaluate(source, name, [*dense, *_sizes(self.params[name], args)])
+        evaluate(source, name, [*dense, *sizes_behind(self.params[name], args)])
         for arg, copy in zip(args, dense, strict=True):
             if copy is not arg:
                 arg[...] = copy
@@ -62,7 +62,7 @@ class TextHost(Evaluator):
         return found[0] if len(found) == 1 else found or None
 
 
-def _sizes(params: Sequence[ir.Var], args: Sequence[Any]) -> list[int]:
+def sizes_behind(params: Sequence[ir.Var], args: Sequence[Any]) -> list[int]:
     """Return the sizes that a kernel's text takes behind its arguments, one for each name."""
     found: dict[Any, int] = {}
     for param, arg in zip(params, args, strict=True):

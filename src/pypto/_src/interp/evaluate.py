@@ -728,7 +728,8 @@ def _on_valid_parts(
     partial = [i for i, kind in enumerate(kinds) if valid_part(kind) is not None]
     beside = [i for i, k in enumerate(kinds) if isinstance(k, TileType) and i not in partial]
     op = op_of(call)
-    if op is not None and op.placed:
+    is_product = op is not None and op.placed
+    if is_product:
         beside = []  # the sizes of a product are not those of its operands
     count, kind = len(kinds), call.type
     is_partial = valid_part(kind) is not None
@@ -757,7 +758,7 @@ def _on_valid_parts(
             poison(whole)
         elif rest is not None:
             whole[...] = rest(kwargs, whole.dtype)
-        if any(0 in args[index].shape for index in partial):
+        if not is_product and any(0 in args[index].shape for index in partial):
             return whole
         part = compute(*args, **kwargs)
         whole[: part.shape[0], : part.shape[1]] = part

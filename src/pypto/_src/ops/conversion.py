@@ -81,7 +81,18 @@ class Reduction(NamedTuple):
 
     convert: Conversion
     joined: AnyOp  # the op on tensors that makes one result of those of two parts
+    identity: Callable[[DataType], float]  # what joining changes no result: that of no elements
     adds_up: bool = False  # parts of 16-bit floats are kept in 32 bits
+
+
+def zero(_dtype: DataType) -> float:
+    """Return what added to an element gives it."""
+    return 0
+
+
+def one(_dtype: DataType) -> float:
+    """Return what multiplied with an element gives it."""
+    return 1
 
 
 REDUCTIONS: Final[dict[str, Reduction]] = {}
@@ -463,8 +474,8 @@ CONVERSIONS[tensor_math.transpose.name] = _transpose
 register_op_conversion(tensor_math.reshape.name, layout.reshape.name)
 
 REDUCTIONS[tensor_math.row_max.name] = Reduction(
-    reduction_form(reduce.row_max, along(reduce.max)), tensor_math.maximum
+    reduction_form(reduce.row_max, along(reduce.max)), tensor_math.maximum, tensor_math.smallest
 )
 REDUCTIONS[tensor_math.row_sum.name] = Reduction(
-    reduction_form(reduce.row_sum, along(reduce.sum)), tensor_math.add, adds_up=True
+    reduction_form(reduce.row_sum, along(reduce.sum)), tensor_math.add, zero, adds_up=True
 )

@@ -164,19 +164,20 @@ def _accumulated(o: Operands, result: TileType) -> Type:
 def _product_part(o: Operands, kind: Type) -> Type:
     """[M, K] with its valid [m, k] x [K, N] with its valid [k, n] -> [M, N] with the valid [m, n].
 
-    The part of K is a constant. What a product adds to is valid in the part as well.
+    Both have the same part of K. What a product adds to is valid in the part as well.
     """
     left = 1 if o.op.in_place else 0
     lhs, rhs = o.tile(left), o.tile(left + 1)
     rows, columns = valid_or_all(lhs), valid_or_all(rhs)
     whole = same_dim(rows[1], lhs.shape[1]) and same_dim(columns[0], rhs.shape[0])
-    if not whole and (const_value(rows[1]) is None or not same_dim(rows[1], columns[0])):
+    if not whole and not same_dim(rows[1], columns[0]):
+        first, second = operand_name(o, left), operand_name(o, left + 1)
         refuse(
             o,
-            f"{called(o.op)} takes all of K: {operand_name(o, left)} {dims(lhs.shape)} is valid in "
-            f"{dims(rows)}, {operand_name(o, left + 1)} {dims(rhs.shape)} in {dims(columns)}",
+            f"{called(o.op)} takes one part of K: {first} {dims(lhs.shape)} is valid in "
+            f"{dims(rows)}, {second} {dims(rhs.shape)} in {dims(columns)}",
             "valid-shape",
-            "load all columns of the first and all rows of the second operand",
+            f"load as many rows of {second} as columns of {first}",
         )
     part = rows[0], columns[1]
     if left and not same_dims(valid_or_all(o.tile(0)), part):

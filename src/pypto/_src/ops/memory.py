@@ -119,8 +119,8 @@ def _load_type(o: Operands, valid: Sequence[Expr] | None = None) -> Type:
 
 
 def _is_from_wide(kind: TileType, tensor: TensorType) -> bool:
-    """True for a tile that lies as a column, out of a tensor of several columns."""
-    return is_column(kind) and (known_size(tensor.shape[-1]) or 1) != 1
+    """True for a tile that lies as a column, out of a tensor that may have several columns."""
+    return is_column(kind) and const_value(tensor.shape[-1]) != 1
 
 
 def _from_wide(call: Call, let: Let) -> Expr | None:
@@ -260,8 +260,8 @@ def load(
     only so many rows and columns are read; the rest of the tile has no value; they may stand
     fourth, before the memory, or be called ``valid_shape``. They are numbers
     or variables, from 0 to the size of the tile. What is computed from such a tile is valid in
-    the same part, and `store` writes only that. Operands of a product have all of K; of a tensor
-    of more dimensions they are a matrix, the other sizes being 1.
+    the same part, and `store` writes only that. Operands of a product have one part of K; of a
+    tensor of more dimensions they are a matrix, the other sizes being 1.
     """
     ...
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, ParamSpec, TypeVar
 
 from pypto._src.diagnostics import Span
-from pypto._src.dtypes import DataType, promote
+from pypto._src.dtypes import DataType, bounds, promote
 from pypto._src.errors import EvaluationError, OpError
 from pypto._src.ir.array_types import TensorType, same_dim, static_shape
 from pypto._src.ir.enums import MemorySpace
@@ -307,19 +307,74 @@ def reduced(o: Operands) -> Type:
     return TensorType((*kind.shape[:axis], *size, *kind.shape[axis + 1 :]), dtype)
 
 
+def reduced_extreme(o: Operands) -> Type:
+    """Return the type of a largest or smallest element, which no elements do not have."""
+    result = reduced(o)
+    check_some(o, check_axis(o, last_axis(o.kwargs.get("axis"))))
+    return result
+
+
+def check_some(o: Operands, axis: int) -> None:
+    """Check that a dimension of the operand, which a largest or smallest is of, has elements."""
+    shape = o.tensor(0).shape
+    if const_value(shape[axis]) == 0:
+        refuse(
+            o,
+            f"{called(o.op)} along dimension {axis} of {operand_name(o, 0)} {dims(shape)} has no "
+            "elements to choose from",
+            "no-elements",
+            f"pl.{o.op.overload} where that size is above 0",
+        )
+
+
 def last_axis(axis: int | None) -> int:
     return -1 if axis is None else axis
 
 
+def smallest(dtype: DataType) -> float:
+    """Return what no element of a type is below."""
+    return -math.inf if dtype.is_float() else bounds(dtype)[0]
+
+
+def largest(dtype: DataType) -> float:
+    """Return what no element of a type is above."""
+    return math.inf if dtype.is_float() else (1 << (dtype.get_bit() - dtype.is_signed_int())) - 1
+
+
+def largest_of(tensor: Array, axis: int, keepdims: bool = True) -> Array:
+    """Return the largest element along ``axis``; of none what no element is below."""
+    some = tensor.shape[axis] > 0
+    initial = None if some else -math.inf if tensor.dtype.kind not in "iu" else _limits(tensor).min
+    return _extreme(np.max, tensor, axis, keepdims, initial)
+
+
+def smallest_of(tensor: Array, axis: int, keepdims: bool = True) -> Array:
+    """Return the smallest element along ``axis``; of none what no element is above."""
+    some = tensor.shape[axis] > 0
+    initial = None if some else math.inf if tensor.dtype.kind not in "iu" else _limits(tensor).max
+    return _extreme(np.min, tensor, axis, keepdims, initial)
+
+
+def _limits(tensor: Array) -> Any:
+    return np.iinfo(tensor.dtype)
+
+
+def _extreme(
+    compute: Callable[..., Any], tensor: Array, axis: int, keepdims: bool, initial: Any
+) -> Array:
+    more = {} if initial is None else {"initial": tensor.dtype.type(initial)}
+    return np.asarray(compute(tensor, axis=axis, keepdims=keepdims, **more))
+
+
 def _row_max(tensor: Array, axis: int | None = None, keep_dim: bool | None = None) -> Array:
-    return np.asarray(np.max(tensor, axis=last_axis(axis), keepdims=keep_dim is not False))
+    return largest_of(tensor, last_axis(axis), keep_dim is not False)
 
 
 def _row_sum(tensor: Array, axis: int | None = None, keep_dim: bool | None = None) -> Array:
     return reduce.total(tensor, last_axis(axis), keep_dim is not False)
 
 
-@on_tensors(reduced, _row_max)
+@on_tensors(reduced_extreme, _row_max)
 def row_max(input: Tensor, axis: int | None = None, keep_dim: bool | None = None) -> Tensor:
     """Return the largest element of each row of ``input``; NaN if there is one.
 

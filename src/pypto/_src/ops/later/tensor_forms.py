@@ -30,19 +30,25 @@ from pypto._src.ops.conversion import (
     of_one_tile,
     of_tile_and_number,
     of_two_tiles,
+    one,
     reduction_form,
 )
 from pypto._src.ops.define import Numpy, Scalar, Tensor
 from pypto._src.ops.later import columns
 from pypto._src.ops.rules.type_rules import called, dims, operand_name, refuse
 from pypto._src.ops.tensor_math import (
+    check_some,
     element_of,
     float_result,
+    largest,
+    largest_of,
     last_axis,
     of_block,
     on_elements,
     on_tensors,
     reduced,
+    reduced_extreme,
+    smallest_of,
     tensor_and_scalar,
     two_tensors,
     with_number,
@@ -512,7 +518,7 @@ def col_expand_expdif(tensor: Tensor, col_vec: Tensor) -> Tensor:
 
 
 def _row_min(tensor: Array, axis: int | None = None, keep_dim: bool | None = None) -> Array:
-    return np.asarray(np.min(tensor, axis=last_axis(axis), keepdims=keep_dim is not False))
+    return smallest_of(tensor, last_axis(axis), keep_dim is not False)
 
 
 def _row_prod(tensor: Array, axis: int | None = None, keep_dim: bool | None = None) -> Array:
@@ -521,11 +527,11 @@ def _row_prod(tensor: Array, axis: int | None = None, keep_dim: bool | None = No
 
 
 def _col_max(tensor: Array) -> Array:
-    return np.asarray(np.max(tensor, axis=-2, keepdims=True))
+    return largest_of(tensor, -2)
 
 
 def _col_min(tensor: Array) -> Array:
-    return np.asarray(np.min(tensor, axis=-2, keepdims=True))
+    return smallest_of(tensor, -2)
 
 
 def _col_sum(tensor: Array) -> Array:
@@ -541,9 +547,9 @@ def _columns_of(op: OpDef[..., Any]) -> Callable[[Expr, Any], Expr]:
 
 
 @_form(
-    reduced,
+    reduced_extreme,
     _row_min,
-    Reduction(reduction_form(reduce.row_min, along(reduce.min)), minimum),
+    Reduction(reduction_form(reduce.row_min, along(reduce.min)), minimum, largest),
     typed=False,
 )
 def row_min(input: Tensor, axis: int | None = None, keep_dim: bool | None = None) -> Tensor:
@@ -561,6 +567,7 @@ def row_min(input: Tensor, axis: int | None = None, keep_dim: bool | None = None
     Reduction(
         reduction_form(columns.row_prod, _columns_of(columns.col_prod)),
         tensor_math.mul,
+        one,
         adds_up=True,
     ),
     typed=False,
@@ -587,6 +594,12 @@ def _reduced_columns(o: Operands) -> Type:
     return TensorType((*kind.shape[:-2], ConstInt(1), kind.shape[-1]), dtype)
 
 
+def _extreme_columns(o: Operands) -> Type:
+    result = _reduced_columns(o)
+    check_some(o, len(o.tensor(0).shape) - 2)
+    return result
+
+
 def _by_rows(op: OpDef[..., Any]) -> Rewrite:
     """Return what a reduction of columns is: that of rows, along the dimension before the last."""
 
@@ -597,7 +610,7 @@ def _by_rows(op: OpDef[..., Any]) -> Rewrite:
 
 
 @_form(
-    _reduced_columns,
+    _extreme_columns,
     _col_max,
     _by_rows(tensor_math.row_max),
     typed=False,
@@ -608,7 +621,7 @@ def col_max(input: Tensor) -> Tensor:
 
 
 @_form(
-    _reduced_columns,
+    _extreme_columns,
     _col_min,
     _by_rows(row_min),
     typed=False,

@@ -309,8 +309,11 @@ class _Lowering:
         source = call.args[0]
         assert isinstance(source, Var)
         self.waiting.in_memory(source)
-        name = self.buffers.at(source)
-        self.write(AssignStmt(var, self.buffers.named(call), stmt.span))
+        name, named = self.buffers.at(source), self.buffers.named(call)
+        self.write(AssignStmt(var, named, stmt.span))
+        offsets = named.args[2]
+        if isinstance(offsets, MakeTuple):
+            self.buffers.views[var] = name, offsets.elements
         self.buffers.rename(var, var, name, part=True)
 
     def assemble(self, var: Var, call: Call, span: Span) -> None:

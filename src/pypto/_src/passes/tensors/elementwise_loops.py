@@ -18,35 +18,38 @@ from typing import Any, Final
 from pypto._src.diagnostics import UNKNOWN_SPAN, Span
 from pypto._src.dtypes import DataType
 from pypto._src.errors import MemoryPlanError, PassError
-from pypto._src.ir.array_types import TensorType, TileType, same_dims
+from pypto._src.ir.array_types import TensorType, TileType
 from pypto._src.ir.enums import MemorySpace
 from pypto._src.ir.exprs import (
-    And,
     Call,
     ConstInt,
     Expr,
-    Ge,
-    IterArg,
     MakeTuple,
-    Min,
-    Sub,
     Var,
-    binary,
     const_value,
 )
 from pypto._src.ir.inspect.source_names import user_name
-from pypto._src.ir.opdef import aliased, op_of
-from pypto._src.ir.stmts import AssignStmt, ForStmt, IfStmt, Stmt, YieldStmt, seq
-from pypto._src.ir.types import scalar_type
-from pypto._src.ops import elementwise, layout, memory, new_tiles, reduce
+from pypto._src.ir.opdef import op_of
+from pypto._src.ops import elementwise, layout, new_tiles, reduce
 from pypto._src.ops.conversion import REDUCTIONS, on_tiles
 from pypto._src.ops.rules.type_rules import broadcast, called, dims, known_size
+from pypto._src.passes.tensors.tile_loops import (
+    Builder,
+    along,
+    bytes_at_peak,
+    divisors,
+    filled,
+    halves,
+    load_tile,
+    nest,
+    plus,
+    shaped,
+    steps,
+    store_tile,
+    tensor_type,
+)
 from pypto._src.records import NamedTuple
 from pypto._src.targets import A2A3, Target
-
-_INDEX: Final = scalar_type(DataType.INDEX)
-Name = Callable[[str], str]
-"""Returns a name for a new variable, like the given one."""
 
 
 class Member(NamedTuple):
@@ -64,143 +67,6 @@ class Sink(NamedTuple):
     target: Var
     offset: tuple[Expr, ...] | None
     span: Span
-
-
-# --------------------------------------------------------------------------------------------
-# Statements
-# --------------------------------------------------------------------------------------------
-
-
-class Builder:
-    """Collects statements, each at the place of the op that they come from."""
-
-    def __init__(self, name: Name, span: Span) -> None:
-        self.name = name
-        self.span = span
-        self.stmts: list[Stmt] = []
-
-    def let(self, name: str, value: Expr) -> Var:
-        """Append an assignment of ``value`` to a new variable; return that."""
-        var = Var(self.name(name), value.type, self.span)
-        self.stmts.append(AssignStmt(var, value, self.span))
-        return var
-
-    def inner(self) -> Builder:
-        """Return a builder for a body inside."""
-        return Builder(self.name, self.span)
-
-    def loop(
-        self,
-        name: str,
-        bounds: tuple[Any, Any, Any],
-        carried: Sequence[Var],
-        body: Callable[[Builder, Var, list[Var]], Sequence[Var]],
-    ) -> list[Var]:
-        """Append a loop that carries variables; return them as they are after it."""
-        counter = Var(self.name(name), _INDEX, self.span)
-        args = [IterArg(self.name(f"{v.name}_iter"), v.type, v, self.span) for v in carried]
-        inside = self.inner()
-        values = body(inside, counter, list(args))
-        results = [Var(self.name(v.name), v.type, self.span) for v in carried]
-        if values:
-            inside.stmts.append(YieldStmt(list(values), self.span))
-        self.stmts.append(
-            ForStmt(counter, *bounds, args, seq(inside.stmts, self.span), results, self.span)
-        )
-        return results
-
-    def branch(
-        self,
-        condition: Expr,
-        carried: Sequence[Var],
-        bodies: Sequence[Callable[[Builder, list[Var]], Sequence[Var]]],
-    ) -> list[Var]:
-        """Append a branch whose two bodies write the carried tensors; return these after it."""
-        arms: list[Stmt] = []
-        for body in bodies:
-            inside = self.inner()
-            values = body(inside, list(carried))
-            if values:
-                inside.stmts.append(YieldStmt(list(values), self.span))
-            arms.append(seq(inside.stmts, self.span))
-        results = [Var(self.name(v.name), v.type, self.span) for v in carried]
-        self.stmts.append(IfStmt(condition, arms[0], arms[1], results, self.span))
-        return results
-
-
-def begin_of(b: Builder, counter: Var, dim: Expr, size: int) -> Expr:
-    """Return where the tile of an iteration begins: the last one ends with the tensor."""
-    known = known_size(dim)
-    if size == 1 or (known is not None and known % size == 0):
-        return counter
-    last = binary(Sub, dim, size, b.span) if known is None else ConstInt(known - size)
-    return b.let(f"{counter.name}_at", binary(Min, counter, last, b.span))
-
-
-def plus(a: Expr, b: Expr) -> Expr:
-    if const_value(a) == 0:
-        return b
-    return a if const_value(b) == 0 else a + b
-
-
-def tensor_type(var: Expr) -> TensorType:
-    """Return the type of a tensor expression."""
-    assert isinstance(var.type, TensorType)
-    return var.type
-
-
-def load_tile(b: Builder, source: Var, offsets: Sequence[Expr], sizes: Sequence[int]) -> Var:
-    call = memory.load.build((source, MakeTuple(offsets), MakeTuple(sizes)), {}, b.span)
-    return b.let(f"{source.name}_tile", call)
-
-
-def shaped(b: Builder, tile: Var, shape: Sequence[int]) -> Var:
-    """Return ``tile`` with another shape for the same elements."""
-    assert isinstance(tile.type, TileType)
-    if same_dims(tile.type.shape, [ConstInt(n) for n in shape]):
-        return tile
-    return b.let(tile.name, layout.reshape.build((tile, MakeTuple(shape)), {}, b.span))
-
-
-def store_tile(
-    b: Builder, tile: Var, offsets: Sequence[Expr], sizes: Sequence[int], target: Var
-) -> Var:
-    assert isinstance(tile.type, TileType)
-    if layout.is_column(tile.type) and sizes[-1] != 1:  # the run lies along the last dimension
-        tile = shaped(b, tile, [1, sizes[-1]])
-    operands = (tile, MakeTuple(offsets), MakeTuple(sizes), target)
-    return b.let(target.name, memory.store.build(operands, {}, b.span))
-
-
-def bytes_at_peak(stmts: Sequence[Stmt]) -> int:
-    """Return the most bytes of vector memory that straight-line statements have in use at once."""
-    owner: dict[Var, Var] = {}
-    last: dict[Var, int] = {}
-    size: dict[Var, int] = {}
-    first: dict[Var, int] = {}
-    for index, stmt in enumerate(stmts):
-        assert isinstance(stmt, AssignStmt)
-        if isinstance(stmt.value, Call):
-            for arg in stmt.value.args:
-                if isinstance(arg, Var) and arg in owner:
-                    last[owner[arg]] = index
-        kind = stmt.var.type
-        if isinstance(kind, TileType):
-            source = aliased(stmt.value)
-            home = owner.get(source) if isinstance(source, Var) else None
-            owner[stmt.var] = stmt.var if home is None else home
-            if home is None:
-                size[stmt.var] = layout.alloc_bytes(kind, MemorySpace.Vec)
-                first[stmt.var] = last[stmt.var] = index
-    changes = [0] * (len(stmts) + 2)
-    for var, count in size.items():
-        changes[first[var]] += count
-        changes[last[var] + 1] -= count
-    best = now = 0
-    for change in changes:
-        now += change
-        best = max(best, now)
-    return best
 
 
 # --------------------------------------------------------------------------------------------
@@ -525,57 +391,21 @@ class Emission:
 
     def over_tiles(self, sizes: _Sizes) -> list[Var]:
         """Append loops over tiles of ``sizes``; return the targets after them."""
-        targets = self._targets()
-        small = self._smallest(sizes)
-        if small == sizes:
-            return self._nest(self.b, targets, sizes)
-        enough: Expr | None = None
-        for axis, size, least in ((-2, sizes.rows, small.rows), (-1, sizes.columns, small.columns)):
-            if size != least:
-                fits = binary(Ge, self.space[axis], size, self.b.span)
-                enough = fits if enough is None else binary(And, enough, fits, self.b.span)
-        if enough is None:
-            return self._nest(self.b, targets, sizes)
-        # A dimension that is known at run time only may be smaller than the best tile.
-        return self.b.branch(
-            enough,
-            targets,
-            [
-                lambda b, now: self._nest(b, now, sizes),
-                lambda b, now: self._nest(b, now, small),
-            ],
-        )
 
-    def _smallest(self, sizes: _Sizes) -> _Sizes:
-        """Return sizes of tiles for a tensor that is smaller than the best tile."""
-        rows, columns, copies = sizes
-        if known_size(self.space[-1]) is None:
-            columns = self.units()[1]
-        if known_size(self.space[-2]) is None and copies == 1:
-            rows = self.units()[0]
-            if self.has_copies(columns, self.memory):
-                rows, copies = 1, rows
-        return _Sizes(rows, columns, copies)
+        def in_tile(
+            b: Builder, offsets: Sequence[Expr], widths: Sequence[int], now: list[Var]
+        ) -> list[Var]:
+            tile = _Tile(tuple(widths), tuple(offsets), sizes.copies)
+            self.ops(b, tile, now, range(len(now)))
+            return now
 
-    def _nest(self, b: Builder, targets: Sequence[Var], sizes: _Sizes) -> list[Var]:
-        every = (*[1] * (self.rank - 2), sizes.rows, sizes.columns)
-        return self._level(b, list(targets), _Tile(every, (), sizes.copies))
+        each = [*self._ones(), *map(steps, self.space[-2:], sizes[:2], self.units())]
+        exact = self.group.exact
+        return nest(self.b, self.space, each, self._targets(), in_tile, overlap=not exact)
 
-    def _level(self, b: Builder, targets: list[Var], tile: _Tile) -> list[Var]:
-        axis = len(tile.offsets)
-        if axis == self.rank:
-            self.ops(b, tile, targets, range(len(targets)))
-            return targets
-        dim, size = self.space[axis], tile.sizes[axis]
-        if const_value(dim) == size:
-            return self._level(b, targets, _with_offset(tile, ConstInt(0)))
-
-        def body(inside: Builder, counter: Var, now: list[Var]) -> Sequence[Var]:
-            begin = begin_of(inside, counter, dim, size)
-            return self._level(inside, now, _with_offset(tile, begin))
-
-        name = "col" if axis == self.rank - 1 else "row"
-        return b.loop(name, (0, dim, size), targets, body)
+    def _ones(self) -> list[tuple[int, ...]]:
+        """Return the sizes of tiles along all dimensions but the last two."""
+        return [(1,)] * (self.rank - 2)
 
     # Rows in parts ----------------------------------------------------------------------------
 
@@ -585,51 +415,87 @@ class Emission:
         No op of the group uses what a reduction makes.
         """
         other = -3 - axis
-        length, width = known_size(self.space[axis]), self.space[other]
-        units = self.units()
-        if length is None or length % units[axis]:
-            raise _no_fit(self)
+        length, width = self.space[axis], self.space[other]
+        known, units = known_size(length), self.units()
         targets, made = self._targets(), {member.var for member in sums}
         plain = [i for i, sink in enumerate(self.group.sinks) if sink.value not in made]
         self.adds_up, self.stored = True, plain
-        parts = [units[axis] * k for k in divisors(length // units[axis])]
+        parts = _part_counts(length, units[axis])
         widths = _counts(width, units[other], False, self.group.exact)
-        sizes = self._part_sizes(parts, widths, axis)
+        sizes = (
+            self._part_sizes(parts, widths or [1], axis)
+            if known != 0
+            else (
+                next((width for width in widths if width <= _DYNAMIC), 1),
+                parts[0],
+            )
+        )
         if sizes is None:
             raise _no_fit(self)
         across, part = sizes
+        begins = known is not None and known >= part  # a first part is sure
 
-        def at(offsets: tuple[Expr, ...], begin: Expr) -> _Tile:
-            pair = (begin, offsets[-1]) if axis == -2 else (offsets[-1], begin)
-            both = (part, across) if axis == -2 else (across, part)
-            lead = [1] * (self.rank - 2)
-            return _Tile((*lead, *both), (*offsets[:-1], *pair))
+        def at(offsets: Sequence[Expr], widths: Sequence[int], begin: Expr, size: int) -> _Tile:
+            """Return the part at a line's offset, which comes behind those of other dimensions."""
+            where = (begin, offsets[-1]) if axis == -2 else (offsets[-1], begin)
+            both = (size, widths[-1]) if axis == -2 else (widths[-1], size)
+            return _Tile((*widths[:-1], *both), (*offsets[:-1], *where))
 
-        def line(b: Builder, now: list[Var], offsets: tuple[Expr, ...]) -> list[Var]:
-            found = self.ops(b, at(offsets, ConstInt(0)), now, plain)
-            accs = [found[m.var] for m in sums]
-            if length > part:
+        def line(
+            b: Builder, offsets: Sequence[Expr], widths: Sequence[int], now: list[Var]
+        ) -> list[Var]:
+            found: dict[Var, Var] = {}
+            if begins:
+                found = self.ops(b, at(offsets, widths, ConstInt(0), part), now, plain)
+                accs = [found[m.var] for m in sums]
+            else:
+                accs = [self._identity(b, m, widths[-1], axis) for m in sums]
 
-                def body(inside: Builder, counter: Var, held: list[Var]) -> Sequence[Var]:
-                    written = _replaced(now, plain, held[len(accs) :])
-                    more = self.ops(inside, at(offsets, counter), written, plain)
-                    joined = [
-                        self._joined(inside, member, acc, more[member.var])
-                        for member, acc in zip(sums, held, strict=False)
-                    ]
-                    return [*joined, *(written[i] for i in plain)]
+            def more(inside: Builder, begin: Expr, size: int, held: list[Var]) -> list[Var]:
+                initialized = _replaced(now, plain, held[len(accs) :])
+                tile = at(offsets, widths, begin, size)
+                new = self.ops(inside, tile, initialized, plain)
+                joined = [
+                    self._joined(inside, member, acc, new[member.var])
+                    for member, acc in zip(sums, held, strict=False)
+                ]
+                return [*joined, *(initialized[i] for i in plain)]
 
-                held = b.loop("part", (part, length, part), [*accs, *(now[i] for i in plain)], body)
-                accs, now = held[: len(accs)], _replaced(now, plain, held[len(accs) :])
+            held = [*accs, *(now[i] for i in plain)]
+            first = part if begins else 0
+            held = along(
+                b,
+                "part",
+                length,
+                steps(length, part, units[axis]),
+                held,
+                more,
+                overlap=False,
+                first=first,
+            )
+            accs, now = held[: len(accs)], _replaced(now, plain, held[len(accs) :])
             for member, acc in zip(sums, accs, strict=True):
                 found[member.var] = _rounded(b, member, acc)
             for index in range(len(targets)):
                 if index not in plain:
-                    self.store(b, at(offsets, ConstInt(0)), found, now, index)
+                    tile = at(offsets, widths, ConstInt(0), part)
+                    self.store(b, tile, found, now, index)
             return now
 
-        lead = self.space[:-2]
-        return self._lines(self.b, targets, (*lead, width), across, (), line)
+        space = (*self.space[:-2], width)
+        each = [*self._ones(), steps(width, across, units[other])]
+        names = ["row"] * len(space)
+        exact = self.group.exact
+        return nest(self.b, space, each, targets, line, names, overlap=not exact)
+
+    def _identity(self, b: Builder, member: Member, width: int, axis: int) -> Var:
+        """Return the tile of a reduction of nothing, with which its parts are joined."""
+        dtype = tensor_type(member.var).dtype
+        reduction = REDUCTIONS[member.call.op.name]
+        if self.adds_up and reduction.adds_up and _is_narrow(dtype):
+            dtype = DataType.FP32
+        shape = [1, width] if axis == -2 else [width, 1]
+        return filled(b, shape, dtype, reduction.identity(dtype))
 
     def _joined(self, b: Builder, member: Member, acc: Var, part: Var) -> Var:
         """Return what a reduction's parts so far come to with another one."""
@@ -648,28 +514,6 @@ class Emission:
                         return across, part
         return None
 
-    def _lines(
-        self,
-        b: Builder,
-        targets: list[Var],
-        space: Sequence[Expr],
-        across: int,
-        offsets: tuple[Expr, ...],
-        line: Callable[[Builder, list[Var], tuple[Expr, ...]], list[Var]],
-    ) -> list[Var]:
-        axis = len(offsets)
-        if axis == len(space):
-            return line(b, targets, offsets)
-        dim, size = space[axis], across if axis == len(space) - 1 else 1
-        if const_value(dim) == size:
-            return self._lines(b, targets, space, across, (*offsets, ConstInt(0)), line)
-
-        def body(inside: Builder, counter: Var, now: list[Var]) -> Sequence[Var]:
-            begin = begin_of(inside, counter, dim, size)
-            return self._lines(inside, now, space, across, (*offsets, begin), line)
-
-        return b.loop("row", (0, dim, size), targets, body)
-
 
 def _is_narrow(dtype: DataType) -> bool:
     return dtype.is_float() and dtype.get_bit() < 32
@@ -686,10 +530,6 @@ def _rounded(b: Builder, member: Member, acc: Var) -> Var:
     if acc.type.dtype is wanted:
         return acc
     return b.let(f"{member.var.name}_tile", _as_type(acc, wanted, b.span))
-
-
-def _with_offset(tile: _Tile, begin: Expr) -> _Tile:
-    return tile._replace(offsets=(*tile.offsets, begin))
 
 
 def _replaced(now: Sequence[Var], indices: Sequence[int], new: Sequence[Var]) -> list[Var]:
@@ -713,12 +553,6 @@ def _first(counts: Sequence[int], is_small: Callable[[int], bool]) -> int | None
     return counts[high]
 
 
-def divisors(count: int) -> list[int]:
-    """Return the divisors of ``count``, the largest first."""
-    small = [d for d in range(1, int(count**0.5) + 1) if count % d == 0]
-    return sorted({*small, *(count // d for d in small)}, reverse=True)
-
-
 _DYNAMIC: Final = 256
 """Largest tile along a dimension that is known at run time only."""
 
@@ -727,53 +561,34 @@ def _counts(dim: Expr, unit: int, whole: bool, exact: bool) -> list[int]:
     """Return sizes of tiles along a dimension, best first; none if there is none."""
     known = known_size(dim)
     if known is None:
-        if whole or exact:
-            return []
-        counts = [unit * k for k in _halves(max(1, _DYNAMIC // unit))]
-        return counts if counts[-1] == unit else [*counts, unit]
+        counts = [] if whole else [unit * k for k in halves(max(1, _DYNAMIC // unit))]
+        return counts if not counts or counts[-1] == unit else [*counts, unit]
     if whole:
-        return [known] if known % unit == 0 else []
+        return [known] if known and known % unit == 0 else []
     if known % unit == 0:
-        others = [] if exact else _halves(known // unit)
+        others = [] if exact else halves(known // unit)
         every = sorted({*divisors(known // unit), *others}, reverse=True)
         return [unit * k for k in every]
     if exact or known < unit:
         return []
-    return [size for size in (unit * k for k in _halves(-(-known // unit))) if size <= known]
+    return [size for size in (unit * k for k in halves(-(-known // unit))) if size <= known]
 
 
-def _halves(count: int) -> list[int]:
-    """Return the sizes of 1, 2, 4, ... equal parts of ``count``, the largest first.
+def _part_counts(dim: Expr, unit: int) -> list[int]:
+    """Return sizes of the parts in which a dimension is reduced, best first."""
+    known = known_size(dim)
+    if known == 0:
+        return [unit]
+    if known is not None and known % unit == 0:
+        return [unit * k for k in divisors(known // unit)]
+    return [unit * k for k in halves(_DYNAMIC // unit if known is None else known // unit) if k]
 
-    They are rounded up, so that as many parts cover it, and the last overlaps the one before least.
-    """
-    return sorted({-(-count // (1 << k)) for k in range(count.bit_length() + 1)}, reverse=True)
 
-
-def _no_fit(emission: Emission) -> PassError | MemoryPlanError:
+def _no_fit(emission: Emission) -> MemoryPlanError:
     group = emission.group
-    units = emission.units()
     first = group.members[0] if group.members else None
     what = "the copy" if first is None else called(_op(first.call))
     span = emission.b.span if first is None else first.call.span
-    for axis, word in ((-2, "rows"), (-1, "columns")):
-        known, unit = known_size(emission.space[axis]), units[axis]
-        if known is None and axis in group.reduced:
-            return PassError(
-                f"{what} wants all {word} at once, and how many {word} {dims(group.space)} has is "
-                "known at run time only",
-                span,
-                hint=f"give the tensors a constant number of {word}",
-                slug="tensor-tile",
-            )
-        if known is not None and (known < unit or (axis in group.reduced and known % unit)):
-            return PassError(
-                f"{what} works on {word} in multiples of {unit} ({layout.BLOCK_BYTES} bytes), "
-                f"{dims(group.space)} has {known}",
-                span,
-                hint=f"pad the tensors to {-(-known // unit) * unit} {word}",
-                slug="tensor-tile",
-            )
     return MemoryPlanError(
         f"{what} and what belongs to it work on tensors of {dims(group.space)}, of which no tile "
         f"fits the {emission.memory} bytes of vector memory",
@@ -801,6 +616,8 @@ def write_group(group: Group, builder: Builder, target: Target = A2A3) -> list[V
         PassError: sizes of the tensors do not fill the blocks of vector memory.
         MemoryPlanError: no tile fits vector memory.
     """
+    if is_empty(group):
+        return [sink.target for sink in group.sinks]
     room = target.memories[MemorySpace.Vec].usable_bytes
     emission = Emission(group, builder, room)
     axes = sorted(group.reduced)
@@ -818,10 +635,19 @@ def _uses_reduction(members: Sequence[Member]) -> bool:
     return any(source in made for m in members for source in m.sources)
 
 
+def is_empty(group: Group) -> bool:
+    """True for a group that makes no elements: a dimension that stays has the size 0."""
+    dims_of = _aligned(group.space, max(2, len(group.space)))
+    return any(
+        const_value(dim) == 0 and axis - len(dims_of) not in group.reduced
+        for axis, dim in enumerate(dims_of)
+    )
+
+
 def fits(group: Group, target: Target = A2A3) -> bool:
     """True if tiles of a group fit vector memory, rows that are reduced being whole."""
     emission, room = _trial(group, target)
-    return emission.sizes(room) is not None
+    return is_empty(group) or emission.sizes(room) is not None
 
 
 def is_one_tile(group: Group, target: Target = A2A3) -> bool:

@@ -27,7 +27,6 @@ from pypto._src.ir.traversal.walk import copy_with
 from pypto._src.ops import tensor_math
 from pypto._src.ops.conversion import core_of
 from pypto._src.passes.tensors.elementwise_loops import (
-    Builder,
     Group,
     Member,
     Sink,
@@ -44,6 +43,7 @@ from pypto._src.passes.tensors.matmul_and_reshape_loops import (
     write_transpose,
 )
 from pypto._src.passes.tensors.tensor_buffers import TensorBuffers, shape_of
+from pypto._src.passes.tensors.tile_loops import Builder
 from pypto._src.records import NamedTuple
 
 COPIES: Final = {tensor_math.reshape: write_reshape, tensor_math.transpose: write_transpose}
@@ -294,7 +294,7 @@ class Waiting:
         if not pending.sinks:
             return
         first = pending.calls[0][1].span if pending.calls else pending.sinks[0][0].span
-        builder = Builder(self.buffers.name, first)
+        builder = Builder(self.buffers.name, first, self.buffers.views)
         try:
             names = write_group(pending.group, builder)
         except PyptoError as error:
@@ -380,7 +380,7 @@ class Waiting:
             results.append(var)
         if not sinks:
             return
-        builder = Builder(self.buffers.name, call.span)
+        builder = Builder(self.buffers.name, call.span, self.buffers.views)
         try:
             names = write_product(builder, call, [(s.target, s.offset) for s in sinks])
         except PyptoError as error:
@@ -395,7 +395,7 @@ class Waiting:
         self.flush()
         op = op_of(call)
         home = self.buffers.home(var)
-        builder = Builder(self.buffers.name, call.span)
+        builder = Builder(self.buffers.name, call.span, self.buffers.views)
         assert op is not None
         try:
             name = COPIES[op](builder, self.buffers.named(call), home)

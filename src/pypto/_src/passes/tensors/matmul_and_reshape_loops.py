@@ -32,14 +32,16 @@ from pypto._src.ir.inspect.source_names import user_name
 from pypto._src.ops import layout, matmul, memory
 from pypto._src.ops.conversion import on_tiles
 from pypto._src.ops.rules.type_rules import describe, dims, known_size
-from pypto._src.passes.tensors.elementwise_loops import (
+from pypto._src.passes.tensors.tile_loops import (
     Builder,
     begin_of,
     bytes_at_peak,
     divisors,
     load_tile,
+    nest,
     plus,
     shaped,
+    steps,
     store_tile,
     tensor_type,
 )
@@ -49,6 +51,8 @@ T = TypeVar("T")
 
 _BOX: Final = 16
 """Rows and columns of the boxes that matrix tiles consist of; INT8 takes 32."""
+_UNKNOWN: Final = 128
+"""Most rows and columns of a tile that is transposed where sizes are known at run time only."""
 _EDGE: Final = 128
 """Most rows and columns of one tile of a product, so that two of each operand fit."""
 
@@ -56,20 +60,17 @@ Body = Callable[[Builder, Sequence[Expr], list[Var]], list[Var]]
 """Appends what is done at an offset; gets and returns the tensors that are written."""
 
 
-def nest(
+def nest_of_parts(
     b: Builder,
     space: Sequence[Expr],
     sizes: Sequence[int],
     targets: Sequence[Var],
     body: Body,
-    names: Sequence[str] = (),
-    *,
-    in_part: bool = False,
+    names: Sequence[str],
 ) -> list[Var]:
     """Append loops over the tiles of ``sizes`` in ``space``; return the targets after them.
 
-    With ``in_part``, the last tile of a dimension that is known at run time only goes on after the
-    end of the tensors, which may be smaller than a tile.
+    A tile may go on after the end of the tensors, which may be smaller than one.
     """
 
     def level(b: Builder, offsets: tuple[Expr, ...], now: list[Var]) -> list[Var]:
@@ -78,16 +79,15 @@ def nest(
             return body(b, offsets, now)
         dim, size = space[axis], sizes[axis]
         known = known_size(dim)
-        if known == size or (in_part and known is not None and 0 < known < size):
+        if known is not None and 0 < known <= size:
             return level(b, (*offsets, ConstInt(0)), now)
 
         def iteration(inside: Builder, counter: Var, held: list[Var]) -> Sequence[Var]:
-            stays = in_part and known_size(dim) is None
+            stays = known is None or known < size
             begin = counter if stays else begin_of(inside, counter, dim, size)
             return level(inside, (*offsets, begin), held)
 
-        name = names[axis] if names else "row" if axis < len(space) - 1 else "col"
-        return b.loop(name, (0, dim, size), now, iteration)
+        return b.loop(names[axis], (0, dim, size), now, iteration)
 
     return level(b, (), list(targets))
 
@@ -104,7 +104,7 @@ def _tile_of(count: int | None, unit: int, most: int) -> int:
     if exact and exact[0] * 2 > largest:
         return unit * exact[0]
     parts = max(1, -(-count // (largest * unit)))
-    return unit * min(largest, -(-count // (parts * unit)))
+    return unit * max(1, min(largest, -(-count // (parts * unit))))
 
 
 # --------------------------------------------------------------------------------------------
@@ -157,6 +157,9 @@ def write_reshape(b: Builder, call: Call, target: Var, chip: Target = A2A3) -> V
             hint=outside,
             slug="tensor-tile",
         )
+    total = math.prod(old)
+    if not total:
+        return target
     from_axis, to_axis = _run(old), _run(new)
     length = math.gcd(old[from_axis], new[to_axis])
     unit = max(1, layout.BLOCK_BYTES // dtype.bytes)
@@ -164,9 +167,8 @@ def write_reshape(b: Builder, call: Call, target: Var, chip: Target = A2A3) -> V
         unit = 1
     room = chip.memories[MemorySpace.Vec].usable_bytes // 4 // dtype.bytes
     length = unit * _largest(length // unit, room // unit)
-    total = math.prod(old)
 
-    def body(b: Builder, offsets: Sequence[Expr], now: list[Var]) -> list[Var]:
+    def body(b: Builder, offsets: Sequence[Expr], _: Sequence[int], now: list[Var]) -> list[Var]:
         (at,) = offsets
         sizes = [length if axis == from_axis else 1 for axis in range(len(old))]
         tile = load_tile(b, source, _indices(at, old, from_axis), sizes)
@@ -174,7 +176,7 @@ def write_reshape(b: Builder, call: Call, target: Var, chip: Target = A2A3) -> V
         tile = shaped(b, tile, sizes if len(sizes) > 1 else [1, *sizes])
         return [store_tile(b, tile, _indices(at, new, to_axis), sizes, now[0])]
 
-    return nest(b, [ConstInt(total)], [length], [target], body, ["run"])[0]
+    return nest(b, [ConstInt(total)], [(length,)], [target], body, ["run"])[0]
 
 
 def _largest(count: int, most: int) -> int:
@@ -190,22 +192,26 @@ def write_transpose(b: Builder, call: Call, target: Var, chip: Target = A2A3) ->
     source, *axes = call.args
     assert isinstance(source, Var)
     kind = tensor_type(source)
+    if any(const_value(dim) == 0 for dim in kind.shape):
+        return target
     rank = len(kind.shape)
     first, second = sorted((const_value(axis) or 0) % rank for axis in axes)
     swaps_rows = second == rank - 1
     row = first if swaps_rows else rank - 2 if rank - 2 != first else second
     unit = max(1, layout.BLOCK_BYTES // kind.dtype.bytes)
     space, sizes = list(kind.shape), [1] * rank
-    for axis, least in ((row, unit if swaps_rows else 1), (rank - 1, unit)):
+    units = {row: unit if swaps_rows else 1, rank - 1: unit}
+    for axis, least in units.items():
         known = known_size(space[axis])
-        least = least if known is None else min(least, known)  # fewer are padded on chip
-        sizes[axis] = least
+        sizes[axis] = least if known is None else min(least, known)  # fewer are padded on chip
     room = chip.memories[MemorySpace.Vec].usable_bytes // 2
 
-    def body(b: Builder, offsets: Sequence[Expr], now: list[Var]) -> list[Var]:
-        tile = load_tile(b, source, offsets, sizes)
-        tile = shaped(b, tile, [sizes[row], sizes[-1]])
-        at, out = _swapped(offsets, first, second), _swapped(sizes, first, second)
+    def body(
+        b: Builder, offsets: Sequence[Expr], widths: Sequence[int], now: list[Var]
+    ) -> list[Var]:
+        tile = load_tile(b, source, offsets, widths)
+        tile = shaped(b, tile, [widths[row], widths[-1]])
+        at, out = _swapped(offsets, first, second), _swapped(widths, first, second)
         if swaps_rows:
             new = on_tiles(call, (tile, ConstInt(0), ConstInt(1)), b.name)
             b.stmts += new.stmts
@@ -214,16 +220,20 @@ def write_transpose(b: Builder, call: Call, target: Var, chip: Target = A2A3) ->
             tile = shaped(b, tile, out if len(out) > 1 else [1, *out])
         return [store_tile(b, tile, at, out, now[0])]
 
-    for axis, least in ((rank - 1, sizes[-1]), (row, sizes[row])):
+    for axis in (rank - 1, row):
         known = known_size(space[axis])
-        for count in [] if known is None else _sizes_down(known, least):
+        for count in _sizes_down(_UNKNOWN if known is None else known, sizes[axis]):
             kept, sizes[axis] = sizes[axis], count
             trial = Builder(lambda name: name, b.span)
-            body(trial, [ConstInt(0)] * rank, [target])
+            body(trial, [ConstInt(0)] * rank, sizes, [target])
             if bytes_at_peak(trial.stmts) <= room:
                 break
             sizes[axis] = kept
-    return nest(b, space, sizes, [target], body)[0]
+    every = [
+        steps(dim, size, units.get(axis, 1))
+        for axis, (dim, size) in enumerate(zip(space, sizes, strict=True))
+    ]
+    return nest(b, space, every, [target], body)[0]
 
 
 def _swapped(values: Sequence[T], first: int, second: int) -> list[T]:
@@ -299,8 +309,8 @@ class _Product:
         self.matrix = rows, columns
         assert isinstance(call.type, TensorType)
         self.stack = call.type.shape[: -2 if self.has_rows else -1]
-        known = known_size(inner)
-        self.inner = known_size(other) if known is None else known
+        self.depths = inner if known_size(other) is None else other
+        self.inner = known_size(self.depths)  # None: known at run time only
         self.chip = chip
         self.size = tensor_type(lhs).dtype.bytes
         self._fit()
@@ -335,17 +345,22 @@ class _Product:
                 )
 
     def _fit(self) -> None:
-        """Choose rows, columns and depth of tiles."""
-        if self.inner is None:
-            names = ", ".join(user_name(arg) for arg in self.call.args if isinstance(arg, Var))
-            raise self._refuse(
-                f"the inner size K of pl.matmul({names}) is known at run time only",
-                "give the tensors a constant K",
-            )
+        """Choose rows, columns and depth of tiles.
+
+        Raises:
+            PassError: a vector fills no blocks.
+        """
         rows, columns = (known_size(dim) for dim in self.matrix)
         is_vector = len(tensor_type(self.lhs).shape) == 1
+        if self.inner is None and is_vector:
+            names = ", ".join(user_name(arg) for arg in self.call.args if isinstance(arg, Var))
+            raise self._refuse(
+                f"the inner size K of pl.matmul({names}) with a vector is known at run time only",
+                "make a matrix [1, K] of the vector",
+            )
         # One row is a vector, which goes in units of 512 bytes, or else a matrix valid in one row.
-        self.is_row = rows == 1 and (is_vector or self.inner % (512 // self.size) == 0)
+        fills = bool(self.inner) and (self.inner or 0) % (512 // self.size) == 0
+        self.is_row = rows == 1 and (is_vector or fills)
         across = _BOX if self.size > 1 else 2 * _BOX
         depth = 512 // self.size if self.is_row else across
         second = "N" if self.lhs is self.call.args[0] else "M"  # of A x these are the rows of A
@@ -363,6 +378,9 @@ class _Product:
         half = self.chip.memories[MemorySpace.Left].usable_bytes // 2
         most = max(1, half // self.size // max(m, n) // depth)
         self.tile = m, n
+        if not self.inner:  # how much of each part is valid is known at run time only
+            self.depth = depth * most
+            return
         whole = self.inner // depth
         if self.inner % depth == 0 and whole:
             self.depth = depth * _largest(whole, most)
@@ -370,34 +388,39 @@ class _Product:
             self.depth = depth * max(1, min(whole, most))
 
     def write(self) -> list[Var]:
-        """Append the loops."""
+        """Append the loops; there is nothing to do where a product has no elements."""
         targets = [target for target, _ in self.sinks]
+        if any(const_value(dim) == 0 for dim in (*self.stack, *self.matrix)):
+            return targets
         sizes = (*[1] * len(self.stack), *self.tile)
         names = (*["batch"] * len(self.stack), "row", "col")
         space = (*self.stack, *self.matrix)
-        return nest(self.b, space, sizes, targets, self._block, names, in_part=True)
+        return nest_of_parts(self.b, space, sizes, targets, self._block, names)
 
     def _block(self, b: Builder, offsets: Sequence[Expr], now: list[Var]) -> list[Var]:
-        assert self.inner is not None
         name = self.sinks[0][0].name
         valid = self._valid(b, offsets)
         multiply, accumulate = (
             (matmul.gemv, matmul.gemv_acc) if self.is_row else (matmul.matmul, matmul.matmul_acc)
         )
-        first = min(self.inner, self.depth)
+        whole = ConstInt(self.depth)
+        first = ConstInt(min(self.inner, self.depth)) if self.inner else self._rest(b, ConstInt(0))
         left, right = self._operands(b, offsets, valid, ConstInt(0), first)
         acc = b.let(f"{name}_acc", multiply.build((left, right), {}, b.span))
-        end = self.inner // self.depth * self.depth
-        if end > self.depth:
+        end = None if self.inner is None else self.inner // self.depth * self.depth
 
-            def iteration(inside: Builder, counter: Var, held: list[Var]) -> Sequence[Var]:
-                left, right = self._operands(inside, offsets, valid, counter, self.depth)
-                value = accumulate.build((held[0], left, right), {}, b.span)
-                return [inside.let(f"{name}_acc", value)]
+        def iteration(inside: Builder, counter: Var, held: list[Var]) -> Sequence[Var]:
+            count = whole if self.inner else self._rest(inside, counter)
+            left, right = self._operands(inside, offsets, valid, counter, count)
+            value = accumulate.build((held[0], left, right), {}, b.span)
+            return [inside.let(f"{name}_acc", value)]
 
-            (acc,) = b.loop("k", (self.depth, end, self.depth), [acc], iteration)
-        if 0 < end < self.inner:
-            left, right = self._operands(b, offsets, valid, ConstInt(end), self.inner - end)
+        if end is None or end > self.depth:
+            bounds = (self.depth, self.depths if end is None else end, self.depth)
+            (acc,) = b.loop("k", bounds, [acc], iteration)
+        if self.inner and end and end < self.inner:
+            rest = ConstInt(self.inner - end)
+            left, right = self._operands(b, offsets, valid, ConstInt(end), rest)
             acc = b.let(f"{name}_acc", accumulate.build((acc, left, right), {}, b.span))
         rows = slice(0 if self.has_rows else 1, None)
         sizes = (*[1] * len(self.stack), *valid[rows])
@@ -423,12 +446,17 @@ class _Product:
             found.append(part)
         return found[0], found[1]
 
+    def _rest(self, b: Builder, begin: Expr) -> Expr:
+        """Return how much of a part of the inner size is inside the tensors."""
+        rest = self.depths if const_value(begin) == 0 else binary(Sub, self.depths, begin, b.span)
+        return b.let("depth", binary(Min, rest, self.depth, b.span))
+
     def _operands(
-        self, b: Builder, offsets: Sequence[Expr], valid: tuple[Expr, Expr], k: Expr, count: int
+        self, b: Builder, offsets: Sequence[Expr], valid: tuple[Expr, Expr], k: Expr, depth: Expr
     ) -> tuple[Var, Var]:
-        """Return tiles of both operands from ``k`` on, valid in ``count`` of the inner size."""
+        """Return tiles of both operands from ``k`` on, valid in ``depth`` of the inner size."""
         *stack, row, column = offsets
-        (m, n), (rows, columns), depth = self.tile, valid, ConstInt(count)
+        (m, n), (rows, columns) = self.tile, valid
         left = self._operand(
             b, self.lhs, stack, (row, k), (m, self.depth), (rows, depth), MemorySpace.Left
         )

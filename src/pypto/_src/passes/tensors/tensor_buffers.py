@@ -34,6 +34,7 @@ class TensorBuffers:
         self._now: dict[Var, Var] = {}  # the present name of each tensor variable
         self.buffer: dict[Var, Var] = {}  # what stands for the memory of a name
         self.part: set[Var] = set()  # names of parts of buffers
+        self.views: dict[Var, tuple[Var, Sequence[Expr]]] = {}  # by name: of what, and where
         self._mapped = _Names(self._now)
         self.added: list[Var] = []
         self.temporaries: list[Var] = []
