@@ -136,3 +136,19 @@ def test_lines_of_another_file(tmp_path: Path) -> None:
     assert (each.lines, each.elsewhere[0][1:]) == ((9, 9), (10, 10))
     assert plan.as_data()[0]["buffers"][0]["elsewhere"][0]["last"] == 10
     assert "<td>9-9, plan_helper.py 10-10</td>" in plan.html()
+
+
+def test_padding_is_told() -> None:
+    """Rows of 5 elements lie in 32 bytes, and the note says what that costs."""
+    block = Block()
+    x, y = tensor("x", [32, 5]), tensor("y", [32, 8])
+    a = block.load("a", x, [0, 0], [32, 5])
+    b = block.load("b", y, [0, 0], [32, 8])
+    stores = [block.store("r", a, [0, 0], x), block.store("s", b, [0, 0], y)]
+    function = with_memrefs(block.function([x, y], stores))
+    plan = MemoryPlan.of(Program([with_addresses(function)], "P"))
+    lines = str(plan).splitlines()
+    assert lines[1].endswith("a: [32, 5] FP32, 384 bytes of padding (38 %), lines 1-3")
+    assert lines[2].endswith("b: [32, 8] FP32, lines 2-4")
+    assert [each["padding"] for each in plan.as_data()[0]["buffers"]] == [384, 0]
+    assert "<td>1,024</td><td>384</td>" in plan.html()

@@ -6,6 +6,7 @@ that the passes decide.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from html import escape
 from pathlib import PurePath
@@ -14,12 +15,13 @@ from typing import Any, Final, TypeAlias
 from pypto._src.analysis.liveness import Range
 from pypto._src.analysis.stmt_tree import Block, number, points_in
 from pypto._src.errors import MemoryPlanError
-from pypto._src.ir.array_types import TileType
+from pypto._src.ir.array_types import TileType, static_shape
 from pypto._src.ir.enums import MemorySpace
 from pypto._src.ir.exprs import const_value
 from pypto._src.ir.roles import Role, role
 from pypto._src.ir.stmts import Function, Program
 from pypto._src.ir.text.printer import python_print
+from pypto._src.ir.types import Type
 from pypto._src.passes.memory.memory_reuse import Buffer, aligned, allocated, buffers
 from pypto._src.records import NamedTuple
 from pypto._src.targets import A2A3, Memory, Target
@@ -47,6 +49,15 @@ class PlannedBuffer(NamedTuple):
     times: Range  # statement p reads at 2p and writes at 2p + 1
     lines: tuple[int, int]  # first and last of the kernel's file; (0, 0) where there are none
     elsewhere: tuple[Lines, ...] = ()  # of the files of functions that are inline
+    padding: int = 0  # bytes that hold elements of none of its tiles
+
+    @property
+    def note(self) -> str:
+        """What padding costs, "" where there is none."""
+        if not self.padding:
+            return ""
+        share = 100 * self.padding / self.size
+        return f"{self.padding:,} bytes of padding ({share:.0f} %)"
 
     @property
     def places(self) -> str:
@@ -133,6 +144,7 @@ class MemoryPlan:
                         "type": each.text,
                         "address": each.address,
                         "bytes": each.size,
+                        "padding": each.padding,
                         "lines": list(each.lines),
                         "elsewhere": [part._asdict() for part in each.elsewhere],
                         "times": [list(segment) for segment in each.times],
@@ -233,7 +245,13 @@ def _planned(buffer: Buffer, address: int, lines: Sequence[_Line]) -> PlannedBuf
         buffer.range,
         ranges.pop("", (0, 0)),
         tuple(Lines(file, *ranges[file]) for file in sorted(ranges)),
+        buffer.memref.size_ - max(_bytes_of_elements(tile.type) for tile in buffer.tiles),
     )
+
+
+def _bytes_of_elements(kind: Type) -> int:
+    assert isinstance(kind, TileType)
+    return math.prod(static_shape(kind) or ()) * kind.dtype.get_bit() // 8
 
 
 # --------------------------------------------------------------------------------------------
@@ -250,7 +268,8 @@ def _kernel_text(kernel: KernelPlan) -> Iterator[str]:
         yield f"{kernel.kernel}, {plan.space.name}: {_summary(plan)}"
         for letter, each in zip(_letters(), plan.buffers, strict=False):
             when = f", lines {each.places}" if each.places else ""
-            what = f"{', '.join(each.names)}: {each.text}{when}"
+            note = f", {each.note}" if each.note else ""
+            what = f"{', '.join(each.names)}: {each.text}{note}{when}"
             yield f"  {letter} {each.address:#08x} +{each.size:<7} {what}"
         yield from (f"  {row}" for row in _map(plan, kernel.length))
 
@@ -309,10 +328,12 @@ def _kernel_html(kernel: KernelPlan) -> Iterator[str]:
             yield from _rectangles(each, height, index * 137 % 360)
         yield "</svg>"
         yield "<table><tr><th>tiles</th><th>type</th><th>address</th><th>bytes</th>"
-        yield "<th>lines</th></tr>"
+        yield "<th>padding</th><th>lines</th></tr>"
         for each in plan.buffers:
             size = f"{each.size:,}"
-            cells = (", ".join(each.names), each.text, f"{each.address:#x}", size, each.places)
+            padding = f"{each.padding:,}" if each.padding else ""
+            names, address = ", ".join(each.names), f"{each.address:#x}"
+            cells = (names, each.text, address, size, padding, each.places)
             row = "".join(f"<td>{escape(cell)}</td>" for cell in cells)
             yield f"<tr>{row}</tr>"
         yield "</table>"
