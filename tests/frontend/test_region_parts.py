@@ -25,7 +25,7 @@ def target(request: pytest.FixtureRequest) -> Any:
 
 def reread(kernel: Any, *args: Any) -> None:
     """Check that the program of a call is printed and read again as the same."""
-    program = kernel.lower(*args)
+    program = kernel.parse(*args)
     ir.assert_structural_equal(ir.parse(str(program)), program)
 
 

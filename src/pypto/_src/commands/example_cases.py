@@ -64,7 +64,7 @@ class Case:
         """The program as parsed."""
         if isinstance(self._program, Program):
             return self._program
-        return self._program.lower(*self.inputs(np.random.default_rng(SEED)).values())
+        return self._program.parse(*self.inputs(np.random.default_rng(SEED)).values())
 
 
 class Outcome(NamedTuple):

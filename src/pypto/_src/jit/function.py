@@ -185,7 +185,7 @@ class JitFunction(Entry):
         """
         try:
             version = self._present()
-            return version.program(version.views(version.arguments(args, named)), lambda p: p)
+            return version.program(version.views(version.arguments(args, named)))
         except CallError as error:
             error.at(place_of_frame(sys._getframe(1)))  # pyright: ignore[reportPrivateUsage]
             raise
@@ -198,8 +198,8 @@ class JitFunction(Entry):
         """
         try:
             version = self._present()
-            passes = PassManager(self._options.strategy)
-            return version.program(version.views(version.arguments(args, named)), passes.run_passes)
+            program = version.program(version.views(version.arguments(args, named)))
+            return PassManager(self._options.strategy).run_passes(program)
         except CallError as error:
             error.at(place_of_frame(sys._getframe(1)))  # pyright: ignore[reportPrivateUsage]
             raise
@@ -474,12 +474,14 @@ class _Version:
         }
         return made
 
-    def program(self, views: Sequence[Any], finish: Callable[[Program], Program]) -> Program:
-        """Return the program for these arguments, with what ``finish`` does to it."""
+    def program(self, views: Sequence[Any]) -> Program:
+        """Return the program as parsed: that for any sizes, if the passes take it."""
         if self.any_size:
             with suppress(PyptoError):
-                return finish(self.lowered(views, any_size=True))
-        return finish(self.lowered(views, any_size=False))
+                program = self.lowered(views, any_size=True)
+                PassManager(self.definition.strategy).run_passes(program)
+                return program
+        return self.lowered(views, any_size=False)
 
     def key(self, args: Sequence[Any]) -> tuple[Any, ...]:
         if self.are_bare and len(args) == len(self.keys):  # the same, without calls
