@@ -84,6 +84,7 @@ ELSEWHERE = {
     "overlapping-views": ("run/test_host.py::test_views_that_overlap_partly",
                           "gets two views of one tensor that overlap"),
     "pass-name": ("run/test_cli.py::test_unknown_pass", "there is no pass"),
+    "profile-page": ("timeline/test_page.py::test_without_bokeh", "pypto[profile]"),
     "program-name": ("run/test_cli.py::test_several_programs_need_a_name",
                      "defines several programs:"),
     "rank": ("errors/test_rare.py::test_rare", "rank"),

@@ -40,6 +40,14 @@ def add(commands: Commands) -> None:
     )
     profile.add_argument("--entry", metavar="FUNCTION", help="the function to call")
     profile.add_argument(
+        "-o",
+        dest="page",
+        type=Path,
+        metavar="OUT.html",
+        help="draw the timeline as a page that needs no network; needs pip install "
+        "'pypto[profile]'",
+    )
+    profile.add_argument(
         "--perfetto",
         type=Path,
         metavar="OUT.json",
@@ -67,12 +75,17 @@ def _profile(args: argparse.Namespace) -> int:
     if args.perfetto is not None:
         content = json.dumps(trace(profile), separators=(",", ":"))
         build_output.write_file(args.perfetto, content)
+    if args.page is not None:
+        from pypto._src.timeline.page import page
+
+        build_output.write_file(args.page, page(profile, f"{profile.entry} in {args.file}"))
     if args.json:
         print_json(report.as_data(profile))
     else:
         sys.stdout.write(report.text(profile))
-        if args.perfetto is not None:
-            print(args.perfetto)
+        for written in (args.page, args.perfetto):
+            if written is not None:
+                print(written)
     return 0
 
 

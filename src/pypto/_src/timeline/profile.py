@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import gc
+from collections.abc import Generator, Iterable, Sequence
+from contextlib import contextmanager
 from typing import Any, Final
 
 from pypto._src.cost.model import CostModel
@@ -84,6 +86,10 @@ class ProgramSimulator(Evaluator):
 
     def call(self, name: str, args: Sequence[Any]) -> None:
         """Run the function ``name`` without its data, and keep its profile."""
+        with _no_collections():
+            self.profile = self._simulated(name, args)
+
+    def _simulated(self, name: str, args: Sequence[Any]) -> Profile:
         kernels = KernelSimulator(self.whole, self.model)
         nodes = TaskTrace(self.whole, kernels).tasks(name, args).nodes
         runs = scheduled(nodes, kernels.calls, kernels.sites, self.model)
@@ -91,7 +97,19 @@ class ProgramSimulator(Evaluator):
             kernels.restart(shares(runs, kernels.sites, self.model))
             nodes = TaskTrace(self.whole, kernels).tasks(name, args).nodes
             runs = scheduled(nodes, kernels.calls, kernels.sites, self.model)
-        self.profile = _profile(name, runs, kernels.sites, self.model)
+        return _profile(name, runs, kernels.sites, self.model)
+
+
+@contextmanager
+def _no_collections() -> Generator[None]:
+    """Let Python not search millions of events for cycles again and again: they are in none."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
 
 
 def _profile(

@@ -21,13 +21,7 @@ def text(profile: Profile) -> str:
 
 
 def _lines(profile: Profile) -> Iterator[str]:
-    cores = _cores(profile)
-    used = ", ".join(f"{count} {kind} cores" for kind, count in cores.items())
-    tasks = sum(kernel.calls for kernel in profile.kernels)
-    yield (
-        f"{profile.entry} on {profile.target}: {profile.us:.1f} us, {profile.cycles:.0f} cycles, "
-        f"{tasks} tasks on {used or 'no core'}"
-    )
+    yield headline(profile)
     for bound in profile.bounds[:MOST]:
         share = bound.cycles / profile.cycles if profile.cycles else 0.0
         if share >= _LEAST:
@@ -41,6 +35,16 @@ def _lines(profile: Profile) -> Iterator[str]:
         yield "assumed:"
         for name, what in profile.assumptions.items():
             yield f"  {name}: {what}"
+
+
+def headline(profile: Profile) -> str:
+    """Return in a line what ran where, and how long."""
+    used = ", ".join(f"{count} {kind} cores" for kind, count in _cores(profile).items())
+    tasks = sum(kernel.calls for kernel in profile.kernels)
+    return (
+        f"{profile.entry} on {profile.target}: {profile.us:.1f} us, {profile.cycles:.0f} cycles, "
+        f"{tasks} tasks on {used or 'no core'}"
+    )
 
 
 def _path(profile: Profile) -> str:

@@ -1,0 +1,93 @@
+"""The page of a profile: what it holds, and that a browser draws it without a complaint."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from pypto._src import cli
+
+BROWSER = next(
+    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
+)
+
+KERNEL = """\
+import pypto.language as pl
+
+
+@pl.program
+class Rows:
+    @pl.function(type=pl.FunctionType.InCore)
+    def kernel(
+        self, x: pl.Tensor[[64, 1024], pl.FP32], out: pl.Out[pl.Tensor[[64, 1024], pl.FP32]]
+    ):
+        for r in pl.range(0, 64, 8):
+            tile = pl.load(x, [r, 0], [8, 1024])
+            out = pl.store(pl.exp(tile), [r, 0], [8, 1024], out)  # </script><b>
+        return out
+"""
+
+CHOOSE = """<script>
+window.addEventListener('load', () => setTimeout(() => {
+  const [figure] = Bokeh.documents[0].roots();
+  const bars = figure.renderers.filter((each) => each.data_source.data.number);
+  bars[0].data_source.selected.indices = [2];
+  document.body.dataset.lanes = String(bars.length);
+}, 2000));
+</script></body>"""
+
+
+@pytest.fixture(scope="module")
+def drawn(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The page of a kernel."""
+    pytest.importorskip("bokeh")
+    folder = tmp_path_factory.mktemp("page")
+    (folder / "rows.py").write_text(KERNEL)
+    assert cli.main(["profile", str(folder / "rows.py"), "-o", str(folder / "rows.html")]) == 0
+    return folder / "rows.html"
+
+
+def test_page_holds_all_it_shows(drawn: Path) -> None:
+    """No address on the network is asked for; source and costs are in it, and do not end it."""
+    text = drawn.read_text()
+    outside = re.compile(r"<(?:script|link|img|iframe)[^>]*(?:src|href)=[\"'](?!data:)")
+    assert outside.search(text) is None
+    assert "&lt;/script&gt;&lt;b&gt;" in text
+    assert 'id="rows.py:11"' in text
+    assert "1 tasks on 1 vector cores" in text
+    assert len(text) < 3_000_000
+
+
+@pytest.mark.skipif(BROWSER is None, reason="no browser to draw the page")
+def test_browser_draws_it_and_a_choice_leads_to_the_line(drawn: Path) -> None:
+    """The console has no error; choosing an instruction says what it is and marks its line."""
+    assert BROWSER is not None
+    copy = drawn.with_name("choose.html")
+    copy.write_text(drawn.read_text().replace("</body>", CHOOSE))
+    flags = "--headless --no-sandbox --disable-gpu --window-size=1400,1000 --enable-logging=stderr"
+    command = [BROWSER, *flags.split(), f"--user-data-dir={drawn.parent / 'browser'}"]
+    command += ["--virtual-time-budget=20000", "--dump-dom", copy.as_uri()]
+    result = subprocess.run(command, capture_output=True, text=True, check=True, timeout=300)
+    console = [line for line in result.stderr.splitlines() if "CONSOLE" in line]
+    assert [line for line in console if "ERROR" in line or "Uncaught" in line] == []
+    chosen = re.search(r'<p id="chosen"[^>]*>([^<]*)<', result.stdout)
+    assert chosen is not None
+    assert chosen[1].startswith("TLOAD 8 x 1024 on MTE2: ")
+    assert "pl.load in rows.py:11, kernel" in chosen[1]
+    assert re.search(r'<tr id="rows.py:11"[^>]*class="chosen"', result.stdout)
+    assert 'data-lanes="4"' in result.stdout  # MTE2, V, MTE3 and the tasks
+
+
+def test_without_bokeh(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Where Bokeh is not installed the command says what to install."""
+    monkeypatch.setitem(sys.modules, "bokeh.embed", None)
+    (tmp_path / "rows.py").write_text(KERNEL)
+    assert cli.main(["profile", str(tmp_path / "rows.py"), "-o", str(tmp_path / "x.html")]) == 1
+    assert "hint: pip install 'pypto[profile]'" in capsys.readouterr().err
