@@ -233,6 +233,46 @@ HABITS: dict[str, Habit] = {
         lambda: [3, ramp(64, 64), zeros(16, 64)],
         lambda given: given[1][:16] + 3 + given[1][24:40],
     ),
+    "operands of the matrix unit that nobody moves": Habit(
+        """
+    def main(
+        self,
+        x: pl.Tensor[[32, 64], pl.FP32],
+        w: pl.Tensor[[64, 32], pl.FP32],
+        y: pl.InOut[pl.Tensor[[64, 32], pl.FP32]],
+    ):
+        total = pl.create_tile([32, 32], pl.FP32)
+        bias = pl.load(w, [0, 0], [1, 32])
+        for k in pl.range(2):
+            a = pl.load(x, [0, k * 32], [32, 32])
+            b = pl.load(w, [k * 32, 0], [32, 32], target_memory=pl.MemorySpace.Mat)
+            if k == 0:
+                total = pl.matmul_bias(a, b, bias)
+            else:
+                total = pl.matmul_acc(total, pl.move(a, target_memory=pl.MemorySpace.Left), b)
+        y = pl.store(total, [0, 0], [32, 32], y)
+        y = pl.store(pl.matmul(x[:, 32:64], x[:, 0:32]), [32, 0], [32, 32], y)
+""",
+        lambda: [ramp(32, 64) % 5, ramp(64, 32) % 3, zeros(64, 32)],
+        lambda given: np.concatenate(
+            [given[0] @ given[1] + given[1][:1], given[0][:, 32:] @ given[0][:, :32]]
+        ),
+    ),
+    "an operand of the matrix unit that vector ops take, too": Habit(
+        """
+    def main(
+        self,
+        x: pl.Tensor[[32, 32], pl.FP32],
+        y: pl.InOut[pl.Tensor[[64, 32], pl.FP32]],
+    ):
+        a = pl.load(x, [0, 0], [32, 32])
+        a_mat = pl.add(a, 1.0)
+        y = pl.store(pl.matmul(a, a), [0, 0], [32, 32], y)
+        y = pl.store(a_mat, [32, 0], [32, 32], y)
+""",
+        lambda: [ramp(32, 32) % 5, zeros(64, 32)],
+        lambda given: np.concatenate([given[0] @ given[0], given[0] + 1]),
+    ),
     "a part of less precision": Habit(
         """
     def main(

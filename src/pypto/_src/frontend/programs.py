@@ -33,7 +33,7 @@ from pypto._src.ir.array_types import TensorType, TileType, symbols_of_type
 from pypto._src.ir.enums import FunctionType, ParamDirection
 from pypto._src.ir.exprs import Expr, Var
 from pypto._src.ir.opdef import op_of
-from pypto._src.ir.stmts import Function, Program, ScopeStmt, Stmt
+from pypto._src.ir.stmts import Function, Program, ScopeStmt, Stmt, statements
 from pypto._src.ir.traversal.queries import calls_of, uses
 from pypto._src.ir.traversal.walk import children
 from pypto._src.ir.types import Type
@@ -224,7 +224,11 @@ class Method(Callee):
         ctx.run(self.node.body)
         if ctx.unplaced:
             from pypto._src.frontend.diagnose.explain import misplaced_operands
+            from pypto._src.frontend.state.matrix_operands import placed
 
+            body = body_of(ctx.block, ctx.span(self.node))
+            body, ctx.unplaced = placed(body, ctx.unplaced)
+            ctx.block = [*statements(body)]
             for error in misplaced_operands(ctx, body_of(ctx.block, ctx.span(self.node))):
                 ctx.report(error, self.node)
         if ctx.zero_divisions:

@@ -798,9 +798,11 @@ def _misplaced(
     except PyptoError as error:
         line = made[value].span if value in made else value.span
         target = next(iter(op.operand_spaces(kwargs)[index]))
+        by_tensor = f"store {value.name} to a tensor, and load that"
         return ParserOpError(
             error.message,
-            hint=_load_into(ctx, maker, line, target) or error.hint,
+            hint=_load_into(ctx, maker, line, target)
+            or (error.hint if space is MemorySpace.Mat else by_tensor),
             slug=error.slug,
             related=(Label(line, f"{value.name} is in {space.name} memory"),),
         )

@@ -327,6 +327,10 @@ def _first_of_form(
             made = with_new_names(ctx, op, args, kwargs, span)
         elif made is None and slug == "shape-mismatch":
             made = with_known_names(ctx, op, args, kwargs, span)
+        elif made is None and slug == "memory-space":
+            from pypto._src.frontend.state.matrix_operands import with_moves
+
+            made = with_moves(op, args, kwargs, span)
         if made is None:
             raise _refusal(ctx, error, op, args, kwargs, node).at(span) from None
         key = None  # of other arguments than these
