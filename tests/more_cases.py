@@ -12,17 +12,23 @@ from pypto._src.dtypes import MEMBERS, DataType
 from pypto._src.ir.array_types import TensorType
 from pypto._src.ir.enums import ParamDirection
 from pypto._src.ir.exprs import Expr, Var
-from pypto._src.ops import bitwise, elementwise, new_tiles, tensor, tensor_math
+from pypto._src.ops import bitwise, compare_select, elementwise, new_tiles, tensor, tensor_math
 from pypto._src.ops.later import (
     atomic_stores,
+    choosing,
     columns,
     elements,
     indexing,
     joining,
+    partial,
+    periodic,
+    reinterpreting,
     remainders,
+    scattering,
     sorting,
     tensor_elements,
     tensor_forms,
+    triangles,
     valid_shapes,
 )
 from tests.op_kernels import (
@@ -305,9 +311,10 @@ def _taken(kernel: Kernel, case: Case, dtype: DataType, shapes: tuple[Shape, ...
     source, places = shapes
     tile = kernel.tile(source, dtype)
     drawn = kernel.tile(places, D.INT32)
-    count = source[-1] if case.op is indexing.gather_along else source[0] * source[1]
-    kept = kernel.let("kept", call(bitwise.ands, drawn, count - 1))
-    return kernel.let("result", case.op.build([tile, kept], {}))
+    along = case.op is indexing.gather_along
+    last = (source[-1] if along else source[0] * source[1]) - 1
+    kept = kernel.let("kept", call(bitwise.ands, drawn, last))
+    return kernel.let("result", case.op.build([tile, -1, kept] if along else [tile, kept], {}))
 
 
 def _sorted(kernel: Kernel, case: Case, dtype: DataType, shapes: tuple[Shape, ...]) -> Expr:
@@ -419,7 +426,117 @@ def _elements() -> list[Case]:
     ]
 
 
+# --------------------------------------------------------------------------------------------
+# Triangles, parts, waves, places to put elements
+# --------------------------------------------------------------------------------------------
+
+
+def _partly(kernel: Kernel, case: Case, dtype: DataType, shapes: tuple[Shape, ...]) -> Expr:
+    """Combine a whole tile with one of which a part is valid."""
+    lhs, rhs = (kernel.tile(shape, dtype) for shape in shapes)
+    part = kernel.let("part", call(valid_shapes.set_validshape, rhs, 5, shapes[1][1] - 3))
+    return kernel.let("result", case.op.build([lhs, part], {}))
+
+
+def _grown(kernel: Kernel, case: Case, dtype: DataType, shapes: tuple[Shape, ...]) -> Expr:
+    """Put the valid part of a tile into a larger one."""
+    tile = kernel.tile(shapes[0], dtype)
+    part = kernel.let("part", call(valid_shapes.set_validshape, tile, 5, shapes[0][1] - 3))
+    return kernel.let("result", case.op.build([part, list(case.ints[0])], {}))
+
+
+def _reread(kernel: Kernel, case: Case, dtype: DataType, shapes: tuple[Shape, ...]) -> Expr:
+    """Read the bytes of a tile as elements of another type."""
+    tile = kernel.tile(shapes[0], dtype)
+    return kernel.let("result", case.op.build([tile, case.attrs["dtype"]], {}))
+
+
+def _scattered(kernel: Kernel, case: Case, dtype: DataType, shapes: tuple[Shape, ...]) -> Expr:
+    """Put elements at places, which are remainders of what is drawn."""
+    whole, part, numbers = shapes
+    target, src = kernel.tile(whole, dtype), kernel.tile(part, dtype)
+    if case.op is scattering.scatter_mask:
+        return kernel.let("result", case.op.build([src], {"dst": target, **case.attrs}))
+    drawn = kernel.tile(numbers, D.INT32)
+    count = {scattering.scatter: whole[0] * whole[1], scattering.scatter_along: whole[1]}
+    last = count.get(case.op, whole[0]) - 1
+    places = kernel.let("places", call(bitwise.ands, drawn, last))
+    if case.op is scattering.scatter:
+        return kernel.let("result", case.op.build([target, src, places], {}))
+    dim = -1 if case.op is scattering.scatter_along else -2
+    return kernel.let("result", case.op.build([target, dim, places, src], {}))
+
+
+def _chosen(kernel: Kernel, case: Case, dtype: DataType, shapes: tuple[Shape, ...]) -> Expr:
+    """Choose between a tile and a number by a comparison."""
+    tile = kernel.tile(shapes[0], dtype)
+    mask = kernel.let("mask", call(compare_select.cmps, tile, 2, cmp_type=4))
+    tmp = kernel.let("tmp", call(new_tiles.create_tile, [1, 32], dtype))
+    return kernel.let("result", case.op.build([mask, tile, tmp, 2], {}))
+
+
+def _composed() -> list[Case]:
+    s, p = scattering, partial
+    waves: dict[str, Any] = {"values": between(-1000, 1000), "rtol": {D.FP32: 1e-4}}
+    waves["atol"] = {D.FP32: 1e-5}
+    single = (((16, 64),), ((1, 64),))
+    kinds = tuple(d for d in MEMBERS.values() if d in s.SCATTERED)
+    puts: Shapes = (((16, 32), (16, 8), (16, 8)),)
+    pairs: Shapes = (((16, 64), (16, 64)),)
+    return [
+        Case(periodic.sin, single, reference=math.sin, **waves),
+        Case(periodic.cos, single, reference=math.cos, **waves),
+        *(
+            Case(op, pairs, build=_partly, values=whole_range)
+            for op in (p.part_add, p.part_mul, p.part_max, p.part_min)
+        ),
+        *(
+            Case(
+                triangles.tri,
+                ((),),
+                scalars=(diagonal,),
+                ints=((16, 64),),
+                attrs={"upper": upper},
+                build=_counted,
+            )
+            for diagonal, upper in ((3, False), (-2, True))
+        ),
+        Case(
+            valid_shapes.fillpad_expand,
+            (((16, 32),),),
+            FILLED,
+            ints=((32, 64),),
+            build=_grown,
+            values=whole_range,
+        ),
+        *(
+            Case(
+                reinterpreting.reinterpret_view,
+                (((16, 64),),),
+                (source,),
+                attrs={"dtype": target},
+                build=_reread,
+                values=whole_range,
+            )
+            for source, target in ((D.FP32, D.INT32), (D.FP16, D.INT16))
+        ),
+        Case(s.scatter, puts, kinds, build=_scattered, values=whole_range),
+        Case(s.scatter_along, puts, kinds, build=_scattered, values=whole_range),
+        Case(
+            s.scatter_mask,
+            (((16, 32), (16, 16), ()),),
+            kinds,
+            attrs={"mask_pattern": 2},
+            build=_scattered,
+            values=whole_range,
+        ),
+        Case(s.scatter_update, (((16, 32), (4, 32), (1, 4)),), kinds, build=_scattered),
+        Case(choosing.sel_or_number, (((16, 64),),), build=_chosen, values=small),
+    ]
+
+
 MORE: Final = [
+    *_composed(),
     *_columns(),
     *_elements(),
     *_tensor_forms(),

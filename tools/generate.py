@@ -171,7 +171,10 @@ class Generator:
     def dispatched(self, level: str, name: str) -> Any:
         """Return what a name stands for: one of a family that is loaded later dispatches."""
         op = self.unified.named(level, name) if level else self.unified.unified(name)
-        if not self.is_unified(op) and self.is_late(op):
+        if self.is_unified(op):
+            return op
+        others = self.define.OVERLOADS.get(name, ()) if level == "block" else ()
+        if self.is_late(op) or any(self.is_late(o) for o in others if o.level == level):
             return self.unified.Unified(name, level)
         return op
 

@@ -93,7 +93,7 @@ def test_unified_names() -> None:
         "shl": ["block.shl", "block.shls", "tensor.shl", "tensor.shls"],
         "shr": ["block.shr", "block.shrs", "tensor.shr", "tensor.shrs"],
         "rem": ["block.rem", "block.rems"],
-        "cmp": ["block.cmp", "tensor.cmp", "tensor.cmps"],
+        "cmp": ["block.cmp", "block.cmps", "tensor.cmp", "tensor.cmps"],
         "row_max": ["block.row_max", "tensor.row_max"],
         "row_min": ["block.row_min", "tensor.row_min"],
         "row_sum": ["block.row_sum", "tensor.row_sum"],
@@ -120,6 +120,8 @@ def test_unified_names() -> None:
         "col_expand_expdif": ["block.col_expand_expdif", "tensor.col_expand_expdif"],
         "write": ["block.write", "tensor.write"],
         "gather": ["block.gather", "block.gather_along", "block.gather_mask"],
+        "scatter": ["block.scatter", "block.scatter_along", "block.scatter_mask"],
+        "sels": ["block.sels", "block.sel_or_number"],
         "fmod": ["block.fmod", "block.fmods"],
         "mrgsort": ["block.mrgsort", "block.mrgsort2", "block.mrgsort3", "block.mrgsort4"],
     }

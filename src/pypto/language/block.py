@@ -19,7 +19,7 @@ from pypto._src.ops.bitwise import (
     xor,
     xors,
 )
-from pypto._src.ops.compare_select import cmp, cmps, prelu, sel, sels
+from pypto._src.ops.compare_select import cmp, cmps, prelu, sel
 from pypto._src.ops.elementwise import (
     abs,
     add,
@@ -70,6 +70,8 @@ from pypto._src.ops.names import block_col_min as col_min
 from pypto._src.ops.names import block_col_prod as col_prod
 from pypto._src.ops.names import block_col_sum as col_sum
 from pypto._src.ops.names import block_concat as concat
+from pypto._src.ops.names import block_cos as cos
+from pypto._src.ops.names import block_fillpad_expand as fillpad_expand
 from pypto._src.ops.names import block_fmod as fmod
 from pypto._src.ops.names import block_fmods as fmods
 from pypto._src.ops.names import block_gather as gather
@@ -79,19 +81,34 @@ from pypto._src.ops.names import block_mrgsort as mrgsort
 from pypto._src.ops.names import block_mrgsort2 as mrgsort2
 from pypto._src.ops.names import block_mrgsort3 as mrgsort3
 from pypto._src.ops.names import block_mrgsort4 as mrgsort4
+from pypto._src.ops.names import block_part_add as part_add
+from pypto._src.ops.names import block_part_max as part_max
+from pypto._src.ops.names import block_part_min as part_min
+from pypto._src.ops.names import block_part_mul as part_mul
 from pypto._src.ops.names import block_read as read
+from pypto._src.ops.names import block_reinterpret_view as reinterpret_view
 from pypto._src.ops.names import block_row_argmax as row_argmax
 from pypto._src.ops.names import block_row_argmin as row_argmin
+from pypto._src.ops.names import block_row_expand as row_expand
 from pypto._src.ops.names import block_row_expand_expdif as row_expand_expdif
 from pypto._src.ops.names import block_row_expand_max as row_expand_max
 from pypto._src.ops.names import block_row_expand_min as row_expand_min
 from pypto._src.ops.names import block_row_expand_to as row_expand_to
 from pypto._src.ops.names import block_row_prod as row_prod
+from pypto._src.ops.names import block_scatter as scatter
+from pypto._src.ops.names import block_scatter_along as scatter_along
+from pypto._src.ops.names import block_scatter_mask as scatter_mask
+from pypto._src.ops.names import block_scatter_update as scatter_update
+from pypto._src.ops.names import block_sel_or_number as sel_or_number
+from pypto._src.ops.names import block_sels as sels
 from pypto._src.ops.names import block_set_validshape as set_validshape
+from pypto._src.ops.names import block_sin as sin
 from pypto._src.ops.names import block_sort32 as sort32
 from pypto._src.ops.names import block_store_add as store_add
+from pypto._src.ops.names import block_tri as tri
 from pypto._src.ops.names import block_write as write
 from pypto._src.ops.new_tiles import alloc, create_tile, fillpad, full, vec_move, view
+from pypto._src.ops.new_tiles import fillpad as fillpad_inplace
 from pypto._src.ops.reduce import (
     col_expand,
     col_expand_div,
@@ -99,7 +116,6 @@ from pypto._src.ops.reduce import (
     col_expand_sub,
     max,
     min,
-    row_expand,
     row_expand_add,
     row_expand_div,
     row_expand_mul,
@@ -142,12 +158,15 @@ __all__ = [
     "col_prod",
     "col_sum",
     "concat",
+    "cos",
     "create_tile",
     "div",
     "divs",
     "exp",
     "expands",
     "fillpad",
+    "fillpad_expand",
+    "fillpad_inplace",
     "fmod",
     "fmods",
     "full",
@@ -184,9 +203,14 @@ __all__ = [
     "not_",
     "or_",
     "ors",
+    "part_add",
+    "part_max",
+    "part_min",
+    "part_mul",
     "prelu",
     "read",
     "recip",
+    "reinterpret_view",
     "relu",
     "rem",
     "rems",
@@ -207,13 +231,19 @@ __all__ = [
     "row_prod",
     "row_sum",
     "rsqrt",
+    "scatter",
+    "scatter_along",
+    "scatter_mask",
+    "scatter_update",
     "sel",
+    "sel_or_number",
     "sels",
     "set_validshape",
     "shl",
     "shls",
     "shr",
     "shrs",
+    "sin",
     "sort32",
     "sqrt",
     "store",
@@ -224,6 +254,7 @@ __all__ = [
     "subsc",
     "sum",
     "transpose",
+    "tri",
     "vec_move",
     "view",
     "write",

@@ -68,11 +68,16 @@ from pypto._src.ops.tensor_math import (
     sub_scalar,
     transpose,
 )
+from pypto._src.ops.tensor_math import add_scalar as adds
+from pypto._src.ops.tensor_math import div_scalar as divs
+from pypto._src.ops.tensor_math import mul_scalar as muls
+from pypto._src.ops.tensor_math import sub_scalar as subs
 
 __all__ = [
     "abs",
     "add",
     "add_scalar",
+    "adds",
     "and_",
     "ands",
     "assemble",
@@ -95,6 +100,7 @@ __all__ = [
     "dim",
     "div",
     "div_scalar",
+    "divs",
     "exp",
     "log",
     "matmul",
@@ -104,6 +110,7 @@ __all__ = [
     "minimums",
     "mul",
     "mul_scalar",
+    "muls",
     "neg",
     "not_",
     "or_",
@@ -132,6 +139,7 @@ __all__ = [
     "sqrt",
     "sub",
     "sub_scalar",
+    "subs",
     "transpose",
     "view",
     "write",

@@ -358,7 +358,8 @@ class OpDef(Op, Generic[P, R], metaclass=NodeMeta):
                 attributes[param.name] = _attribute(self, param, value)
         if self.attributes:
             for param in self.params:  # what a call may lack comes last
-                if param.default is None and values[param.name] is not None:
+                is_keyword = param.kind == ATTR and param.default is None
+                if is_keyword and values[param.name] is not None:
                     attributes[param.name] = _attribute(self, param, values[param.name])
         return self.call(operands, attributes, span)
 

@@ -26,6 +26,12 @@ later(
     ],
 )
 later(
+    "choosing",
+    [
+        ("block.sel_or_number", "sel_or_number", "sels"),
+    ],
+)
+later(
     "columns",
     [
         ("block.col_max", "col_max", "col_max"),
@@ -70,10 +76,41 @@ later(
     ],
 )
 later(
+    "partial",
+    [
+        ("block.part_add", "part_add", "part_add"),
+        ("block.part_mul", "part_mul", "part_mul"),
+        ("block.part_max", "part_max", "part_max"),
+        ("block.part_min", "part_min", "part_min"),
+    ],
+)
+later(
+    "periodic",
+    [
+        ("block.sin", "sin", "sin"),
+        ("block.cos", "cos", "cos"),
+    ],
+)
+later(
+    "reinterpreting",
+    [
+        ("block.reinterpret_view", "reinterpret_view", "reinterpret_view"),
+    ],
+)
+later(
     "remainders",
     [
         ("block.fmod", "fmod", "fmod"),
         ("block.fmods", "fmods", "fmod"),
+    ],
+)
+later(
+    "scattering",
+    [
+        ("block.scatter", "scatter", "scatter"),
+        ("block.scatter_along", "scatter_along", "scatter"),
+        ("block.scatter_mask", "scatter_mask", "scatter"),
+        ("block.scatter_update", "scatter_update", "scatter_update"),
     ],
 )
 later(
@@ -147,9 +184,16 @@ later(
     ],
 )
 later(
+    "triangles",
+    [
+        ("block.tri", "tri", "tri"),
+    ],
+)
+later(
     "valid_shapes",
     [
         ("block.set_validshape", "set_validshape", "set_validshape"),
+        ("block.fillpad_expand", "fillpad_expand", "fillpad_expand"),
     ],
 )
 

@@ -48,6 +48,7 @@ from pypto._src.ops.rules.type_rules import (
     check_operands,
     check_same_dtype,
     check_same_shape,
+    ignoring,
     plain_tile,
     refuse,
     tile_and_scalar,
@@ -379,6 +380,7 @@ def cmp(lhs: Tile, rhs: Tile, cmp_type: int = 0) -> Tile:
 
 
 @block_op(
+    overload="cmp",
     types=_compared_with_number,
     valid=same_part,
     dtypes=ARITHMETIC,
@@ -432,6 +434,7 @@ def _by_mask(mask: Array, lhs: Array, rhs: Array) -> Array:
 
 @block_op(
     types=_selected,
+    complete=ignoring("tmp", scratch=3),
     valid=same_part,
     dtypes=ARITHMETIC,
     in_place=(),

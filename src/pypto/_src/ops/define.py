@@ -126,12 +126,17 @@ BY_PYTHON_NAME: Final[Table[tuple[str, str], OpDef[..., Any]]] = Table()
 """(level, name in Python) to op: ``("block", "and_")`` is ``block.and``."""
 
 
+LATE_FORMS: Final[set[tuple[str, str]]] = set()
+"""(level, unified name) of the ops of families that are loaded later."""
+
+
 def later(family: str, ops: Iterable[tuple[str, str, str]]) -> None:
     """Note what a family defines, as full name, name in Python and unified name; do not load it."""
     for name, python_name, overload in ops:
         level = name.partition(".")[0]
         REGISTRY.later[name] = (family,)
         BY_PYTHON_NAME.later[level, python_name] = (family,)
+        LATE_FORMS.add((level, overload))
         known = OVERLOADS.later.get(overload, ())
         OVERLOADS.later[overload] = known if family in known else (*known, family)
 

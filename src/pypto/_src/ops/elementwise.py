@@ -31,6 +31,7 @@ from pypto._src.ops.rules.type_rules import (
     called,
     cast_operand,
     check_operands,
+    ignoring,
     members,
     one_tile,
     operand_name,
@@ -121,6 +122,7 @@ def mul(lhs: Tile, rhs: Tile) -> Tile:
     valid=same_part,
     dtypes=FLOATS,
     promotion=Promotion(0, 1, broadcast_ops=BroadcastOps("row_expand_div", "col_expand_div")),
+    complete=ignoring("high_precision"),
     numpy=lambda lhs, rhs: lhs / rhs,
     pto="pto.tdiv",
     isa="TDIV",
@@ -431,6 +433,7 @@ def sqrt(tile: Tile) -> Tile:
     valid=same_part,
     dtypes=FLOATS,
     in_place=(),  # the instruction reads its source after it has written
+    complete=ignoring("tmp", scratch=1),
     numpy=lambda tile, high_precision=None: _in_float32(tile, _reciprocal_root),
     pto="pto.trsqrt",
     isa="TRSQRT",

@@ -6,13 +6,14 @@ Written by `make generate` from the definitions of the ops.
 # ruff: noqa: A004  an op has the name that users write
 
 from pypto._src.ops.bitwise import ands, ors, rems, shls, shrs, xors
-from pypto._src.ops.compare_select import cmps, prelu, sel, sels
+from pypto._src.ops.compare_select import cmps, prelu, sel
 from pypto._src.ops.elementwise import adds, divs, expands, lrelu, maxs, mins, muls, subs
 from pypto._src.ops.elementwise import maxs as maximums
 from pypto._src.ops.elementwise import mins as minimums
 from pypto._src.ops.matmul import batch_matmul, gemv, gemv_acc, gemv_bias, matmul_acc, matmul_bias
 from pypto._src.ops.memory import l0c_store, load, move, store
 from pypto._src.ops.new_tiles import alloc, create_tile, fillpad, full, vec_move
+from pypto._src.ops.new_tiles import fillpad as fillpad_inplace
 from pypto._src.ops.reduce import col_expand, sum
 from pypto._src.ops.system import get_block_idx
 from pypto._src.ops.tensor import create as create_tensor
@@ -41,8 +42,10 @@ col_min = Unified("col_min")
 col_prod = Unified("col_prod")
 col_sum = Unified("col_sum")
 concat = Unified("concat")
+cos = Unified("cos")
 div = Unified("div")
 exp = Unified("exp")
+fillpad_expand = Unified("fillpad_expand")
 fmod = Unified("fmod")
 fmods = Unified("fmods")
 gather = Unified("gather")
@@ -62,8 +65,13 @@ mul = Unified("mul")
 neg = Unified("neg")
 not_ = Unified("not_")
 or_ = Unified("or_")
+part_add = Unified("part_add")
+part_max = Unified("part_max")
+part_min = Unified("part_min")
+part_mul = Unified("part_mul")
 read = Unified("read")
 recip = Unified("recip")
+reinterpret_view = Unified("reinterpret_view")
 relu = Unified("relu")
 rem = Unified("rem")
 reshape = Unified("reshape")
@@ -83,14 +91,22 @@ row_min = Unified("row_min")
 row_prod = Unified("row_prod")
 row_sum = Unified("row_sum")
 rsqrt = Unified("rsqrt")
+scatter = Unified("scatter")
+scatter_along = Unified("scatter_along")
+scatter_mask = Unified("scatter_mask")
+scatter_update = Unified("scatter_update")
+sel_or_number = Unified("sel_or_number")
+sels = Unified("sels")
 set_validshape = Unified("set_validshape")
 shl = Unified("shl")
 shr = Unified("shr")
+sin = Unified("sin")
 sort32 = Unified("sort32")
 sqrt = Unified("sqrt")
 store_add = Unified("store_add")
 sub = Unified("sub")
 transpose = Unified("transpose")
+tri = Unified("tri")
 view = Unified("view")
 write = Unified("write")
 xor = Unified("xor")
@@ -106,6 +122,8 @@ block_col_min = Unified("col_min", "block")
 block_col_prod = Unified("col_prod", "block")
 block_col_sum = Unified("col_sum", "block")
 block_concat = Unified("concat", "block")
+block_cos = Unified("cos", "block")
+block_fillpad_expand = Unified("fillpad_expand", "block")
 block_fmod = Unified("fmod", "block")
 block_fmods = Unified("fmods", "block")
 block_gather = Unified("gather", "block")
@@ -115,17 +133,31 @@ block_mrgsort = Unified("mrgsort", "block")
 block_mrgsort2 = Unified("mrgsort2", "block")
 block_mrgsort3 = Unified("mrgsort3", "block")
 block_mrgsort4 = Unified("mrgsort4", "block")
+block_part_add = Unified("part_add", "block")
+block_part_max = Unified("part_max", "block")
+block_part_min = Unified("part_min", "block")
+block_part_mul = Unified("part_mul", "block")
 block_read = Unified("read", "block")
+block_reinterpret_view = Unified("reinterpret_view", "block")
 block_row_argmax = Unified("row_argmax", "block")
 block_row_argmin = Unified("row_argmin", "block")
+block_row_expand = Unified("row_expand", "block")
 block_row_expand_expdif = Unified("row_expand_expdif", "block")
 block_row_expand_max = Unified("row_expand_max", "block")
 block_row_expand_min = Unified("row_expand_min", "block")
 block_row_expand_to = Unified("row_expand_to", "block")
 block_row_prod = Unified("row_prod", "block")
+block_scatter = Unified("scatter", "block")
+block_scatter_along = Unified("scatter_along", "block")
+block_scatter_mask = Unified("scatter_mask", "block")
+block_scatter_update = Unified("scatter_update", "block")
+block_sel_or_number = Unified("sel_or_number", "block")
+block_sels = Unified("sels", "block")
 block_set_validshape = Unified("set_validshape", "block")
+block_sin = Unified("sin", "block")
 block_sort32 = Unified("sort32", "block")
 block_store_add = Unified("store_add", "block")
+block_tri = Unified("tri", "block")
 block_write = Unified("write", "block")
 tensor_abs = Unified("abs", "tensor")
 tensor_add = Unified("add", "tensor")
@@ -207,6 +239,7 @@ __all__ = [
     "col_prod",
     "col_sum",
     "concat",
+    "cos",
     "create_tensor",
     "create_tile",
     "dim",
@@ -215,6 +248,8 @@ __all__ = [
     "exp",
     "expands",
     "fillpad",
+    "fillpad_expand",
+    "fillpad_inplace",
     "fmod",
     "fmods",
     "full",
@@ -251,9 +286,14 @@ __all__ = [
     "not_",
     "or_",
     "ors",
+    "part_add",
+    "part_max",
+    "part_min",
+    "part_mul",
     "prelu",
     "read",
     "recip",
+    "reinterpret_view",
     "relu",
     "rem",
     "rems",
@@ -275,13 +315,19 @@ __all__ = [
     "row_prod",
     "row_sum",
     "rsqrt",
+    "scatter",
+    "scatter_along",
+    "scatter_mask",
+    "scatter_update",
     "sel",
+    "sel_or_number",
     "sels",
     "set_validshape",
     "shl",
     "shls",
     "shr",
     "shrs",
+    "sin",
     "sort32",
     "sqrt",
     "store",
@@ -292,6 +338,7 @@ __all__ = [
     "subsc",
     "sum",
     "transpose",
+    "tri",
     "vec_move",
     "view",
     "write",

@@ -10,7 +10,7 @@ from typing import Any, overload
 from pypto._src.dtypes import DataType
 from pypto._src.ir.exprs import Expr
 from pypto._src.ops.bitwise import ands, ors, rems, shls, shrs, xors
-from pypto._src.ops.compare_select import cmps, prelu, sel, sels
+from pypto._src.ops.compare_select import cmps, prelu, sel
 from pypto._src.ops.define import Axis, Ints, Offsets, Scalar, Tensor, Tile
 from pypto._src.ops.elementwise import adds, divs, expands, lrelu, maxs, mins, muls, subs
 from pypto._src.ops.elementwise import maxs as maximums
@@ -18,6 +18,7 @@ from pypto._src.ops.elementwise import mins as minimums
 from pypto._src.ops.matmul import batch_matmul, gemv, gemv_acc, gemv_bias, matmul_acc, matmul_bias
 from pypto._src.ops.memory import l0c_store, load, move, store
 from pypto._src.ops.new_tiles import alloc, create_tile, fillpad, full, vec_move
+from pypto._src.ops.new_tiles import fillpad as fillpad_inplace
 from pypto._src.ops.reduce import col_expand, sum
 from pypto._src.ops.rules.type_rules import RoundMode
 from pypto._src.ops.system import get_block_idx
@@ -148,6 +149,14 @@ def cmp(lhs: Tile, rhs: Tile, cmp_type: int = 0) -> Tile:
 
     ``cmp_type`` is 0 for equal, 1 not equal, 2 less, 3 less or equal, 4 greater, 5 greater or
     equal. A NaN is unequal to everything, and neither less nor greater.
+    """
+    ...
+
+@overload
+def cmp(lhs: Tile, rhs: Scalar, cmp_type: int = 0) -> Tile:
+    """Return 1 where ``lhs`` [R, C] and the number ``rhs`` compare, else 0; see `cmp`.
+
+    The result has the element type of ``lhs``.
     """
     ...
 
@@ -333,6 +342,13 @@ def concat(src0: Tile, src1: Tile) -> Tile:
 @overload
 def concat(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
 @overload
+def cos(tile: Tile) -> Tile:
+    """Return the cosine of each element of ``tile`` [R, C], as exact as 1e-5 up to 6000."""
+    ...
+
+@overload
+def cos(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
+@overload
 def div(lhs: Tile, rhs: Tile) -> Tile:
     """Return ``lhs / rhs`` [R, C], element by element, for floats."""
     ...
@@ -371,6 +387,16 @@ def exp(input: Tensor) -> Tensor:
 @overload
 def exp(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
 @overload
+def fillpad_expand(tile: Tile, shape: Ints, pad_value: int | None = None) -> Tile:
+    """Return the valid elements of ``tile`` [R, C] in a larger tile of ``shape``, padded as told.
+
+    What is not valid is 0 unless ``pad_value`` says the largest or the smallest element.
+    """
+    ...
+
+@overload
+def fillpad_expand(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
+@overload
 def fmod(lhs: Tile, rhs: Tile) -> Tile:
     """Return ``lhs - trunc(lhs / rhs) * rhs`` [R, C], which has the sign of ``lhs``; NaN over 0."""
     ...
@@ -399,7 +425,7 @@ def gather(tile: Tile, indices: Tile, tmp: Tile | None = None) -> Tile:
     ...
 
 @overload
-def gather(input: Tile, index: Tile, dim: int = -1) -> Tile:
+def gather(input: Tile, dim: int, index: Tile) -> Tile:
     """Return the elements of each row of ``input`` [R, C] at the places ``index`` [R, K]: [R, K].
 
     A place outside of the row has no meaning; the interpreter gives 0. ``dim`` is the last
@@ -419,7 +445,7 @@ def gather(tile: Tile, mask_pattern: int, output_dtype: DataType | None = None) 
 @overload
 def gather(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
 @overload
-def gather_along(input: Tile, index: Tile, dim: int = -1) -> Tile:
+def gather_along(input: Tile, dim: int, index: Tile) -> Tile:
     """Return the elements of each row of ``input`` [R, C] at the places ``index`` [R, K]: [R, K].
 
     A place outside of the row has no meaning; the interpreter gives 0. ``dim`` is the last
@@ -720,6 +746,34 @@ def or_(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
 @overload
 def or_(lhs: float, rhs: Expr, /, **named: Any) -> Any: ...
 @overload
+def part_add(lhs: Tile, rhs: Tile) -> Tile:
+    """Return ``lhs + rhs`` [R, C] where both are valid, elsewhere the one that is."""
+    ...
+
+@overload
+def part_add(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
+@overload
+def part_max(lhs: Tile, rhs: Tile) -> Tile:
+    """Return the larger of ``lhs`` and ``rhs`` [R, C] where both are valid, else the valid one."""
+    ...
+
+@overload
+def part_max(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
+@overload
+def part_min(lhs: Tile, rhs: Tile) -> Tile:
+    """Return the smaller of ``lhs`` and ``rhs`` [R, C] where both are valid, else the valid one."""
+    ...
+
+@overload
+def part_min(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
+@overload
+def part_mul(lhs: Tile, rhs: Tile) -> Tile:
+    """Return ``lhs * rhs`` [R, C] where both are valid, elsewhere the one that is."""
+    ...
+
+@overload
+def part_mul(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
+@overload
 def read(tensor: Tensor, indices: Offsets) -> Scalar:
     """Return the element of ``tensor`` at ``indices``, one index a dimension.
 
@@ -755,6 +809,16 @@ def recip(input: Tensor, high_precision: bool = False) -> Tensor:
 
 @overload
 def recip(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
+@overload
+def reinterpret_view(tile: Tile, dtype: DataType) -> Tile:
+    """Return the bits of each element of ``tile`` [R, C] as one of ``dtype``, which is as wide.
+
+    Nothing is converted.
+    """
+    ...
+
+@overload
+def reinterpret_view(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
 @overload
 def relu(tile: Tile) -> Tile:
     """Return each element of ``tile`` [R, C], or 0 where it is negative; NaN stays."""
@@ -1033,6 +1097,89 @@ def rsqrt(input: Tensor, high_precision: bool = False) -> Tensor:
 @overload
 def rsqrt(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
 @overload
+def scatter(dst: Tile, src: Tile, indexes: Tile) -> Tile:
+    """Return a tile like ``dst`` with ``src`` [R, C] at the places ``indexes`` [R, C], else 0.
+
+    Places count the elements of ``dst`` in row-major order; of equal ones the last counts.
+    """
+    ...
+
+@overload
+def scatter(input: Tile, dim: int, index: Tile, src: Tile) -> Tile:
+    """Return ``input`` [R, C] with ``src`` [R, K] at the places ``index`` [R, K] of each row.
+
+    Of equal places the last one counts. ``dim`` is the last dimension.
+    """
+    ...
+
+@overload
+def scatter(input: Tile, dst: Tile, mask_pattern: int) -> Tile:
+    """Return ``dst`` [R, C] with the columns that a pattern names replaced by those of ``input``.
+
+    ``pl.tile.MaskPattern.P0101`` are columns 0, 2, 4, ..., P1010 1, 3, 5, ...; P0001 to P1000 every
+    fourth one.
+    """
+    ...
+
+@overload
+def scatter(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
+@overload
+def scatter_along(input: Tile, dim: int, index: Tile, src: Tile) -> Tile:
+    """Return ``input`` [R, C] with ``src`` [R, K] at the places ``index`` [R, K] of each row.
+
+    Of equal places the last one counts. ``dim`` is the last dimension.
+    """
+    ...
+
+@overload
+def scatter_along(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
+@overload
+def scatter_mask(input: Tile, dst: Tile, mask_pattern: int) -> Tile:
+    """Return ``dst`` [R, C] with the columns that a pattern names replaced by those of ``input``.
+
+    ``pl.tile.MaskPattern.P0101`` are columns 0, 2, 4, ..., P1010 1, 3, 5, ...; P0001 to P1000 every
+    fourth one.
+    """
+    ...
+
+@overload
+def scatter_mask(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
+@overload
+def scatter_update(input: Tile, dim: int, index: Tile, src: Tile) -> Tile:
+    """Return ``input`` [R, C] with the rows of ``src`` [K, C] at the numbers ``index`` of rows.
+
+    ``index`` has K numbers; of equal ones the last counts. ``dim`` is -2.
+    """
+    ...
+
+@overload
+def scatter_update(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
+@overload
+def sel_or_number(mask: Tile, src: Tile, tmp: Tile, scalar: Scalar) -> Tile:
+    """Return the elements of ``src`` [R, C] where ``mask`` is not 0, else the number ``scalar``.
+
+    ``mask`` [R, C] is what `cmp` and `cmps` give. ``tmp`` is scratch that nothing is done with.
+    """
+    ...
+
+@overload
+def sel_or_number(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
+@overload
+def sels(lhs: Tile, rhs: Tile, select_mode: Scalar) -> Tile:
+    """Return all of ``lhs`` [R, C] if the number ``select_mode`` is not 0, else all of ``rhs``."""
+    ...
+
+@overload
+def sels(mask: Tile, src: Tile, tmp: Tile, scalar: Scalar) -> Tile:
+    """Return the elements of ``src`` [R, C] where ``mask`` is not 0, else the number ``scalar``.
+
+    ``mask`` [R, C] is what `cmp` and `cmps` give. ``tmp`` is scratch that nothing is done with.
+    """
+    ...
+
+@overload
+def sels(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
+@overload
 def set_validshape(tile: Tile, valid_shape: Ints) -> Tile:
     """Return ``tile`` [R, C] of which ``valid_shape``, so many rows and columns, are valid.
 
@@ -1103,6 +1250,13 @@ def shr(lhs: Tensor, rhs: Scalar) -> Tensor:
 
 @overload
 def shr(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
+@overload
+def sin(tile: Tile) -> Tile:
+    """Return the sine of each element of ``tile`` [R, C], as exact as 1e-5 up to 6000."""
+    ...
+
+@overload
+def sin(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
 @overload
 def sort32(src: Tile, idx: Tile) -> Tile:
     """Return each 32 columns of ``src`` [R, C] in descending order, with their numbers: [R, 2 C].
@@ -1188,6 +1342,18 @@ def transpose(tensor: Tensor, axis1: Axis, axis2: Axis) -> Tensor:
 @overload
 def transpose(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
 @overload
+def tri(
+    diagonal: Scalar, shape: Ints, dtype: DataType = DataType.INT32, upper: bool = False
+) -> Tile:
+    """Return a tile of ``shape`` [R, C]: 1 up to the diagonal, else 0; with ``upper`` from it on.
+
+    The diagonal is where the column is the row plus ``diagonal``.
+    """
+    ...
+
+@overload
+def tri(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
+@overload
 def view(tile: Tile, shape: Ints, offset: Offsets) -> Tile:
     """Return the part of ``tile`` [R, C] of size ``shape`` that begins at ``offset``.
 
@@ -1262,6 +1428,8 @@ block_col_min: Unified
 block_col_prod: Unified
 block_col_sum: Unified
 block_concat: Unified
+block_cos: Unified
+block_fillpad_expand: Unified
 block_fmod: Unified
 block_fmods: Unified
 block_gather: Unified
@@ -1271,17 +1439,31 @@ block_mrgsort: Unified
 block_mrgsort2: Unified
 block_mrgsort3: Unified
 block_mrgsort4: Unified
+block_part_add: Unified
+block_part_max: Unified
+block_part_min: Unified
+block_part_mul: Unified
 block_read: Unified
+block_reinterpret_view: Unified
 block_row_argmax: Unified
 block_row_argmin: Unified
+block_row_expand: Unified
 block_row_expand_expdif: Unified
 block_row_expand_max: Unified
 block_row_expand_min: Unified
 block_row_expand_to: Unified
 block_row_prod: Unified
+block_scatter: Unified
+block_scatter_along: Unified
+block_scatter_mask: Unified
+block_scatter_update: Unified
+block_sel_or_number: Unified
+block_sels: Unified
 block_set_validshape: Unified
+block_sin: Unified
 block_sort32: Unified
 block_store_add: Unified
+block_tri: Unified
 block_write: Unified
 tensor_abs: Unified
 tensor_add: Unified
@@ -1363,6 +1545,7 @@ __all__ = [
     "col_prod",
     "col_sum",
     "concat",
+    "cos",
     "create_tensor",
     "create_tile",
     "dim",
@@ -1371,6 +1554,8 @@ __all__ = [
     "exp",
     "expands",
     "fillpad",
+    "fillpad_expand",
+    "fillpad_inplace",
     "fmod",
     "fmods",
     "full",
@@ -1407,9 +1592,14 @@ __all__ = [
     "not_",
     "or_",
     "ors",
+    "part_add",
+    "part_max",
+    "part_min",
+    "part_mul",
     "prelu",
     "read",
     "recip",
+    "reinterpret_view",
     "relu",
     "rem",
     "rems",
@@ -1431,13 +1621,19 @@ __all__ = [
     "row_prod",
     "row_sum",
     "rsqrt",
+    "scatter",
+    "scatter_along",
+    "scatter_mask",
+    "scatter_update",
     "sel",
+    "sel_or_number",
     "sels",
     "set_validshape",
     "shl",
     "shls",
     "shr",
     "shrs",
+    "sin",
     "sort32",
     "sqrt",
     "store",
@@ -1448,6 +1644,7 @@ __all__ = [
     "subsc",
     "sum",
     "transpose",
+    "tri",
     "vec_move",
     "view",
     "write",

@@ -24,6 +24,7 @@ from pypto._src.ir.opdef import RESULT, Complete, Operands, literal, space_of_nu
 from pypto._src.ir.types import MemRefType, ScalarType, Type, same_type, scalar_type
 from pypto._src.lazy import lazy_module
 from pypto._src.ops.define import (
+    BY_PYTHON_NAME,
     FLOATS,
     STORABLE,
     Ints,
@@ -347,28 +348,35 @@ def _pad_of(kwargs: Mapping[str, Any]) -> TilePad:
     return TilePad(kwargs.get("pad_value", TilePad.zero.value))
 
 
-def _pad_number(
-    args: Sequence[Any], kwargs: Mapping[str, Any], _span: Span
-) -> tuple[Sequence[Any], Mapping[str, Any]]:
-    """Let the padding be the number of a `TilePad`; 0 and infinities stand for one, too."""
-    given = args[1] if len(args) > 1 else kwargs.get("pad_value")
-    given = given.value if isinstance(given, ConstInt | ConstFloat) else given
-    if given is None:
-        return args, kwargs
-    known = {0: TilePad.zero, math.inf: TilePad.max, -math.inf: TilePad.min}
-    codes = {pad.value: pad for pad in TilePad if pad is not TilePad.null}
-    pad = given if isinstance(given, TilePad) else known.get(given, codes.get(given))
-    if pad is None or pad is TilePad.null:
-        raise OpError(
-            f"pl.fillpad fills with zeros, or the largest or smallest element, got {given}",
-            hint="write pad_value=pl.PadValue.zero, or max or min",
-            slug="argument-kind",
-        )
-    words = {key: value for key, value in kwargs.items() if key != "pad_value"}
-    return args[:1], words if pad is TilePad.zero else {**words, "pad_value": pad.value}
+def pad_number(index: int) -> Complete:
+    """Return what lets the padding, argument ``index``, be the number of a `TilePad`.
+
+    0 and infinities stand for one, too.
+    """
+
+    def complete(
+        args: Sequence[Any], kwargs: Mapping[str, Any], _span: Span
+    ) -> tuple[Sequence[Any], Mapping[str, Any]]:
+        given = args[index] if len(args) > index else kwargs.get("pad_value")
+        given = given.value if isinstance(given, ConstInt | ConstFloat) else given
+        if given is None:
+            return args, kwargs
+        known = {0: TilePad.zero, math.inf: TilePad.max, -math.inf: TilePad.min}
+        codes = {pad.value: pad for pad in TilePad if pad is not TilePad.null}
+        pad = given if isinstance(given, TilePad) else known.get(given, codes.get(given))
+        if pad is None or pad is TilePad.null:
+            raise OpError(
+                f"pl.fillpad fills with zeros, or the largest or smallest element, got {given}",
+                hint="write pad_value=pl.PadValue.zero, or max or min",
+                slug="argument-kind",
+            )
+        words = {key: value for key, value in kwargs.items() if key != "pad_value"}
+        return args[:index], words if pad is TilePad.zero else {**words, "pad_value": pad.value}
+
+    return complete
 
 
-def _filling(kwargs: Mapping[str, Any], dtype: Any) -> Any:
+def filling(kwargs: Mapping[str, Any], dtype: Any) -> Any:
     """Return the element that fills the rest: of floats the limits are infinite."""
     pad = _pad_of(kwargs)
     if pad is TilePad.zero:
@@ -379,7 +387,7 @@ def _filling(kwargs: Mapping[str, Any], dtype: Any) -> Any:
     return math.inf if pad is TilePad.max else -math.inf
 
 
-def _padded(call: Call) -> TileType:
+def padded(call: Call) -> TileType:
     """Return the type of the result while it is filled: the padding is a part of it."""
     kind = call.type
     assert isinstance(kind, TileType)
@@ -387,12 +395,12 @@ def _padded(call: Call) -> TileType:
 
 
 def _fillpad_pto(site: PtoSite) -> None:
-    result, kind = site.reinterpret(None, _padded(site.call))
+    result, kind = site.reinterpret(None, padded(site.call))
     site.emit(f"pto.tfillpad ins({site.args[0]} : {site.arg_types[0]}) outs({result} : {kind})")
 
 
 def _fillpad_cpp(site: CppSite) -> None:
-    result = site.reinterpret(None, _padded(site.call), "padded")
+    result = site.reinterpret(None, padded(site.call), "padded")
     site.emit(f"TFILLPAD({result}, {site.args[0]});")
 
 
@@ -401,8 +409,8 @@ def _fillpad_cpp(site: CppSite) -> None:
     valid=given,
     dtypes=[d for d in STORABLE if d.get_bit() <= 32],
     in_place=(),
-    complete=_pad_number,
-    rest=_filling,
+    complete=pad_number(1),
+    rest=filling,
     numpy=lambda tile, pad_value=1: tile.copy(),
     pto=_fillpad_pto,
     isa=_fillpad_cpp,
@@ -416,6 +424,9 @@ def fillpad(tile: Tile, pad_value: int | None = None) -> Tile:
     The copy is valid throughout: a tile of which a part is valid is loaded with ``valid_shapes``.
     """
     ...
+
+
+BY_PYTHON_NAME["block", "fillpad_inplace"] = fillpad  # nobody else reads what it fills
 
 
 # --------------------------------------------------------------------------------------------

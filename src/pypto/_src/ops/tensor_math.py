@@ -21,7 +21,17 @@ from pypto._src.ir.opdef import Complete, OpDef, Operands, TypeRule
 from pypto._src.ir.types import Type
 from pypto._src.lazy import lazy_module
 from pypto._src.ops import elementwise, reduce
-from pypto._src.ops.define import STORABLE, Axis, Ints, Numpy, Offsets, Scalar, Tensor, tensor_op
+from pypto._src.ops.define import (
+    BY_PYTHON_NAME,
+    STORABLE,
+    Axis,
+    Ints,
+    Numpy,
+    Offsets,
+    Scalar,
+    Tensor,
+    tensor_op,
+)
 from pypto._src.ops.rules.boxes import region
 from pypto._src.ops.rules.type_rules import (
     RoundMode,
@@ -30,6 +40,7 @@ from pypto._src.ops.rules.type_rules import (
     called,
     check_element,
     dims,
+    ignoring,
     known_size,
     operand_name,
     refuse,
@@ -206,7 +217,12 @@ def mul(lhs: Tensor, rhs: Tensor) -> Tensor:
     ...
 
 
-@on_tensors(two_tensors, on_elements(elementwise.quotient), typed=True)
+@on_tensors(
+    two_tensors,
+    on_elements(elementwise.quotient),
+    typed=True,
+    complete=ignoring("high_precision"),
+)
 def div(lhs: Tensor, rhs: Tensor) -> Tensor:
     """Return ``lhs / rhs``, element by element, broadcast and promoted.
 
@@ -248,6 +264,10 @@ def mul_scalar(lhs: Tensor, rhs: Scalar) -> Tensor:
 def div_scalar(lhs: Tensor, rhs: Scalar) -> Tensor:
     """Return ``lhs / rhs`` with a number, promoted; integers are cut toward zero."""
     ...
+
+
+for _op in (add_scalar, sub_scalar, mul_scalar, div_scalar):  # their other names: adds, subs, ...
+    BY_PYTHON_NAME["tensor", f"{_op.overload}s"] = _op
 
 
 # --------------------------------------------------------------------------------------------

@@ -32,7 +32,7 @@ from pypto._src.ir.opdef import (
 )
 from pypto._src.ir.scalar_ops import BINARY_FUNCTIONS, UNARY_FUNCTIONS
 from pypto._src.ir.types import ScalarType
-from pypto._src.ops.define import BY_PYTHON_NAME, OVERLOADS
+from pypto._src.ops.define import BY_PYTHON_NAME, LATE_FORMS, OVERLOADS
 
 _OPERAND: Final = "input"
 """What the first operand of every unified name is also called, whatever it is."""
@@ -294,6 +294,17 @@ def unified(name: str) -> OpDef[..., Any] | Unified | None:
     return found[0] if alone else Unified(name)
 
 
+def on_tiles(name: str) -> OpDef[..., Any] | Unified | None:
+    """Return what ``pl.tensor.<name>`` is where tensors are tiles: an op on tiles alone, or None.
+
+    Loads and stores are none: the tensors that they take stay tensors.
+    """
+    op = BY_PYTHON_NAME.get(("block", name))
+    if op is None or any(param.kind == TENSOR for param in op.params):
+        return None
+    return unified(name)
+
+
 def commutes(name: str) -> bool:
     """True if a number may stand first beside a tile or tensor: ``pl.add(2, tile)``."""
     return any(op.commutes for op in OVERLOADS.get(name, ()))
@@ -302,10 +313,13 @@ def commutes(name: str) -> bool:
 def named(level: str, name: str) -> OpDef[..., Any] | Unified | None:
     """Return what ``pl.<level>.<name>`` is, None if there is no such op.
 
-    On tensors the ops with a number are the same name: ``pl.tensor.add(x, 2.0)``.
+    On tensors the ops with a number are the same name: ``pl.tensor.add(x, 2.0)``. On tiles those of
+    families that are loaded later are.
     """
     several = Unified(name, level)
-    if (level, name) in BY_PYTHON_NAME.later:
+    if (level, name) in BY_PYTHON_NAME.later or (
+        (level, name) in LATE_FORMS and (level, name) in BY_PYTHON_NAME
+    ):
         return several
     if level == "tensor" and len(several.candidates) > 1:
         return several

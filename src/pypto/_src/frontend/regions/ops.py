@@ -119,6 +119,8 @@ def _on_tiles(name: str, callee: Unified | OpDef[..., Any]) -> Unified | OpDef[.
     if level == "block" or level == "system":
         return callee if level == "block" else None
     if not any(op.level == "block" for op in OVERLOADS.get(name, ())):
+        if isinstance(callee, OpDef) and callee.overload != name:
+            return _on_tiles(callee.overload, unified(callee.overload) or callee)
         return BY_PYTHON_NAME.get(("block", name))
     return unified(name)
 
@@ -209,9 +211,15 @@ def _is_accumulator(ctx: Context, node: ast.Call) -> bool:
             targets = {target.id for target in stmt.targets if isinstance(target, ast.Name)}
             if stmt.value is node:
                 names |= targets
-            elif targets and _name_of(ctx.peek(stmt.value.func)) in _PRODUCTS:
+            elif targets and _called(ctx, stmt.value.func) in _PRODUCTS:
                 products |= targets
     return not names.isdisjoint(products)
+
+
+def _called(ctx: Context, func: ast.expr) -> str:
+    """Return the name of the op that a call is of: ``pl.tensor`` has fewer than mean one here."""
+    found = _name_of(ctx.peek(func))
+    return func.attr if not found and isinstance(func, ast.Attribute) else found
 
 
 def _name_of(callee: Any) -> str:
@@ -348,6 +356,8 @@ def _assemble(
     """A tile that is assembled into a tensor is stored there."""
     given = _given(("target", "source", "offset"), args, kwargs)
     target, source, offset = (given.get(key) for key in ("target", "source", "offset"))
+    if isinstance(target, Expr) and isinstance(target.type, TileType):
+        source = loaded_whole(ctx, source, node)
     are_tiles = all(isinstance(v, Expr) and isinstance(v.type, TileType) for v in (target, source))
     if (
         are_tiles

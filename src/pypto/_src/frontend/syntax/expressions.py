@@ -56,7 +56,7 @@ from pypto._src.ir.stmts import IfStmt, YieldStmt
 from pypto._src.ir.types import ScalarType, TupleType, Type, UnknownType
 from pypto._src.ops import tensor
 from pypto._src.ops.rules import type_rules
-from pypto._src.ops.unified import Unified, unified
+from pypto._src.ops.unified import Unified, on_tiles, unified
 
 
 def _constant(ctx: Context, node: ast.Constant) -> Any:
@@ -181,6 +181,23 @@ _ENUMS: Final = (MemorySpace, FunctionType, PipeType)
 """Enumerations whose members some write as names of the module."""
 
 
+_LEVELS: Final = ("pypto.language.tensor", "pypto.language.block")
+
+
+def _of_both_levels(ctx: Context, module: str, name: str) -> Any:
+    """Return what a name of one level means, which is an op on the other one; None if nothing.
+
+    Parts are taken of tensors and of tiles by one name, and in a region tensors are tiles.
+    """
+    if name == "slice":
+        from pypto._src.frontend.region_markers import slice as of_both
+
+        return of_both
+    if module == _LEVELS[0]:
+        return on_tiles(name) if ctx.region is not None else None
+    return unified(name) if name == "assemble" else None
+
+
 def _missing_attribute(ctx: Context, node: ast.Attribute, base: Any) -> Any:
     """Return the op that a name of the language means, though the module does not export it."""
     text = ctx.source.text(node)
@@ -189,6 +206,8 @@ def _missing_attribute(ctx: Context, node: ast.Attribute, base: Any) -> Any:
     known = [name for name in (*dir(base), *members) if not name.startswith("_")]
     if module.split(".")[0] == "pypto":
         found = unified(node.attr) if module == "pypto.language" else None
+        if module in _LEVELS:
+            found = _of_both_levels(ctx, module, node.attr)
         if found is not None:
             return found
         cls: type[ParserError] = InvalidOperationError

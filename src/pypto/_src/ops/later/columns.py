@@ -40,7 +40,14 @@ from pypto._src.ops.reduce import (
     row_sum,
     total,
 )
-from pypto._src.ops.rules.type_rules import called, check_operands, dims, operand_name, refuse
+from pypto._src.ops.rules.type_rules import (
+    called,
+    check_operands,
+    dims,
+    ignoring,
+    operand_name,
+    refuse,
+)
 from pypto._src.ops.rules.valid_parts import beside_column, beside_row, reduced_rows, valid_or_all
 
 if TYPE_CHECKING:
@@ -141,6 +148,7 @@ def col_min(tile: Tile) -> Tile:
 
 @block_op(
     types=_column_type,
+    complete=ignoring("tmp_tile", scratch=1),
     valid=_reduced_columns,
     dtypes=ARITHMETIC,
     in_place=(),

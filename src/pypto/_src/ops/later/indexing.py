@@ -332,7 +332,7 @@ def _in_rows(tile: Array, indices: Array, dim: int = -1) -> Array:
     return np.where(inside, found, tile.dtype.type(0))
 
 
-def _in_all(tile: Expr, indices: Expr, let: Let, call: Call) -> Expr:
+def in_all(tile: Expr, indices: Expr, let: Let, call: Call) -> Expr:
     """Return places that count within rows as those that count all elements of ``tile``."""
     kind, places = tile.type, indices.type
     assert isinstance(kind, TileType)
@@ -354,7 +354,7 @@ def _in_all(tile: Expr, indices: Expr, let: Let, call: Call) -> Expr:
 def _taken_in_rows(call: Call, let: Let) -> Expr:
     """Return what taking along rows stands for: taking by places that count all elements."""
     tile, indices = call.args
-    made = gather.build([tile, _in_all(tile, indices, let, call)], {}, call.span)
+    made = gather.build([tile, in_all(tile, indices, let, call)], {}, call.span)
     scratch = [let("scratch", arg) if isinstance(arg, Call) else arg for arg in made.args[2:]]
     return gather.call([*made.args[:2], *scratch], {}, call.span)
 
@@ -367,7 +367,7 @@ def _taken_in_rows(call: Call, let: Let) -> Expr:
     numpy=_in_rows,
     decomposition=_taken_in_rows,
 )
-def gather_along(input: Tile, index: Tile, dim: int = -1) -> Tile:
+def gather_along(input: Tile, dim: int, index: Tile) -> Tile:
     """Return the elements of each row of ``input`` [R, C] at the places ``index`` [R, K]: [R, K].
 
     A place outside of the row has no meaning; the interpreter gives 0. ``dim`` is the last
@@ -381,7 +381,7 @@ def gather_along(input: Tile, index: Tile, dim: int = -1) -> Tile:
 # --------------------------------------------------------------------------------------------
 
 
-def _pattern(mask_pattern: int) -> tuple[int, int]:
+def pattern(mask_pattern: int) -> tuple[int, int]:
     """Return the first column that a pattern names, and the distance to the next."""
     return {
         MaskPattern.P0101: (0, 2),
@@ -398,7 +398,7 @@ def _mask_type(o: Operands) -> Type:
     check_operands(o)
     _two_dimensions(o, 0)
     rows, columns = static_shape(o.tile(0)) or (0, 0)
-    _, step = _pattern(attribute(o, "mask_pattern"))
+    _, step = pattern(attribute(o, "mask_pattern"))
     if columns % step:
         refuse(
             o,
@@ -421,7 +421,7 @@ def _mask_type(o: Operands) -> Type:
 
 
 def _by_pattern(tile: Array, mask_pattern: int, output_dtype: DataType | None = None) -> Array:
-    first, step = _pattern(mask_pattern)
+    first, step = pattern(mask_pattern)
     found = np.ascontiguousarray(tile[:, first::step])
     return found if output_dtype is None else found.view(output_dtype.numpy)
 

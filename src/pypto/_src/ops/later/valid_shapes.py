@@ -1,20 +1,30 @@
-"""Which part of a tile is valid, said by the program."""
+"""Which part of a tile is valid, said by the program; and what fills the rest of a larger one."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pypto._src.diagnostics import Span
-from pypto._src.ir.array_types import TileType
+from pypto._src.ir.array_types import TileType, static_shape
 from pypto._src.ir.emit_sites import CppSite, PtoSite
-from pypto._src.ir.enums import MemorySpace
+from pypto._src.ir.enums import MemorySpace, TilePad
+from pypto._src.ir.exprs import const_value
 from pypto._src.ir.opdef import RESULT, Operands
 from pypto._src.ir.types import Type
+from pypto._src.lazy import lazy_module
 from pypto._src.ops.define import STORABLE, Ints, Tile, block_op
 from pypto._src.ops.layout import is_column, tile_type, with_valid
-from pypto._src.ops.rules.type_rules import called, check_operands, operand_name, refuse
-from pypto._src.ops.rules.valid_parts import all_of, check_sizes, marked, name_of_all
+from pypto._src.ops.new_tiles import filling, pad_number, padded
+from pypto._src.ops.rules.type_rules import called, check_operands, dims, operand_name, refuse
+from pypto._src.ops.rules.valid_parts import all_of, check_sizes, given, marked, name_of_all
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    Array = np.ndarray[Any, Any]
+else:
+    np = lazy_module("numpy")
 
 
 def _marked(o: Operands) -> Type:
@@ -70,5 +80,65 @@ def set_validshape(tile: Tile, valid_shape: Ints) -> Tile:
     """Return ``tile`` [R, C] of which ``valid_shape``, so many rows and columns, are valid.
 
     ``pl.set_validshape(tile, rows, columns)`` is the same.
+    """
+    ...
+
+
+def _expanded(o: Operands) -> Type:
+    check_operands(o)
+    kind, shape = o.tile(0), o.ints(1)
+    old, new = static_shape(kind), [const_value(dim) for dim in shape]
+    if old is None or None in new or not len(old) == len(new) == 2 or is_column(kind):
+        refuse(
+            o,
+            f"{called(o.op)} takes a tile of rows and columns of constant size, "
+            f"{operand_name(o, 0)} has the shape {dims(kind.shape)}",
+            "tile-rank",
+            shown=(0,),
+        )
+    if any(size is not None and size < least for size, least in zip(new, old, strict=True)):
+        refuse(
+            o,
+            f"{called(o.op)} makes a tile as large as {dims(kind.shape)} or larger, got "
+            f"{dims(shape)}",
+            "tile-shape",
+            "pl.slice(x, shape, [0, 0]) is a part of it",
+            shown=(0,),
+        )
+    return tile_type(shape, kind.dtype, MemorySpace.Vec)
+
+
+def _filled(tile: Array, shape: Sequence[int], pad_value: int = TilePad.zero.value) -> Array:
+    out = np.full(shape, filling({"pad_value": pad_value}, tile.dtype), tile.dtype)
+    out[: tile.shape[0], : tile.shape[1]] = tile
+    return out
+
+
+def _expanded_pto(site: PtoSite) -> None:
+    result, kind = site.reinterpret(None, padded(site.call))
+    name, source = site.args[0], site.arg_types[0]
+    site.emit(f"pto.tfillpad_expand ins({name} : {source}) outs({result} : {kind})")
+
+
+def _expanded_cpp(site: CppSite) -> None:
+    result = site.reinterpret(None, padded(site.call), "padded")
+    site.emit(f"TFILLPAD_EXPAND({result}, {site.args[0]});")
+
+
+@block_op(
+    types=_expanded,
+    valid=given,
+    complete=pad_number(2),
+    dtypes=STORABLE - frozenset(d for d in STORABLE if d.get_bit() > 32),
+    in_place=(),
+    rest=filling,
+    numpy=_filled,
+    pto=_expanded_pto,
+    isa=_expanded_cpp,
+)
+def fillpad_expand(tile: Tile, shape: Ints, pad_value: int | None = None) -> Tile:
+    """Return the valid elements of ``tile`` [R, C] in a larger tile of ``shape``, padded as told.
+
+    What is not valid is 0 unless ``pad_value`` says the largest or the smallest element.
     """
     ...

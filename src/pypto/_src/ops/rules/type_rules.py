@@ -11,7 +11,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
-from pypto._src.diagnostics import Label
+from pypto._src.diagnostics import Label, Span
 from pypto._src.dtypes import MEMBERS, DataType
 from pypto._src.errors import EvaluationError, OpError
 from pypto._src.ir.array_types import (
@@ -26,7 +26,7 @@ from pypto._src.ir.array_types import (
 )
 from pypto._src.ir.enums import MemorySpace, TileLayout
 from pypto._src.ir.exprs import Call, ConstInt, Expr, Var, const_value
-from pypto._src.ir.opdef import ATTR, REQUIRED, TILE, OpDef, Operands, op_of
+from pypto._src.ir.opdef import ATTR, REQUIRED, TILE, Complete, OpDef, Operands, op_of
 from pypto._src.ir.types import ScalarType, Type
 from pypto._src.lazy import lazy_module
 from pypto._src.ops.define import ARITHMETIC
@@ -424,6 +424,23 @@ def broadcast(a: Sequence[Expr], b: Sequence[Expr]) -> tuple[Expr, ...] | None:
 def plain_tile(kind: TileType) -> TileType:
     """Return the type of a vector-memory tile with shape and element type of ``kind``."""
     return TileType(kind.shape, kind.dtype)
+
+
+def ignoring(*names: str, scratch: int | None = None) -> Complete:
+    """Return what drops arguments of a call that change nothing: keywords, and a scratch tile.
+
+    The scratch tile is the positional argument with the number ``scratch``, the last one.
+    """
+
+    def complete(
+        args: Sequence[Any], kwargs: Mapping[str, Any], _span: Span
+    ) -> tuple[Sequence[Any], Mapping[str, Any]]:
+        last = args[-1] if scratch is not None and len(args) == scratch + 1 else None
+        if isinstance(last, Expr) and isinstance(last.type, TileType):
+            args = args[:scratch]
+        return args, {key: value for key, value in kwargs.items() if key not in names}
+
+    return complete
 
 
 def one_tile(o: Operands) -> Type:
