@@ -347,3 +347,50 @@ def test_what_is_no_kernel() -> None:
         pl.jit.incore(level=pl.Level.HOST)
     with pytest.raises(CallError, match=r"'shift' is to be .* a function of pl.jit.incore or"):
         runtime.register_extern("shift", len)
+
+
+# --------------------------------------------------------------------------------------------
+# What changes no value
+# --------------------------------------------------------------------------------------------
+
+
+def test_what_changes_no_value(target: Any) -> None:
+    """Reads ahead of use, dependences left out, and types that a region's values have anyway."""
+
+    @pl.jit(auto_scope=False, target=target)
+    def kernel(x: pl.Tensor[[32, 64], pl.FP32], y: pl.Out[pl.Tensor[[32, 64], pl.FP32]]):
+        context = pl.prefetch.make_context()
+        event = pl.prefetch.async_prefetch(x, context)
+        is_read = pl.prefetch.wait(event, pl.prefetch.session(context))
+        middle = pl.create_tensor([32, 64], dtype=pl.FP32, manual_dep=True)
+        with pl.at(level=pl.Level.CORE_GROUP, optimizations=[pl.split(pl.SplitMode.UP_DOWN)]):
+            more: pl.Tensor[[32, 64], pl.FP32] = pl.add(x, 1.0)
+            middle[:] = more
+        if is_read:
+            with pl.scope():
+                for i in pl.range(4):
+                    y = double(pl.no_dep(middle), i * 8, y)
+        return y
+
+    x = floats()
+    np.testing.assert_array_equal(result(kernel, x), (x + 1) * 2)
+
+
+def test_tails_are_padded(target: Any) -> None:
+    """A part that is valid in part is padded by what is least, however many rows a call has."""
+
+    @pl.jit(target=target)
+    def kernel(
+        x: pl.Tensor[[32, 64], pl.FP32], used: pl.INDEX, y: pl.Out[pl.Tensor[[32, 64], pl.FP32]]
+    ):
+        with pl.at(level=pl.Level.CORE_GROUP):
+            part = pl.slice(x, [32, 64], [0, 0], valid_shape=[32, used])
+            whole = pl.fillpad(part, pad_value=pl.PadValue.zero)
+            y[:, :] = pl.row_expand_add(whole, pl.row_sum(whole))
+        return y
+
+    x = floats()
+    for used in (64, 40, 8):
+        wanted = np.where(np.arange(64) < used, x, 0).astype(np.float32)
+        wanted = wanted + wanted.sum(1, keepdims=True, dtype=np.float32)
+        np.testing.assert_allclose(result(kernel, x, used), wanted, rtol=1e-5)

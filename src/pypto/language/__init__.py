@@ -88,6 +88,7 @@ if TYPE_CHECKING:
         at,
         cross_core_slot,
         manual_scope,
+        no_dep,
         pipeline,
         scope,
         slice,
@@ -97,7 +98,7 @@ if TYPE_CHECKING:
         unroll,
     )
     from pypto._src.jit.decorator import jit
-    from pypto.language import array
+    from pypto.language import array, prefetch
 else:  # to a type checker it would stand for any name
     __getattr__ = lazy_names(
         __name__,
@@ -114,6 +115,7 @@ else:  # to a type checker it would stand for any name
             "at": "pypto._src.frontend.region_markers",
             "cross_core_slot": "pypto._src.frontend.region_markers",
             "manual_scope": "pypto._src.frontend.region_markers",
+            "no_dep": "pypto._src.frontend.region_markers",
             "pipeline": "pypto._src.frontend.region_markers",
             "scope": "pypto._src.frontend.region_markers",
             "slice": "pypto._src.frontend.region_markers",
@@ -122,7 +124,7 @@ else:  # to a type checker it would stand for any name
             "spmd": "pypto._src.frontend.region_markers",
             "unroll": "pypto._src.frontend.region_markers",
         },
-        ("array",),
+        ("array", "prefetch"),
     )
 
 __all__ = [
@@ -202,11 +204,13 @@ __all__ = [
     "loads",
     "loads_program",
     "manual_scope",
+    "no_dep",
     "parallel",
     "parse",
     "parse_program",
     "parser",
     "pipeline",
+    "prefetch",
     "program",
     "range",
     "scope",

@@ -8,13 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from enum import Enum
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from pypto._src.dtypes import DataType
 from pypto._src.ir.annotations import Scalar
 
 if TYPE_CHECKING:
     from pypto._src.ir.static_names import Integer, Number
+
+
+T = TypeVar("T")
 
 
 class Level(Enum):
@@ -214,6 +217,28 @@ def task_dummy(*, deps: Sequence[Any]) -> TaskId:
 
 def task_invalid() -> None:
     """Return the task that is none."""
+
+
+def no_dep(x: T) -> T:
+    """Pass ``x`` to a kernel that waits for no task because of it: ``f(pl.no_dep(x), y)``."""
+    return x
+
+
+def prefetch_context() -> Any:
+    """Return what reads ahead of use belong to."""
+
+
+def prefetch_session(context: Any) -> Any:
+    """Return what waits for reads."""
+
+
+def prefetch_read(x: Any, context: Any) -> Any:
+    """Begin to read a tensor ahead of its use."""
+
+
+def prefetch_wait(event: Any, session: Any) -> bool:
+    """Wait for a read; True when it is done."""
+    return True
 
 
 def syncall(

@@ -38,8 +38,16 @@ class Tasks:
         return f"a list of {self.size} tasks"
 
 
+class Prefetch:
+    """What stands for a read ahead of use: its context, its session, the read itself."""
+
+    def __repr__(self) -> str:
+        return "a prefetch"
+
+
 TASK: Final = Task()
-OF_THE_FUNCTION.update((Task, Tasks))
+PREFETCH: Final = Prefetch()
+OF_THE_FUNCTION.update((Task, Tasks, Prefetch))
 
 
 def is_task(value: Any) -> bool:
@@ -163,6 +171,15 @@ def dummy(ctx: Context, node: ast.Call) -> Task:
     return TASK
 
 
+_PREFETCHES: Final = (
+    region_markers.prefetch_context,
+    region_markers.prefetch_session,
+    region_markers.prefetch_read,
+    region_markers.prefetch_wait,
+)
+"""Changes no value: memory is read before it is needed."""
+
+
 def call(ctx: Context, callee: Any, node: ast.Call) -> Any:
     """Return the value of a call of what is about tasks.
 
@@ -177,6 +194,17 @@ def call(ctx: Context, callee: Any, node: ast.Call) -> Any:
     words = {word.arg: ctx.value(word.value) for word in node.keywords if word.arg}
     if callee is region_markers.array_create:
         return create(ctx, args, words, node)
+    if callee is region_markers.no_dep:
+        if len(args) != 1 or words:
+            raise ParserTypeError(
+                "pl.no_dep takes one argument of a kernel",
+                ctx.span(node),
+                hint="write pl.no_dep(x)",
+                slug="region-deps",
+            )
+        return args[0]
+    if callee in _PREFETCHES:
+        return callee is region_markers.prefetch_wait or PREFETCH
     if callee in (region_markers.split, region_markers.cross_core_slot):
         return callee
     name = getattr(callee, "__name__", "")

@@ -28,11 +28,11 @@ from pypto._src.frontend.state.scope import OF_THE_FUNCTION
 from pypto._src.frontend.syntax.annotations import declared_type, type_of
 from pypto._src.frontend.syntax.calls import is_python_object
 from pypto._src.frontend.syntax.operators import BINARY, apply_binary
-from pypto._src.ir.array_types import TensorType, TileType
+from pypto._src.ir.array_types import TensorType, TileType, same_dims
 from pypto._src.ir.exprs import Call, ConstInt, Expr, TupleGetItemExpr, Var
 from pypto._src.ir.opdef import OpDef, op_of
 from pypto._src.ir.stmts import EvalStmt
-from pypto._src.ir.types import ScalarType, TupleType, UnknownType
+from pypto._src.ir.types import ScalarType, TupleType, Type, UnknownType
 from pypto._src.ops.rules.type_rules import called
 
 
@@ -215,11 +215,24 @@ def ann_assign(ctx: Context, node: ast.AnnAssign) -> None:
         return
     dtype = declared.dtype if isinstance(declared, ScalarType) else None
     value = ctx.expr(node.value, dtype)
-    kind = declared_type(ctx, node.annotation, declared, value.type, node.value)
+    kind = _declared(ctx, node.annotation, declared, value, node.value)
     number = _constant(ctx, name, value)
     var = ctx.assign(name, value, node.target, kind=kind, source=node.value)
     if number is not None:
         ctx.constants[var] = number
+
+
+def _declared(ctx: Context, node: ast.expr, declared: Type, value: Expr, source: ast.expr) -> Type:
+    """Return the type of a variable that is declared; a value of a region is called a tensor."""
+    found = value.type
+    if (
+        ctx.region is None
+        or not isinstance(declared, TensorType)
+        or not isinstance(found, TileType)
+    ):
+        return declared_type(ctx, node, declared, found, source)
+    is_same = declared.dtype is found.dtype and same_dims(declared.shape, found.shape)
+    return found if is_same else declared_type(ctx, node, declared, found, source)
 
 
 def aug_assign(ctx: Context, node: ast.AugAssign) -> None:
