@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from pypto._src.dialect.evaluate import Machine, evaluate
 from pypto._src.dialect.reader import parse
 from pypto._src.dialect.semantics import MEANINGS
 from pypto._src.dialect.table import TABLE
+from pypto._src.dialect.verify import Options, faults_of
 from pypto._src.emit.pto.generate import PTOCodegen
 from pypto._src.errors import CallError, EvaluationError
 from pypto._src.interp.evaluate import Evaluator
@@ -176,6 +178,32 @@ func.func @f(%x: f32) -> i32 {
 }
 """
     assert evaluate(parse(text), "f", [1.0]) == (0x3F800000,)
+
+
+BITCAST = """
+!T = !pto.tile_buf<vec, 4x16x{0}>
+!U = !pto.tile_buf<vec, 4x16x{1}>
+func.func @f(%x: {0}) -> {1} {{
+  %c = arith.constant 5 : index
+  %t = pto.alloc_tile : !T
+  pto.texpands ins(%x : {0}) outs(%t : !T)
+  %u = pto.bitcast %t : !T -> !U
+  %r = pto.tgetval ins(%u, %c : !U, index) outs : {1}
+  return %r : {1}
+}}
+"""
+
+
+def test_elements_of_another_size() -> None:
+    """A bitcast is accepted between sizes; smaller elements lie where the tile begins."""
+    for kinds in ("f32", "i16"), ("f16", "i32"):
+        text = BITCAST.format(*kinds).replace(f" -> {kinds[1]} {{", " {")
+        assert not faults_of(re.sub("return .*", "return", text), "f.pto", Options())
+    text = BITCAST.format("f32", "i16")
+    assert evaluate(parse(text), "f", [1.0]) == (0x3F80,)  # element 5: the upper half of a number
+    text = BITCAST.format("f16", "i32")
+    with pytest.raises(EvaluationError, match="a tile of 256 bytes lies where one of 128 is"):
+        evaluate(parse(text), "f", [1.0])
 
 
 def test_tiles_are_handed_from_core_to_core() -> None:

@@ -220,10 +220,23 @@ def _subset(machine: Machine, op: ops.SubsetOp, env: dict[SSAValue, Any]) -> lis
 def _alias(machine: Machine, op: Operation, env: dict[SSAValue, Any]) -> list[Any]:
     tile, kind = env[op.operands[0]], _kind(op.results[0]).data
     if isinstance(op, ops.BitcastOp):
-        return [TileValue(kind, tile.data.view(numpy_dtype(kind.element)), tile.valid)]
+        return [TileValue(kind, _as_elements(tile, kind), tile.valid)]
     if kind.slayout != "none_box":
         return [TileValue(kind, _boxed(tile, kind), valid_of(kind, None, None))]
     return [TileValue(kind, view_bytes(bytes_of(tile), kind), valid_of(kind, None, None))]
+
+
+def _as_elements(tile: TileValue, kind: Tile) -> Array:
+    """Return as many elements of another type, which lie where the tile begins."""
+    dtype = numpy_dtype(kind.element)
+    if dtype.itemsize == tile.data.dtype.itemsize:
+        return tile.data.view(dtype)
+    whole, size = bytes_of(tile), tile.data.size * dtype.itemsize
+    if size > whole.size:
+        raise EvaluationError(
+            f"a tile of {size} bytes lies where one of {whole.size} is", slug="out-of-bounds"
+        )
+    return view_bytes(whole[:size], kind)
 
 
 def _boxed(tile: TileValue, kind: Tile) -> Array:

@@ -40,7 +40,6 @@ from pypto._src.dialect.types import (
     TileType,
     as_integer,
     bits,
-    element_bytes,
     is_f8,
     is_scalar,
     is_signless,
@@ -486,8 +485,6 @@ def _bitcast(op: ops.BitcastOp, context: _Context) -> Broke:
         yield Broken("same-element", f"both have elements of {source.element}: use treshape")
     elif source.shape != result.shape:
         yield Broken("shape", f"from {source.shape} to {result.shape}: use treshape")
-    elif element_bytes(source.element) != element_bytes(result.element):
-        yield Broken("element-size", f"from {source.element} to {result.element}")
 
 
 def _assign(op: ops.AssignOp, context: _Context) -> Broke:
