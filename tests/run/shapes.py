@@ -18,7 +18,6 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cache
 from typing import Any, Final, NamedTuple
 
 import ml_dtypes
@@ -429,18 +428,13 @@ def assert_refused(run: Run) -> None:
     assert caught.value.slug == "no-elements"
 
 
-@cache
-def dynamic_ways() -> dict[Run, Ways]:
-    """Return what runs the programs that serve all sizes, compiled once."""
-    keys = [Run(name, 0, 0, 0, True) for name, form in FORMS.items() if form.dynamic]
-    return prepared({key: key.program() for key in keys})
-
-
 def checked(runs: Sequence[Run]) -> Iterator[tuple[Run, Exception | None]]:
     """Make runs; yield each with what it shows to be wrong."""
+    kept: dict[Run, Ways] = {}  # of programs that serve all sizes
     for begin in range(0, len(runs), BATCH):
         batch = runs[begin : begin + BATCH]
-        ways = dict(dynamic_ways()) if any(run.dynamic for run in batch) else {}
+        new = dict.fromkeys(run.key for run in batch if run.dynamic and run.key not in kept)
+        kept |= prepared({key: key.program() for key in new})
         broken: dict[Run, Exception] = {}
         programs: dict[Run, ir.Program] = {}
         for run in batch:
@@ -454,7 +448,7 @@ def checked(runs: Sequence[Run]) -> Iterator[tuple[Run, Exception | None]]:
                 programs[run] = program
             except Exception as error:
                 broken[run] = error
-        ways |= prepared(programs)
+        ways = kept | prepared(programs)
         for run in batch:
             try:
                 if run in broken:

@@ -106,7 +106,7 @@ def _load_type(o: Operands, valid: Sequence[Expr] | None = None) -> Type:
     check_space_dtype(space, kind.dtype)
     check_region(o, 0, 1, valid)
     result = tile_type(shapes, kind.dtype, space)
-    can_turn = kind.dtype in TRANSPOSED and len(shapes) == 2 and valid is None
+    can_turn = kind.dtype in TRANSPOSED and _is_matrix(shapes) and valid is None
     if _is_from_wide(result, kind) and not can_turn:
         refuse(
             o,
@@ -116,6 +116,11 @@ def _load_type(o: Operands, valid: Sequence[Expr] | None = None) -> Type:
             "keep the vector in a tensor [N, 1]",
         )
     return result
+
+
+def _is_matrix(shapes: Sequence[Expr]) -> bool:
+    """True for sizes of a matrix, which sizes of 1 may come before."""
+    return len(shapes) >= 2 and all(const_value(size) == 1 for size in shapes[:-2])
 
 
 def _is_from_wide(kind: TileType, tensor: TensorType) -> bool:
@@ -138,7 +143,7 @@ def _from_wide(call: Call, let: Let) -> Expr | None:
     from pypto._src.ops.padding import as_rows, block_of, first_column
 
     width = block_of(result)
-    operands = (tensor, offsets, MakeTuple([result.shape[0], width]), shapes)
+    operands = (tensor, offsets, MakeTuple([*result.shape[:-1], width]), shapes)
     part = Call(load, operands, call.kwargs, load_part.result_type(operands, call.kwargs))
     return first_column(as_rows(let("part", part), width, let), result, let)
 
@@ -165,12 +170,7 @@ def _load_part_type(o: Operands) -> Type:
     """Return the type of a tile of which only the given sizes are loaded."""
     shapes, valid = o.ints(2), o.ints(3)
     space = target_of(o, (MemorySpace.Vec, MemorySpace.Mat))
-    if space is MemorySpace.Vec:
-        check_sizes(o, shapes, valid)
-        kind = _load_type(o, valid)
-        assert isinstance(kind, TileType)
-        return with_valid(kind, valid)
-    # The matrix unit takes matrices: dimensions of 1 before the last two are dropped.
+    # A tile that is valid in part is a matrix: dimensions of 1 before the last two are dropped.
     before = len(shapes) - 2 if len(shapes) == len(valid) > 2 else 0
     if not all(const_value(dim) == 1 for dim in (*shapes[:before], *valid[:before])):
         before = 0
@@ -178,7 +178,7 @@ def _load_part_type(o: Operands) -> Type:
     check_sizes(o, matrix, valid[before:])
     kind = _load_type(o, valid)
     assert isinstance(kind, TileType)
-    if is_row(matrix):
+    if space is not MemorySpace.Vec and is_row(matrix):
         raise OpError(
             f"{called(o.op)} of a single row to {space.name} memory takes all of it",
             hint="leave valid_shapes out",
@@ -281,7 +281,7 @@ def store_type(o: Operands) -> Type:
     check_region(o, 3, 1, part)
     space = known_space(o.args[0])
     fits = part is not None and same_dims(part, shapes)
-    if part is not None and space is MemorySpace.Acc:
+    if part is not None and (space is MemorySpace.Acc or _is_matrix(shapes)):
         fits = same_dims(_without_ones(part), _without_ones(shapes))
     if part is not None and not fits and len(shapes) != len(tile.shape):
         refuse(
@@ -393,7 +393,7 @@ def _to_wide(call: Call, let: Let) -> Expr | None:
     kind, whole = tile.type, tensor.type
     assert isinstance(kind, TileType)
     assert isinstance(whole, TensorType)
-    flat = len(kind.shape) == len(elements(shapes)) == 2 and whole.tensor_view is None
+    flat = len(kind.shape) == 2 and _is_matrix(elements(shapes)) and whole.tensor_view is None
     if not flat or kind.tile_view is not None or not _is_from_wide(kind, whole):
         return None
     if kind.dtype not in TRANSPOSED:

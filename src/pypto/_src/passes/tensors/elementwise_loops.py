@@ -492,7 +492,8 @@ class Emission:
         """Return the tile of a reduction of nothing, with which its parts are joined."""
         dtype = tensor_type(member.var).dtype
         reduction = REDUCTIONS[member.call.op.name]
-        if self.adds_up and reduction.adds_up and _is_narrow(dtype):
+        is_filled = dtype in new_tiles.full.dtypes or not dtype.is_float()
+        if not is_filled or (reduction.adds_up and _is_narrow(dtype)):
             dtype = DataType.FP32
         shape = [1, width] if axis == -2 else [width, 1]
         return filled(b, shape, dtype, reduction.identity(dtype))
