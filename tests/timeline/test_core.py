@@ -95,17 +95,17 @@ def test_loads_alone_in_streams_and_from_the_cache() -> None:
     case = Case("TLOAD", "fp32", "fp32", (128, 128), extra={"dst": "Vec"})
     alone = CostModel(load_table("a2a3")).timing(case)
     found = core()
-    cold = found.load(case, alone, is_warm=False, is_cube=False)
+    cold = found.load(case, alone, 1.0, is_cube=False)
     assert cold.alone == pytest.approx(alone.alone)
     found.work(0, MTE2, cold, 0.0)
     found.order.issued = (10.0, -1, -1, -1)
-    behind = found.load(case, alone, is_warm=False, is_cube=False)
-    assert behind.busy == pytest.approx(65536 / 32)
-    warm = found.load(case, alone, is_warm=True, is_cube=False)
-    assert warm.busy == pytest.approx(65536 / 67)
+    behind = found.load(case, alone, 1.0, is_cube=False)
+    assert behind.busy == pytest.approx(65536 / 32 + 128 * 1.6)
+    warm = found.load(case, alone, 0.0, is_cube=False)
+    assert warm.busy == pytest.approx(65536 / 74 + 128 * 2.9)
     assert (found.missed_bytes, found.hit_bytes) == (2 * 65536, 65536)
     many = CoreTimeline("kernel", FREE, Share(800 / 48, 2700 / 48))
-    assert many.load(case, alone, is_warm=False, is_cube=False).busy == pytest.approx(3932.16)
+    assert many.load(case, alone, 1.0, is_cube=False).busy == pytest.approx(65536 * 48 / 800)
 
 
 PAIRS = [(MTE2, V), (V, MTE2), (V, MTE3), (MTE3, V), (MTE2, MTE3)]

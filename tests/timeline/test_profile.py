@@ -222,3 +222,48 @@ def test_a_profile_says_the_same_twice() -> None:
     first, second = (profiled(rows(64, 256)) for _ in range(2))
     assert report.as_data(first) == report.as_data(second)
     assert trace(first) == trace(second)
+
+
+PRODUCT = """\
+import pypto.language as pl
+
+
+@pl.program
+class Product:
+    @pl.function(type=pl.FunctionType.InCore)
+    def kernel(
+        self,
+        a: pl.Tensor[[128, 256], pl.FP16],
+        b: pl.Tensor[[256, 128], pl.FP16],
+        c: pl.Out[pl.Tensor[[128, 128], pl.FP32]],
+    ):
+        for n in pl.range(0, 256, 64):
+            left = pl.load(a, [0, n], [128, 64], target_memory=pl.MemorySpace.Mat)
+            right = pl.load(b, [n, 0], [64, 128], target_memory=pl.MemorySpace.Mat)
+            left_l0 = pl.move(left, target_memory=pl.MemorySpace.Left)
+            right_l0 = pl.move(right, target_memory=pl.MemorySpace.Right)
+            acc = pl.matmul(left_l0, right_l0)
+            c = pl.store(acc, [0, 0], [128, 128], c)
+        return c
+"""
+
+
+def test_each_move_has_the_time_of_its_memories() -> None:
+    """Loads to the cube's memory, moves to its operands, products and stores are priced as such."""
+    profile = profiled(parsed(PRODUCT))
+    [kernel] = profile.kernels
+    assert kernel.core_kind == "cube"
+    assert kernel.busy[PipeType.MTE1] == pytest.approx(4 * (46 + 16384 / 256 + 16384 / 128))
+    assert kernel.busy[PipeType.M] == pytest.approx(4 * (13 + 8 * 4 * 8))
+    assert kernel.busy[PipeType.FIX] == pytest.approx(4 * (164 + 128 * 4.45))
+
+
+def test_tasks_that_read_one_part_at_once_share_the_miss() -> None:
+    """Of tasks on one level none is the first: each brings a part of what all read."""
+    text = TEXT.replace("part = pl.tensor.view(x, [ROWS, 1024], [i, 0])", "part = x")
+    text = text.replace("x: pl.Tensor[[ALL, 1024]", "x: pl.Tensor[[ROWS, 1024]")
+    profile = profiled(parsed(text.replace("ROWS", "64").replace("ALL", "256")))
+    calls = [run.timeline for run in profile.runs if run.timeline is not None]
+    assert [call.missed_bytes for call in calls] == [64 * 1024] * 4
+    assert [call.hit_bytes for call in calls] == [3 * 64 * 1024] * 4
+    assert len({run.end - run.start for run in profile.runs}) == 1

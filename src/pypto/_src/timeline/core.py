@@ -79,8 +79,8 @@ class Rates(NamedTuple):
     warm_vector: float
     warm_cube: float
     warm_latency: float
-    short_burst: float
-    long_burst: float
+    cold_row: float
+    warm_row: float
     queue: int
 
     @staticmethod
@@ -101,8 +101,8 @@ class Rates(NamedTuple):
             warm_vector=figure("warm.vector_load"),
             warm_cube=figure("warm.cube_load"),
             warm_latency=figure("warm.latency"),
-            short_burst=figure("bursts.short"),
-            long_burst=figure("bursts.long_bytes"),
+            cold_row=figure("bursts.cold"),
+            warm_row=figure("bursts.warm"),
             queue=int(figure("queue.depth")),
         )
 
@@ -119,6 +119,10 @@ class CoreTimeline:
         self.missed_bytes = 0
         self.hit_bytes = 0
         self.written_bytes = 0
+        self.memory_time = 0.0
+        """How long data went from and to memory: up to twice the time where both at once."""
+        self.cache_time = 0.0
+        """How long data came from the cache."""
         self.scalar = 0.0
         """How long the scalar unit itself was busy."""
         self._queues: list[deque[float]] = [deque(maxlen=rates.queue) for _ in range(PIPES)]
@@ -196,39 +200,42 @@ class CoreTimeline:
         time, cause, _, _ = self.order.issued
         self.order.issued = (time, cause, site, -1)
 
-    def load(self, case: Case, timing: Timing, *, is_warm: bool, is_cube: bool) -> Timing:
-        """Return the time of a load in its place: alone or in a stream, from memory or cache."""
+    def load(self, case: Case, timing: Timing, missing: float, *, is_cube: bool) -> Timing:
+        """Return the time of a load in its place: alone or in a stream.
+
+        ``missing`` is the part of it that comes from memory, the rest is in the cache.
+        """
         rates, size = self.rates, case.bytes
-        if is_warm:
-            self.hit_bytes += size
-            own = rates.warm_cube if is_cube else rates.warm_vector
-            rate, latency = min(own, self.share.l2), rates.warm_latency
-        else:
-            self.missed_bytes += size
-            own = rates.cold_cube if is_cube else rates.cold_vector
-            ready = self.order.ready(PipeType.MTE2, in_order=False)
-            is_alone = self.order.drained[PipeType.MTE2][0] <= ready[0]
-            alone = size / timing.busy if timing.busy else own
-            rate, latency = min(alone if is_alone else own, self.share.hbm), timing.head
-        busy = max(size / (rate * self._burst_share(case)), rates.transfer)
-        return Timing(0.0, busy, latency)
+        missed = round(size * missing)
+        self.missed_bytes += missed
+        self.hit_bytes += size - missed
+        ready = self.order.ready(PipeType.MTE2, in_order=False)
+        is_alone = self.order.drained[PipeType.MTE2][0] <= ready[0]
+        cold = rates.cold_cube if is_cube else rates.cold_vector
+        row = missing * rates.cold_row + (1 - missing) * rates.warm_row
+        if is_alone and timing.busy:
+            cold, row = size / timing.busy, (1 - missing) * rates.warm_row
+        warm = rates.warm_cube if is_cube else rates.warm_vector
+        from_memory = missed / min(cold, self.share.hbm)
+        from_cache = (size - missed) / min(warm, self.share.l2)
+        self.memory_time += from_memory
+        self.cache_time += from_cache
+        busy = from_memory + from_cache + row * case.valid_rows
+        latency = missing * timing.head + (1 - missing) * rates.warm_latency
+        return Timing(0.0, max(busy, rates.transfer), latency)
 
     def store(self, case: Case, timing: Timing) -> Timing:
         """Return the time of a store in its place."""
         self.written_bytes += case.bytes
-        rate = min(self.rates.store, self.share.hbm) * self._burst_share(case)
-        return Timing(0.0, max(case.bytes / rate, self.rates.transfer), timing.head)
+        rate = min(self.rates.store, self.share.hbm)
+        busy = case.bytes / rate
+        self.memory_time += busy
+        return Timing(0.0, max(busy, self.rates.transfer), timing.head)
 
     def drain(self, case: Case, timing: Timing) -> Timing:
         """Return the time of a store from the accumulator in its place."""
         size = case.number("out_bytes", case.bytes)
         self.written_bytes += size
-        return Timing(timing.head, max(timing.busy, size / self.share.hbm), timing.tail)
-
-    def _burst_share(self, case: Case) -> float:
-        """Return how much of its rate a transfer of short rows reaches."""
-        row = case.valid_cols * case.bits / 8
-        if row >= self.rates.long_burst or case.valid_rows <= 1:
-            return 1.0
-        least = self.rates.short_burst
-        return least + (1 - least) * row / self.rates.long_burst
+        least = size / self.share.hbm
+        self.memory_time += least
+        return Timing(timing.head, max(timing.busy, least), timing.tail)

@@ -57,7 +57,7 @@ def instruction_of(call: Call, op: OpDef[..., Any], pipe: PipeType) -> Instructi
     elif result is None and tensor is not None:  # a store
         extra["src"] = _space_name(source)
     elif pipe is not PipeType.V and result is not None:
-        extra["dst"] = _space_name(result)
+        extra["dst"] = op.space_of(call).name
     elif result is not None and source is not None:
         extra["dst_cols"] = str(_sizes(result)[1])
     source_dtype = source.dtype.member.lower() if source is not None else "fp32"

@@ -94,7 +94,8 @@ class ProgramSimulator(Evaluator):
         nodes = TaskTrace(self.whole, kernels).tasks(name, args).nodes
         runs = scheduled(nodes, kernels.calls, kernels.sites, self.model)
         for _ in range(_ROUNDS if len(kernels.calls) > 1 else 0):
-            kernels.restart(shares(runs, kernels.sites, self.model))
+            levels = [node.level for node in nodes if not node.is_host]
+            kernels.restart(shares(runs, self.model), levels)
             nodes = TaskTrace(self.whole, kernels).tasks(name, args).nodes
             runs = scheduled(nodes, kernels.calls, kernels.sites, self.model)
         return _profile(name, runs, kernels.sites, self.model)

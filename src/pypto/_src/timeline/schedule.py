@@ -88,36 +88,22 @@ def scheduled(
     return [run for run in runs if run is not None]
 
 
-def shares(runs: Sequence[TaskRun], sites: Sequence[Site], model: CostModel) -> list[Share]:
+def shares(runs: Sequence[TaskRun], model: CostModel) -> list[Share]:
     """Return what each kernel call gets of memory and cache, by how many use them beside it."""
     hbm, l2 = model.machine("memory.hbm"), model.machine("memory.l2")
     calls = [(run, run.timeline) for run in runs if run.timeline is not None]
-    uses = [_use(timeline, sites) for _, timeline in calls]
     found: list[Share] = []
     spans = [(run.start, run.end) for run, _ in calls]
-    missing = _beside(spans, [use[0] for use in uses])
-    hitting = _beside(spans, [use[1] for use in uses])
+    cycles = [timeline.cycles or 1.0 for _, timeline in calls]
+    missing = _beside(
+        spans, [t.memory_time / all_ for (_, t), all_ in zip(calls, cycles, strict=True)]
+    )
+    hitting = _beside(
+        spans, [t.cache_time / all_ for (_, t), all_ in zip(calls, cycles, strict=True)]
+    )
     for misses, hits in zip(missing, hitting, strict=True):
         found.append(Share(hbm / max(misses, 1.0), l2 / max(hits, 1.0)))
     return found
-
-
-def _use(timeline: CoreTimeline, sites: Sequence[Site]) -> tuple[float, float]:
-    """Return for how much of its time a call moves data from and to memory, and from the cache.
-
-    That is up to 2 where it loads and stores at the same time.
-    """
-    cycles = timeline.cycles
-    if not cycles:
-        return 0.0, 0.0
-    moves = (PipeType.MTE2, PipeType.MTE3)
-    events = timeline.events
-    busy = sum(e.end - e.start for e in events if sites[e.site].pipe in moves) / cycles
-    missed = timeline.missed_bytes + timeline.written_bytes
-    moved = missed + timeline.hit_bytes
-    if not moved:
-        return 0.0, 0.0
-    return busy * missed / moved, busy * timeline.hit_bytes / moved
 
 
 def _beside(spans: Sequence[tuple[float, float]], uses: Sequence[float]) -> list[float]:

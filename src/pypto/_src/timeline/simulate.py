@@ -27,6 +27,9 @@ from pypto._src.ops.system import bar_all, bar_m, bar_v, sync_dst, sync_src
 from pypto._src.timeline.core import CoreTimeline, Rates, Share, Site
 from pypto._src.timeline.instructions import Instruction, instruction_of
 
+Part = tuple[int, int, int, int]
+"""A part of a tensor: the number of its buffer, the first byte in it, rows and columns."""
+
 _BARRIERS: Final = {bar_v: PipeType.V, bar_m: PipeType.M}
 
 
@@ -41,9 +44,17 @@ class KernelSimulator(Evaluator):
         self.calls: list[CoreTimeline] = []
         self.shares: Sequence[Share] = ()
         """What each call gets of the memory; all of it where nothing is said."""
-        self.resident: dict[tuple[int, int, int], int] = {}
-        """What lies in the cache, by address, rows and row bytes; the oldest first."""
+        self.levels: Sequence[int] = ()
+        """How many calls before it each call has to wait for, as found the last time."""
+        self.touches: dict[Part, tuple[int, int]] = {}
+        """On which level each part of memory is touched first, and how often there."""
+        self.touched_before: dict[Part, tuple[int, int]] = {}
+        """The same, as found the last time."""
+        self.resident: dict[Part, int] = {}
+        """What lies in the cache, the oldest first, with the bytes of each."""
         self.resident_bytes = 0
+        self._arrays: dict[int, tuple[Any, int, int]] = {}
+        self._buffers: dict[int, int] = {}
         self.cache_bytes = int(model.machine("warm.l2_bytes"))
 
     def plan(self, function: Function) -> Plan:
@@ -52,12 +63,17 @@ class KernelSimulator(Evaluator):
             KernelPlan(function, self) if role(function) is Role.KERNEL else super().plan(function)
         )
 
-    def restart(self, shares: Sequence[Share]) -> None:
+    def restart(self, shares: Sequence[Share], levels: Sequence[int]) -> None:
         """Forget all calls, and let those to come have these shares of the memory."""
         self.calls = []
         self.shares = shares
+        self.touched_before = self.touches if self.levels else {}
+        self.levels = levels
+        self.touches = {}
         self.resident.clear()
         self.resident_bytes = 0
+        self._arrays.clear()
+        self._buffers.clear()
 
     def new_call(self, kernel: str) -> CoreTimeline:
         """Return the timeline of a call that begins."""
@@ -67,17 +83,44 @@ class KernelSimulator(Evaluator):
         self.calls.append(CoreTimeline(kernel, self.rates, share))
         return self.calls[-1]
 
-    def touch(self, key: tuple[int, int, int], size: int) -> bool:
-        """Note that a part of memory is in the cache now; return whether it was before."""
-        known = self.resident.pop(key, None)
+    def place_of(self, array: Any) -> tuple[int, int]:
+        """Return the number of the buffer that an array lies in, and its first byte there.
+
+        Numbers are given in the order of the program, so that they are the same the next time.
+        """
+        known = self._arrays.get(id(array))
+        if known is None:
+            owner = array
+            while isinstance(owner.base, type(array)):
+                owner = owner.base
+            number = self._buffers.setdefault(id(owner), len(self._buffers))
+            first, begin = (a.__array_interface__["data"][0] for a in (array, owner))
+            known = self._arrays[id(array)] = (array, number, first - begin)  # alive: ids are keys
+        return known[1], known[2]
+
+    def touch(self, key: Part, size: int) -> float:
+        """Note that a part of memory is in the cache now; return how much of it was not before.
+
+        Of calls that read it at the same time one brings it, and none is known to be the first: so
+        each brings its share.
+        """
+        was_there = self.resident.pop(key, None) is not None
         self.resident[key] = size
-        if known is not None:
-            return True
-        self.resident_bytes += size
-        while self.resident_bytes > self.cache_bytes and len(self.resident) > 1:
-            oldest = next(iter(self.resident))
-            self.resident_bytes -= self.resident.pop(oldest)
-        return False
+        if not was_there:
+            self.resident_bytes += size
+            while self.resident_bytes > self.cache_bytes and len(self.resident) > 1:
+                oldest = next(iter(self.resident))
+                self.resident_bytes -= self.resident.pop(oldest)
+        number = len(self.calls) - 1
+        if number < len(self.levels):
+            level = self.levels[number]
+            first, count = self.touches.get(key, (level, 0))
+            if level == first:
+                self.touches[key] = (level, count + 1)
+            before = self.touched_before.get(key)
+            if before is not None and before[0] == level:
+                return 1 / before[1]
+        return 0.0 if was_there else 1.0
 
 
 class KernelPlan(Plan):
@@ -247,14 +290,14 @@ class KernelPlan(Plan):
                 case = _with_valid(found.case, valid)
                 known = timings[valid] = (case, model.timing(case))
             case, timing = known
-            address = array.__array_interface__["data"][0]
+            buffer, first = simulator.place_of(array)
             if offsets is not None:
                 for offset, stride in zip(offsets(env), array.strides, strict=False):
-                    address += offset * stride
+                    first += offset * stride
             core = self.core
-            was_there = simulator.touch((address, *valid), case.bytes)
+            missing = simulator.touch((buffer, first, *valid), case.bytes)
             if pipe is PipeType.MTE2:
-                timing = core.load(case, timing, is_warm=was_there, is_cube=is_cube)
+                timing = core.load(case, timing, missing, is_cube=is_cube)
             elif pipe is PipeType.MTE3:
                 timing = core.store(case, timing)
             else:
