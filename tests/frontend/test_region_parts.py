@@ -54,6 +54,32 @@ def test_valid_sizes_are_computed_in_the_call(target: Any) -> None:
     assert not y[21:].any()
 
 
+def test_sums_of_rows_of_which_some_are_valid(target: Any) -> None:
+    """A column that was filled throughout is added to one of which some rows are valid."""
+
+    @pl.jit(target=target)
+    def squares(
+        x: pl.Tensor[[16, 64], pl.FP32],
+        count: pl.Tensor[[1], pl.INT32],
+        y: pl.InOut[pl.Tensor[[16, 1], pl.FP32]],
+    ):
+        with pl.at(level=pl.Level.CORE_GROUP):
+            rows = pl.cast(pl.read(count, [0]), pl.INDEX)
+            total = pl.full([16, 1], dtype=pl.FP32, value=0.0)
+            for k in pl.range(0, 64, 32):
+                part = pl.slice(x, [16, 32], [0, k], valid_shape=[rows, 32])
+                total = pl.add(total, pl.row_sum(pl.mul(part, part)))
+            y[:, :] = pl.set_validshape(total, rows, 1)
+        return y
+
+    x, y = RNG.random((16, 64), np.float32), np.zeros((16, 1), np.float32)
+    count = np.array([5], np.int32)
+    reread(squares, x, count, y)
+    squares(x, count, y)
+    np.testing.assert_allclose(y[:5], (x[:5] ** 2).sum(1, keepdims=True), 1e-5)
+    assert not y[5:].any()
+
+
 def test_part_of_a_value_that_is_valid_in_part(target: Any) -> None:
     """What is valid of the value is valid of its part: all, the beginning, or nothing."""
 

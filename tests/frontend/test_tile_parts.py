@@ -101,6 +101,13 @@ LOADS: dict[str, tuple[str, Wanted]] = {
         "y = pl.store(pl.add(t, 1.0), [0, 0], y)",
         lambda x: x[:32, :5] + 1,
     ),
+    "valid rows of a column, known at run time": (
+        "t = pl.load(x, [0, 0], [32, 64])\n"
+        "most = pl.set_validshape(pl.row_max(t), n, 1)\n"
+        "t = pl.set_validshape(t, n, 64)\n"
+        "y = pl.store(pl.row_expand_mul(t, pl.mul(most, 2.0)), [0, 0], y)",
+        lambda x: 2 * x[:5] * x[:5].max(1, keepdims=True),
+    ),
     "a column in all columns of a tile": (
         "t = pl.load(x, [0, 0], [32, 64])\n"
         "y = pl.store(pl.row_expand(t, pl.row_max(t)), [0, 0], y)",

@@ -30,7 +30,7 @@ else:
 def _marked(o: Operands) -> Type:
     check_operands(o)
     kind, sizes = o.tile(0), o.ints(1)
-    if len(kind.shape) != 2 or is_column(kind):
+    if len(kind.shape) != 2:
         refuse(
             o,
             f"{called(o.op)} takes a tile of rows and columns, {operand_name(o, 0)} is none",
@@ -57,13 +57,27 @@ def _copied(site: PtoSite) -> None:
     """Copy all bytes, valid or not: which are is said by the type of the result."""
     source = site.call.args[0]
     assert isinstance(source.type, TileType)
-    name, kind = site.reinterpret(source, all_of(source.type))
-    result, result_kind = site.reinterpret(None, all_of(site.call.type))
+    name, kind = site.reinterpret(source, _bytes_of(source.type))
+    result, result_kind = site.reinterpret(None, _bytes_of(site.call.type))
     site.emit(f"pto.tmov ins({name} : {kind}) outs({result} : {result_kind})")
 
 
 def _copied_cpp(site: CppSite) -> None:
-    site.emit(f"TMOV({name_of_all(site, RESULT)}, {name_of_all(site, 0)});")
+    source = site.call.args[0]
+    assert isinstance(source.type, TileType)
+    if is_column(source.type):
+        result = site.reinterpret(None, _bytes_of(site.call.type), "all")
+        site.emit(f"TMOV({result}, {site.reinterpret(source, _bytes_of(source.type), 'all')});")
+    else:
+        site.emit(f"TMOV({name_of_all(site, RESULT)}, {name_of_all(site, 0)});")
+
+
+def _bytes_of(kind: Type) -> TileType:
+    """Return the type of a tile's bytes as a whole tile: the bytes of a column are a row."""
+    whole = all_of(kind)
+    if is_column(whole):
+        return TileType(whole.shape[::-1], whole.dtype, whole.memref)
+    return whole
 
 
 @block_op(
@@ -72,6 +86,7 @@ def _copied_cpp(site: CppSite) -> None:
     complete=_as_list,
     dtypes=STORABLE - frozenset(d for d in STORABLE if d.get_bit() > 32),
     in_place=(),
+    columns=(0, RESULT),
     numpy=lambda tile, _sizes: tile.copy(),
     pto=_copied,
     isa=_copied_cpp,
