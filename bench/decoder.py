@@ -6,7 +6,8 @@ Three questions, each answered by a process of its own:
   C++ and for the PTO assembler, which have passes of their own. ``first`` is the first compile of
   the process, after one of `OTHER`; ``best`` the fastest of several.
 * How long does a call take, beside NumPy? Weights and caches are BF16 for us. NumPy computes in
-  FP32 with copies of them in FP32, which are made before its time is taken.
+  FP32 with copies of them in FP32, which are made before its time is taken. Both have as many
+  threads as ``--threads`` says, one if nothing.
 * How much memory does a call take? The growth of the process while the layer is compiled and
   called, and the bytes of its tensors.
 
@@ -35,6 +36,7 @@ ROOT: Final = Path(__file__).parents[1]
 LAYER: Final = EXAMPLES / "decoder" / "decode_layer.py"
 OTHER: Final = EXAMPLES / "basics" / "layer_norm.py"
 SMALL: Final = {"HIDDEN": 512, "INNER": 2048, "HEADS": 5, "KV_HEADS": 1, "MAX_SEQ": 1024}
+THREADS: Final = ("PYPTO_NUM_THREADS", "OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
 QUESTIONS: Final = ("compile", "call", "memory")
 
 
@@ -146,10 +148,11 @@ def _resident() -> int:
     return pages * os.sysconf("SC_PAGE_SIZE")
 
 
-def in_own_process(question: str, *, small: bool) -> dict[str, Any]:
+def in_own_process(question: str, given: argparse.Namespace) -> dict[str, Any]:
     """Return what a fresh interpreter finds."""
-    command = [sys.executable, __file__, "--one", question, *(["--small"] if small else [])]
-    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
+    command = [sys.executable, __file__, "--one", question, *(["--small"] if given.small else [])]
+    env = os.environ | {name: str(given.threads) for name in THREADS}
+    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, env=env)
     return json.loads(done.stdout)
 
 
@@ -160,6 +163,7 @@ def main() -> None:
     )
     parser.add_argument("questions", nargs="*", default=QUESTIONS, metavar="QUESTION")
     parser.add_argument("--small", action="store_true", help="a narrow layer")
+    parser.add_argument("--threads", type=int, default=1, help="of ours and of NumPy (1)")
     parser.add_argument("--one", choices=QUESTIONS, help=argparse.SUPPRESS)
     given = parser.parse_args()
     sizes = SMALL if given.small else {}
@@ -169,21 +173,21 @@ def main() -> None:
         return
     print(f"{platform.python_implementation()} {platform.python_version()}, {platform.machine()}")
     if "compile" in given.questions:
-        found = in_own_process("compile", small=given.small)
+        found = in_own_process("compile", given)
         print(f"{'compile, ms':20}{'first':>10}{'best':>10}")
         rows = {name: (found["first"][name], best) for name, best in found["best"].items()}
         rows["all"] = (sum(found["first"].values()), sum(found["best"].values()))
         for name, seconds in rows.items():
             print(f"{name:20}" + "".join(f"{each * 1e3:10.1f}" for each in seconds))
     if "call" in given.questions:
-        found = in_own_process("call", small=given.small)
+        found = in_own_process("call", given)
         print(
             f"call: {found['ours']:.1f} ms, NumPy {found['numpy']:.1f} ms, "
             f"ratio {found['ours'] / found['numpy']:.2f}; error {found['error']:.3g}, "
             f"bound {found['bound']}"
         )
     if "memory" in given.questions:
-        found = in_own_process("memory", small=given.small)
+        found = in_own_process("memory", given)
         grown = found["after"] - found["before"]
         print(
             f"memory: tensors {found['tensors'] / 2**20:.0f} MiB, process grown by "
