@@ -93,10 +93,10 @@ def compile_costs(sizes: Mapping[str, int]) -> dict[str, Any]:
 
     rng = np.random.default_rng(1)
     other = loaded(OTHER, {})
-    texts(lambda: other.layer_norm.lower(*types_of(other.CASES[0], rng)))
+    texts(lambda: other.layer_norm.parse(*types_of(other.CASES[0], rng)))
     module = loaded(LAYER, sizes)
     kinds = types_of(module.CASES[0], rng)
-    first, *more = (texts(lambda: module.decode_layer.lower(*kinds)) for _ in range(6))
+    first, *more = (texts(lambda: module.decode_layer.parse(*kinds)) for _ in range(6))
     return {"first": first, "best": {name: min(row[name] for row in more) for name in first}}
 
 

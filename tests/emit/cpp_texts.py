@@ -2,9 +2,10 @@
 
 A kernel a file, for the tile library's headers, with the names of `pto_texts.py`:
 `<op>/<row>.<type>.<shapes>.cpp` for each shape and element type of each row of an op,
-`examples/<case>.<kernel>.cpp` for each kernel of the examples, `forms/` for what rows do not show,
-`options/` for the additions that can be asked for, `random/` for drawn kernels. Each file is a
-whole translation unit with the entry point ``kernel_entry``.
+`examples/<case>.<kernel>.cpp` for each kernel of the examples, `programs/` for those of programs
+with regions, `forms/` for what rows do not show, `options/` for the additions that can be asked
+for, `random/` for drawn kernels. Each file is a whole translation unit with the entry point
+``kernel_entry``.
 """
 
 from __future__ import annotations
@@ -22,9 +23,10 @@ from pypto._src.passes.pass_manager import PassManager
 from pypto.codegen import CppOptions
 from tests.emit import kernels as written
 from tests.emit import test_cpp_dynamic as dynamic
-from tests.emit.pto_texts import DRAWN, OPS, ROOT, Text, forms, rows
+from tests.emit.pto_texts import DRAWN, OPS, ROOT, Text, forms, program_with_regions, rows
 from tests.emit.test_cpp_document import has_tail_kernel, simple_add
 from tests.emit.test_cpp_options import ALL, EACH, Index
+from tests.examples.region_programs import SIZES
 from tests.passes.build import random_kernel
 from tests.properties.kernels import random_matrix_source, random_source
 
@@ -67,6 +69,14 @@ def example_texts() -> Iterator[Text]:
             yield Text(f"examples/{case.name}.{function.name}.cpp", text_of(function))
 
 
+def program_texts() -> Iterator[Text]:
+    """Yield the texts of the kernels of the programs with regions."""
+    for name in SIZES:
+        for function in lowered(program_with_regions(name)):
+            path = f"programs/{name.replace('/', '.')}.{function.name}.cpp"
+            yield Text(path, text_of(function))
+
+
 def form_texts() -> Iterator[Text]:
     """Yield the texts of the forms of both emitters' tests."""
     for name, program in forms().items():
@@ -104,6 +114,7 @@ OTHERS = {
     "examples": example_texts,
     "forms": form_texts,
     "options": option_texts,
+    "programs": program_texts,
     "random": random_texts,
 }
 FOLDERS = (*OPS, *OTHERS)

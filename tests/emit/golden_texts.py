@@ -25,6 +25,8 @@ KINDS = {"pto": pto_texts, "cpp": cpp_texts}
 FOLDERS = tuple(f"{kind}/{folder}" for kind, module in KINDS.items() for folder in module.FOLDERS)
 WHOLE = ("pto/examples/", "pto/kernels/", "cpp/examples/")
 """Folders whose texts are all kept: programs as users write them."""
+NEVER = ("pto/programs/", "cpp/programs/")
+"""Folders of which the manifest alone knows: long texts, of forms that short ones show."""
 
 
 @cache
@@ -136,12 +138,12 @@ def forms(path: str, text: str) -> set[str]:
 def choose(found: Mapping[str, str]) -> list[str]:
     """Return the paths of the texts that a person reads, in order: each form is in one of them.
 
-    The texts of `WHOLE` are taken. Then, from the shortest to the longest, each that shows a form
-    which none of the taken ones shows. Then those are left out again, the longest first, whose
-    forms others show too.
+    The texts of `WHOLE` are taken, those of `NEVER` are not. Then, from the shortest to the
+    longest, each that shows a form which none of the taken ones shows. Then those are left out
+    again, the longest first, whose forms others show too.
     """
-    of = {path: forms(path, text) for path, text in found.items()}
-    order = sorted(found, key=lambda path: (not path.startswith(WHOLE), len(found[path]), path))
+    of = {path: forms(path, found[path]) for path in found if not path.startswith(NEVER)}
+    order = sorted(of, key=lambda path: (not path.startswith(WHOLE), len(found[path]), path))
     shown: Counter[str] = Counter()
     taken: list[str] = []
     for path in order:

@@ -1,10 +1,10 @@
 """Every PTO text whose bytes `tests/golden` records: op rows, examples, forms and drawn kernels.
 
 A kernel a file, for the assembler: `<op>/<row>.<type>.<shapes>.pto` for each shape and element type
-of each row of an op, `examples/<case>.<kernel>.pto` for each kernel of the examples, `kernels/` and
-`forms/` for what rows do not show, `random/` for drawn kernels. A text is for
-``--pto-level=level2`` unless its name says ``level3``; the first line of each repeats the options.
-The text of a kernel does not depend on the target (a3 or a5).
+of each row of an op, `examples/<case>.<kernel>.pto` for each kernel of the examples, `programs/`
+for those of programs with regions, `kernels/` and `forms/` for what rows do not show, `random/`
+for drawn kernels. A text is for ``--pto-level=level2`` unless its name says ``level3``; the first
+line of each repeats the options. The text of a kernel does not depend on the target (a3 or a5).
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from pypto._src.passes.pass_manager import OptimizationStrategy, PassManager
 from tests.cases import CASES, BuiltKernel, Case, Shape, kernel_for
 from tests.emit.pto_forms import FORMS
 from tests.emit.test_pto import KERNELS
+from tests.examples.region_programs import SIZES, example
 from tests.passes.build import random_kernel
 from tests.properties.kernels import random_matrix_source, random_source
 
@@ -106,6 +107,23 @@ def example_texts() -> Iterator[Text]:
                 yield Text(f"examples/{case.name}.{kernel.name}{level}.pto", text)
 
 
+def program_texts() -> Iterator[Text]:
+    """Yield the texts of the kernels of the programs with regions."""
+    for name in SIZES:
+        after = PassManager.get_strategy(OptimizationStrategy.PTOAS).run_passes(
+            program_with_regions(name)
+        )
+        for kernel in kernels(after):
+            text = PTOCodegen().generate(after.with_functions([kernel]))
+            yield Text(f"programs/{name.replace('/', '.')}.{kernel.name}.pto", text)
+
+
+@cache
+def program_with_regions(name: str) -> ir.Program:
+    """Return a program with regions, as parsed."""
+    return example(name).load().case.program
+
+
 @cache
 def forms() -> dict[str, ir.Program]:
     """Return the programs of the forms by name."""
@@ -149,6 +167,7 @@ OTHERS = {
     "examples": example_texts,
     "forms": form_texts,
     "kernels": kernel_texts,
+    "programs": program_texts,
     "random": random_texts,
 }
 FOLDERS = (*OPS, *OTHERS)
