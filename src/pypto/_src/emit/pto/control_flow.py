@@ -97,6 +97,8 @@ class Flow:
         def write(inside: Sequence[str]) -> list[str]:
             *values, counter = inside
             self._scalars.begin_statement()
+            for key in self._kernel.inner_buffers.get(stmt, ()):
+                self._kernel.allocate(key)
             self._take(carried, values)
             self._scalars.names[stmt.loop_var] = bounds.value(counter)
             self._write(stmt.body)

@@ -10,13 +10,13 @@ from collections.abc import Iterator
 from typing import Final
 
 from pypto._src.dtypes import DataType
+from pypto._src.emit.pto.allocation_scopes import loops_of_allocations
 from pypto._src.emit.pto.function_body import Lines, location, symbol
 from pypto._src.emit.pto.kernel_state import Kernel
 from pypto._src.emit.pto.types import (
     element_type,
     parameter_type,
     pointer_type,
-    rows_and_columns,
     signless,
 )
 from pypto._src.errors import EmitError
@@ -134,23 +134,13 @@ class Head:
                 )
 
     def _allocate(self) -> None:
-        for key, buffer in self._kernel.buffers:
-            name = self._kernel.buffer_names[key]
-            if buffer.alias_of is not None:
-                whole = self._kernel.buffers[buffer.alias_of]
-                self._body.emit(
-                    f"{name} = pto.treshape {self._kernel.buffer_names[buffer.alias_of]} : "
-                    f"{whole.type_text} -> {buffer.type_text}"
-                )
-                continue
-            operands = ""
-            if self._kernel.placed:
-                operands = f" addr = {self._body.integer(buffer.address, 'i64')}"
-            if self._kernel.buffers.texts(buffer.kind, buffer.space).valid is not None:
-                rows, columns = rows_and_columns(buffer.kind)
-                operands += f" valid_row = {self._body.index(rows)}"
-                operands += f" valid_col = {self._body.index(columns)}"
-            self._body.emit(f"{name} = pto.alloc_tile{operands} : {buffer.type_text}")
+        kernel = self._kernel
+        inner = {} if kernel.placed else loops_of_allocations(self._function, kernel.buffers)
+        for key, _ in kernel.buffers:
+            if key in inner:
+                kernel.inner_buffers.setdefault(inner[key], []).append(key)
+            else:
+                kernel.allocate(key)
 
 
 def check_parameters(function: Function) -> None:

@@ -16,12 +16,12 @@ from pypto._src.emit.pto.scalar_exprs import Scalars
 from pypto._src.emit.pto.subtiles import Parts, Place
 from pypto._src.emit.pto.tensors import Tensors
 from pypto._src.emit.pto.tile_allocations import Buffers, Key
-from pypto._src.emit.pto.types import value_type
+from pypto._src.emit.pto.types import rows_and_columns, value_type
 from pypto._src.emit.writer import RUN_PASSES
 from pypto._src.errors import EmitError
 from pypto._src.ir.array_types import TensorType, TileType
 from pypto._src.ir.exprs import Expr, MakeTuple, TupleGetItemExpr, Var
-from pypto._src.ir.stmts import Function
+from pypto._src.ir.stmts import ForStmt, Function
 from pypto._src.ir.types import ScalarType
 
 
@@ -48,6 +48,7 @@ class Kernel:
         self.buffers = Buffers(function, placed=placed)
         # The document numbers allocations before views.
         self.buffer_names: dict[Key, str] = {key: self.body.fresh() for key, _ in self.buffers}
+        self.inner_buffers: dict[ForStmt, list[Key]] = {}  # that are allocated in a loop
         self.tiles: dict[Expr, tuple[str, str]] = {}  # name and type
         self.places: dict[Expr, Place] = {}  # of parts of tiles, at level 3
         self.tuples: dict[Expr, tuple[Expr, ...]] = {}
@@ -77,6 +78,25 @@ class Kernel:
                 slug="emit-undefined",
             )
         return found
+
+    def allocate(self, key: Key) -> None:
+        """Write the allocation of a buffer, or the reshape that it is."""
+        buffer, name = self.buffers[key], self.buffer_names[key]
+        if buffer.alias_of is not None:
+            whole = self.buffers[buffer.alias_of]
+            self.body.emit(
+                f"{name} = pto.treshape {self.buffer_names[buffer.alias_of]} : "
+                f"{whole.type_text} -> {buffer.type_text}"
+            )
+            return
+        operands = ""
+        if self.placed:
+            operands = f" addr = {self.body.integer(buffer.address, 'i64')}"
+        if self.buffers.texts(buffer.kind, buffer.space).valid is not None:
+            rows, columns = rows_and_columns(buffer.kind)
+            operands += f" valid_row = {self.body.index(rows)}"
+            operands += f" valid_col = {self.body.index(columns)}"
+        self.body.emit(f"{name} = pto.alloc_tile{operands} : {buffer.type_text}")
 
     def own_buffer(self, var: Var) -> None:
         """Let a tile variable be the buffer that it is written to."""

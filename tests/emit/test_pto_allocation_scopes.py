@@ -1,0 +1,54 @@
+"""Where allocations stand in PTO texts: in loops where the tiles do not fit together."""
+
+from __future__ import annotations
+
+import pypto.language as pl
+from pypto import ir
+from pypto._src.dialect.verify import check, options_of
+from pypto._src.emit.pto.generate import PTOCodegen
+from pypto._src.passes.pass_manager import OptimizationStrategy, PassManager
+
+SHAPES = ((32, 512), (64, 256), (128, 128), (16, 1024))
+"""64 KiB each: two of them are live at a time at most, and all four are more than Vec memory."""
+
+
+def program(count: int) -> ir.Program:
+    """A kernel that carries a row and uses tiles of so many shapes in a loop."""
+    params = [f"x{i}: pl.Tensor[[1024, {SHAPES[i][1]}], pl.FP32]" for i in range(count)]
+    lines = ["total = pl.full([1, 64], pl.FP32, 0.0)", "for k in pl.range(8):"]
+    for i in range(count):
+        rows, columns = SHAPES[i]
+        lines.append(f"    t{i} = pl.load(x{i}, [k * {rows}, 0], [{rows}, {columns}])")
+        lines.append(f"    out{i} = pl.store(t{i}, [0, 0], [{rows}, {columns}], out{i})")
+        params.append(f"out{i}: pl.Out[pl.Tensor[[{rows}, {columns}], pl.FP32]]")
+    lines += ["    total = pl.add(total, 1.0)", "out = pl.store(total, [0, 0], [1, 64], out)"]
+    params.append("out: pl.Out[pl.Tensor[[1, 64], pl.FP32]]")
+    outs = ", ".join(["out", *(f"out{i}" for i in range(count))])
+    body = "\n".join(f"    {line}" for line in [*lines, f"return {outs}"])
+    return pl.parse_program(
+        "@pl.program\nclass P:\n  @pl.function(type=pl.FunctionType.InCore)\n"
+        f"  def kernel(self, {', '.join(params)}):\n{body}"
+    )
+
+
+def text_of(count: int) -> tuple[str, str]:
+    """Return the lines in front of the loop, and those from it on, of a text that is right."""
+    after = PassManager.get_strategy(OptimizationStrategy.PTOAS).run_passes(program(count))
+    text = PTOCodegen().generate(after)
+    check(text, "kernel.pto", options_of(text))
+    head, _, body = text.partition("scf.for")
+    return head, body
+
+
+def test_tiles_that_fit_are_allocated_in_the_head() -> None:
+    """As ever: nothing is allocated in the loop."""
+    head, body = text_of(2)
+    assert head.count("pto.alloc_tile") == 3
+    assert "pto.alloc_tile" not in body
+
+
+def test_tiles_that_do_not_fit_are_allocated_in_their_loop() -> None:
+    """But for the one that iterations hand on."""
+    head, body = text_of(4)
+    assert head.count("pto.alloc_tile") == 1
+    assert body.count("pto.alloc_tile") == 4
