@@ -571,3 +571,43 @@ def test_switches(target: Any) -> None:
     x, y = floats(16, 64), np.zeros((16, 64), np.float32)
     switched(x, y)
     assert np.allclose(y, (x * 2 + 0.5) * 2, rtol=1e-6)
+
+
+def test_indices_that_are_numbers(target: Any) -> None:
+    """A number among indices takes a dimension away: of what is read, written and viewed."""
+
+    @pl.jit(target=target)
+    def places(
+        x: pl.Tensor[[4, 32, 64], pl.FP32],
+        w: pl.Tensor[[4, 64, 48], pl.FP32],
+        o: pl.Out[pl.Tensor[[4, 32, 64], pl.FP32]],
+        p: pl.Out[pl.Tensor[[4, 32, 48], pl.FP32]],
+        z: pl.Out[pl.Tensor[[4, 64], pl.FP32]],
+    ):
+        x.bind_dynamic(0, ROWS)
+        w.bind_dynamic(0, ROWS)
+        o.bind_dynamic(0, ROWS)
+        p.bind_dynamic(0, ROWS)
+        z.bind_dynamic(0, ROWS)
+        for b in pl.spmd(pl.tensor.dim(x, 0)):
+            o[b, :, :] = pl.add(x[b, :, :], 1.0)
+            for row in pl.range(8):
+                o[b, row, 0:32] = pl.mul(o[b, row, 32:64], 2.0)
+            p[b] = pl.matmul(x[b], w[b, :, :])
+            z[b, :] = pl.add(x[b, 3, :], x[b, 5, :])
+        for b in pl.parallel(pl.tensor.dim(x, 0)):
+            part = o[b]
+            with pl.at(level=pl.Level.CORE_GROUP):
+                part[8:16, :] = pl.mul(part[16:24, :], 3.0)
+        return o, p, z
+
+    x, w = floats(3, 32, 64), floats(3, 64, 48)
+    o, p, z = np.zeros_like(x), np.zeros((3, 32, 48), np.float32), np.zeros((3, 64), np.float32)
+    both_texts(places, x, w, o, p, z)
+    places(x, w, o, p, z)
+    wanted = x + 1
+    wanted[:, :8, :32] = 2 * wanted[:, :8, 32:]
+    wanted[:, 8:16] = 3 * wanted[:, 16:24]
+    assert np.allclose(o, wanted)
+    assert np.allclose(p, x.astype(np.float64) @ w, rtol=1e-5)
+    assert np.allclose(z, x[:, 3] + x[:, 5])

@@ -43,6 +43,7 @@ class _Region(NamedTuple):
 
     begins: list[Any]
     sizes: list[Any]  # a number, or an expression of what is known at run time
+    indexed: Sequence[int] = ()  # dimensions of which it is one place
 
 
 def read(ctx: Context, node: ast.Subscript, base: Expr) -> Expr:
@@ -60,6 +61,7 @@ def read(ctx: Context, node: ast.Subscript, base: Expr) -> Expr:
         if index is not None:
             return ctx.element(base, index, node)
     region = _region(ctx, node, kind)
+    base, region = _without_indices(ctx, node, base, region)
     if isinstance(kind, TileType) and ctx.region is not None:
         _check_constant(ctx, node, region)
         return ctx.region.part(ctx, base, region.sizes, region.begins, node)
@@ -72,6 +74,19 @@ def read(ctx: Context, node: ast.Subscript, base: Expr) -> Expr:
         _check_constant(ctx, node, region)
         return op_call(ctx, memory.load, (base, region.begins, region.sizes), {}, node)
     return op_call(ctx, tensor.view, (base, region.sizes, region.begins), {}, node)
+
+
+def _without_indices(
+    ctx: Context, node: ast.Subscript, base: Expr, region: _Region
+) -> tuple[Expr, _Region]:
+    """Return a tensor and its box, with the dimensions taken out of which an index is one place."""
+    if not region.indexed or not isinstance(base.type, TensorType):
+        return base, region
+    from pypto._src.frontend.regions.indices import joined
+
+    box = region.begins, region.sizes
+    base, begins, sizes = joined(ctx, node, base, box, region.indexed)
+    return base, _Region(begins, sizes)
 
 
 def _element(ctx: Context, node: ast.Subscript, kind: ShapedType) -> list[Any] | None:
@@ -128,6 +143,8 @@ def write(ctx: Context, target: ast.Subscript, value: Any, source: ast.expr) -> 
             slug="target",
         )
     region = _region(ctx, target, base.type)
+    named = base
+    base, region = _without_indices(ctx, target, base, region)
     kind = value.type if isinstance(value, Expr) else None
     if isinstance(value, Expr) and isinstance(kind, ShapedType):
         _check_fits(ctx, target, region, value, source)
@@ -135,7 +152,10 @@ def write(ctx: Context, target: ast.Subscript, value: Any, source: ast.expr) -> 
         value = ctx.region.stored(ctx, value, region.begins, base, target)
         kind = value.type
         if isinstance(kind, TensorType):
-            ctx.assign(name.id, value, name, source=source)
+            if base is named:
+                ctx.assign(name.id, value, name, source=source)
+            else:
+                ctx.block.append(EvalStmt(value, ctx.span(target).up_to(ctx.span(source))))
             return
     if isinstance(kind, TileType):
         args = (value, region.begins, region.sizes, base)
@@ -148,7 +168,7 @@ def write(ctx: Context, target: ast.Subscript, value: Any, source: ast.expr) -> 
         stored = op_call(ctx, tensor_math.assemble, (base, value, region.begins), {}, target)
     else:
         raise _no_tile(ctx, target, base.type, region, value, source)
-    if ctx.strict_ssa:
+    if ctx.strict_ssa or base is not named:
         ctx.block.append(EvalStmt(stored, ctx.span(target).up_to(ctx.span(source))))
     else:
         ctx.assign(name.id, stored, name, source=source)
@@ -180,7 +200,13 @@ def _region(ctx: Context, node: ast.Subscript, kind: ShapedType) -> _Region:
     items = _per_dimension(ctx, node, index, len(kind.shape))
     begins: list[Any] = []
     sizes: list[Any] = []
+    indexed: list[int] = []
     for axis, (given, dim) in enumerate(zip(items, kind.shape, strict=True)):
+        if _is_place(ctx, given):
+            begins.append(_bound(ctx, node, given, 0, axis, dim))
+            sizes.append(1)
+            indexed.append(axis)
+            continue
         if not isinstance(given, slice):
             raise _no_slice(ctx, node, items)
         item = cast("slice[Any, Any, Any]", given)
@@ -200,7 +226,15 @@ def _region(ctx: Context, node: ast.Subscript, kind: ShapedType) -> _Region:
         end = _bound(ctx, node, item.stop, dim, axis, dim)
         begins.append(begin)
         sizes.append(_size(ctx, node, axis, begin, end))
-    return _Region(begins, sizes)
+    return _Region(begins, sizes, indexed)
+
+
+def _is_place(ctx: Context, index: Any) -> bool:
+    """True for an index that is a number, in a function with regions."""
+    is_number = (isinstance(index, int) and not isinstance(index, bool)) or (
+        isinstance(index, Expr) and isinstance(index.type, ScalarType) and index.type.dtype.is_int()
+    )
+    return is_number and ctx.launches_regions
 
 
 def _per_dimension(ctx: Context, node: ast.Subscript, index: Any, rank: int) -> list[Any]:

@@ -115,7 +115,12 @@ def _without_unused_views(body: Stmt) -> Stmt:
             and op_of(stmt.value) in _VIEWS
             and used.get(stmt.var, 0) < 2  # it is among what it defines
         }
-        if not any(op_of(stmt.value) is tensor.reshape_view for stmt in dead):
+        reshaped = {
+            stmt.var
+            for stmt in stmts_in(body)
+            if isinstance(stmt, AssignStmt) and op_of(stmt.value) is tensor.reshape_view
+        }
+        if not any(not reshaped.isdisjoint(_used_by([stmt])) for stmt in dead):
             return body
         body = _Without(dead).body(body)
 
