@@ -14,6 +14,9 @@ import pytest
 
 import pypto.language as pl
 from pypto import ir
+from pypto._src.emit.host.device.generate import generate_orchestration
+from pypto._src.ir.roles import core_type, kernels
+from pypto._src.passes.pass_manager import OptimizationStrategy, PassManager
 from pypto.runtime import RunConfig
 from tests.examples.emitted import Emitted
 
@@ -36,6 +39,22 @@ def both_texts(kernel: Any, *args: Any) -> None:
     """Check that the program of a call is printed and read again as the same."""
     program = kernel.parse(*args)
     ir.assert_structural_equal(ir.parse(str(program)), program)
+
+
+def on_each_core(kernel: Any, *args: Any) -> None:
+    """Check that each kernel is for one kind of core, and that the emitted kernels agree."""
+    program = kernel.parse(*args)
+    lowered = PassManager.get_strategy(OptimizationStrategy.Default).run_passes(program)
+    for each in kernels(lowered):
+        core_type(each)
+    generate_orchestration(lowered, lowered.get_function(program.name))
+    given = [np.copy(arg) if isinstance(arg, np.ndarray) else arg for arg in args]
+    Emitted(program).run(program.name, given)
+    kernel(*args)
+    for one, other in zip(given, args, strict=True):
+        np.testing.assert_allclose(
+            np.asarray(one, np.float64), np.asarray(other, np.float64), rtol=1e-2, atol=1e-3
+        )
 
 
 def test_region(target: Any) -> None:
@@ -611,3 +630,90 @@ def test_indices_that_are_numbers(target: Any) -> None:
     assert np.allclose(o, wanted)
     assert np.allclose(p, x.astype(np.float64) @ w, rtol=1e-5)
     assert np.allclose(z, x[:, 3] + x[:, 5])
+
+
+def test_mixed_loops(target: Any) -> None:
+    """Loops and branches with products and vector work become kernels for a core each."""
+
+    @pl.jit(target=target)
+    def attend(
+        q: pl.Tensor[[64, 64], pl.BF16],
+        k: pl.Tensor[[256, 64], pl.BF16],
+        v: pl.Tensor[[256, 64], pl.BF16],
+        lengths: pl.Tensor[[4], pl.INT32],
+        out: pl.Out[pl.Tensor[[64, 64], pl.FP32]],
+        heads: pl.Out[pl.Tensor[[64, 1], pl.FP32]],
+    ):
+        for block in pl.spmd(4, name_hint="attend"):
+            row = block * 16
+            count = pl.cast(pl.read(lengths, [block]), pl.INDEX)
+            queries = q[row : row + 16, :]
+            top = pl.full([16, 1], dtype=pl.FP32, value=-1e30)
+            total = pl.full([16, 1], dtype=pl.FP32, value=0.0)
+            acc = pl.full([16, 64], dtype=pl.FP32, value=0.0)
+            for j in pl.range((count + 63) // 64):
+                keys = k[j * 64 : j * 64 + 64, :]
+                s = pl.mul(pl.matmul(queries, keys, b_trans=True, out_dtype=pl.FP32), 0.125)
+                left = pl.min(64, count - j * 64)
+                s = pl.fillpad(pl.set_validshape(s, 16, left), pad_value=pl.PadValue.min)
+                before = top
+                top = pl.maximum(before, pl.row_max(s))
+                scale = pl.exp(pl.sub(before, top))
+                p = pl.exp(pl.row_expand_sub(s, top))
+                total = pl.add(pl.mul(total, scale), pl.row_sum(p))
+                acc = pl.row_expand_mul(acc, scale)
+                if j % 2 == 0:
+                    acc = pl.matmul_acc(acc, pl.cast(p, pl.BF16), v[j * 64 : j * 64 + 64, :])
+                else:
+                    more = pl.matmul(pl.cast(p, pl.BF16), v[j * 64 : j * 64 + 64, :])
+                    acc = pl.add(acc, more)
+            out[row : row + 16, :] = pl.row_expand_div(acc, total)
+            heads[row : row + 16, :] = top
+        return out, heads
+
+    bf16 = pl.BF16.numpy
+    q, k, v = (RNG.normal(size=(n, 64)).astype(bf16) for n in (64, 256, 256))
+    lengths = np.array([1, 64, 130, 256], np.int32)
+    out, heads = np.zeros((64, 64), np.float32), np.zeros((64, 1), np.float32)
+    both_texts(attend, q, k, v, lengths, out, heads)
+    on_each_core(attend, q, k, v, lengths, out, heads)
+    for block, count in enumerate(lengths):
+        rows = slice(block * 16, block * 16 + 16)
+        s = q[rows].astype(np.float64) @ k[:count].astype(np.float64).T * 0.125
+        p = np.exp(s - s.max(axis=1, keepdims=True))
+        wanted = p @ v[:count].astype(np.float64) / p.sum(axis=1, keepdims=True)
+        np.testing.assert_allclose(out[rows], wanted, rtol=0.02, atol=0.02)
+        np.testing.assert_allclose(heads[rows], s.max(axis=1, keepdims=True), rtol=1e-5)
+
+
+def test_values_that_change_places(target: Any) -> None:
+    """What a mixed loop carries is exchanged, kept where nothing changes it, and read after it."""
+
+    @pl.jit(target=target)
+    def exchange(
+        x: pl.Tensor[[16, 64], pl.FP32],
+        w: pl.Tensor[[64, 64], pl.FP32],
+        first: pl.Out[pl.Tensor[[16, 64], pl.FP32]],
+        second: pl.Out[pl.Tensor[[16, 64], pl.FP32]],
+        n: pl.Scalar[pl.INT32],
+    ):
+        with pl.at(level=pl.Level.CORE_GROUP, name_hint="exchange"):
+            a = x[:]
+            b = pl.mul(a, 0.5)
+            kept = pl.add(a, 1.0)
+            for _ in pl.range(n):
+                product = pl.matmul(a, w)
+                a = b
+                b = pl.add(product, kept)
+            first[:] = a
+            second[:] = b
+
+    x, w = floats(16, 64) - np.float32(0.5), (floats(64, 64) - np.float32(0.5)) / 8
+    for count in (0, 1, 2, 5):
+        first, second = np.zeros_like(x), np.zeros_like(x)
+        on_each_core(exchange, x, w, first, second, count)
+        a, b = x.astype(np.float64), x * 0.5
+        for _ in range(count):
+            a, b = b, a @ w + x + 1
+        assert np.allclose(first, a, rtol=1e-4, atol=1e-4)
+        assert np.allclose(second, b, rtol=1e-4, atol=1e-4)

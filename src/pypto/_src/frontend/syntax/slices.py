@@ -150,7 +150,7 @@ def write(ctx: Context, target: ast.Subscript, value: Any, source: ast.expr) -> 
         _check_fits(ctx, target, region, value, source)
     if ctx.region is not None and isinstance(value, Expr):
         value = ctx.region.stored(ctx, value, region.begins, base, target)
-        kind = value.type
+        kind = value.type if isinstance(value.type, ShapedType) else None
         if isinstance(kind, TensorType):
             if base is named:
                 ctx.assign(name.id, value, name, source=source)
@@ -167,6 +167,7 @@ def write(ctx: Context, target: ast.Subscript, value: Any, source: ast.expr) -> 
     elif isinstance(kind, TensorType):
         stored = op_call(ctx, tensor_math.assemble, (base, value, region.begins), {}, target)
     else:
+        assert isinstance(base.type, TensorType)
         raise _no_tile(ctx, target, base.type, region, value, source)
     if ctx.strict_ssa or base is not named:
         ctx.block.append(EvalStmt(stored, ctx.span(target).up_to(ctx.span(source))))

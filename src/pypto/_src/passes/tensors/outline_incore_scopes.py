@@ -99,6 +99,7 @@ def _outlined(function: Function, names: NewNames) -> list[Function]:
     if not scopes or role(function) is not Role.HOST:
         return [function]
     check_merges(function)
+    function = function.with_body(_SplitMixed(function).body(function.body))
     outliner = _Outliner(function, names)
     body = _without_unused_views(outliner.body(function.body))
     return [function.with_body(body), *outliner.kernels]
@@ -181,6 +182,27 @@ class _Dissolve(Mutator):
     def visit_ScopeStmt(self, stmt: ScopeStmt) -> list[Stmt]:
         """Return what the scope holds."""
         return list(statements(self.body(stmt.body)))
+
+
+class _SplitMixed(Mutator):
+    """Splits scopes whose loops or tiles matrix and vector work share."""
+
+    def __init__(self, function: Function) -> None:
+        super().__init__()
+        self._function = function
+        self._names = NewNames(variable_names(function))
+        self._roots = alias_bases(function, number(function))
+
+    def visit_ScopeStmt(self, scope: ScopeStmt) -> Stmt | list[Stmt]:
+        """Return the scopes of one kind of work that a scope is, itself if it is one of them."""
+        body = list(statements(_Dissolve().body(scope.body)))
+        parts = _by_core(body)
+        if len(parts) > 1 and not _hand_tiles_on(parts):
+            return scope
+        from pypto._src.passes.tensors.split_mixed_scopes import split_scope
+
+        whole = ScopeStmt(scope.scope_kind, seq(body, scope.span), scope.span)
+        return split_scope(whole, self._names, self._roots) or scope
 
 
 class _Stretch(NamedTuple):
