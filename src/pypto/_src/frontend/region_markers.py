@@ -173,6 +173,34 @@ def slice(  # noqa: A001  the name that users write
 slice.is_op = True  # pyright: ignore[reportFunctionMemberAccess]  the parser takes it for one
 
 
+def create_l1(shape: Sequence[int], dtype: DataType, transpose: bool = False) -> Any:
+    """Return a matrix with no value, for `gather_row` to fill and a product to take; in regions."""
+
+
+def gather_row(
+    dst: Any,
+    src: Any,
+    dst_offset: Sequence[Any],
+    src_offset: Sequence[Any],
+    shapes: Sequence[int],
+    transpose: bool = False,
+    *,
+    valid_shape: Sequence[Any] | None = None,
+) -> Any:
+    """Return ``dst`` with the part of ``src`` of size ``shapes`` at ``src_offset``; in regions.
+
+    It goes to ``dst_offset``. Of ``valid_shape`` alone elements are copied.
+    """
+
+
+def transpose_view(tile: Any) -> Any:
+    """Return a matrix with rows and columns swapped, an operand of a product; in regions."""
+
+
+for _op in (create_l1, gather_row, transpose_view):
+    _op.is_op = True  # pyright: ignore[reportFunctionMemberAccess]  the parser takes it for one
+
+
 def split(mode: SplitMode, *, slot_num: int | None = None) -> None:
     """Divide the vector work of a region with products: ``optimizations=[pl.split(mode)]``."""
 

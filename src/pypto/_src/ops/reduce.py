@@ -6,7 +6,7 @@ A column vector is a tile [R, 1]: what `row_sum` makes and `row_expand_mul` take
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from pypto._src.dtypes import DataType
@@ -492,9 +492,15 @@ def beside_a_column(o: Operands) -> Type:
             f"pl.{o.op.python_name.removeprefix('row_expand_')}"
             f"({operand_name(o, 0)}, {operand_name(o, 1)})"
             if same_dims(whole, part)
-            else None,
+            else _reshaped(o, part, (*whole[:-1], ConstInt(1))),
         )
     return plain_tile(o.tile(0))
+
+
+def _reshaped(o: Operands, shape: Sequence[Expr], wanted: Sequence[Expr]) -> str | None:
+    """Return what to type to have operand 1, with as many elements, in another shape."""
+    sizes = [[dim for dim in dims_ if const_value(dim) != 1] for dims_ in (shape, wanted)]
+    return f"pl.reshape({operand_name(o, 1)}, {dims(wanted)})" if same_dims(*sizes) else None
 
 
 def of_columns(op: OpDef[..., Any]) -> Decomposition:
@@ -633,6 +639,7 @@ def beside_a_row(o: Operands) -> Type:
             f"{called(o.op)} takes a row {wanted} beside {dims(whole)}, {operand_name(o, 1)} "
             f"has the shape {dims(part)}",
             "shape-mismatch",
+            _reshaped(o, part, (ConstInt(1), *whole[-1:])),
         )
     return plain_tile(o.tile(0))
 

@@ -21,6 +21,7 @@ from pypto._src.frontend.regions.products import (
     matmul_acc,
     matmul_bias,
     narrowed,
+    own_tensor,
     scratch,
 )
 from pypto._src.frontend.source.python_names import items_of
@@ -50,7 +51,7 @@ from pypto._src.ir.exprs import (
     binary,
     const_value,
 )
-from pypto._src.ir.opdef import TENSOR, OpDef
+from pypto._src.ir.opdef import TENSOR, OpDef, spelling
 from pypto._src.ir.types import ScalarType
 from pypto._src.ops import elementwise, layout, memory, new_tiles, system, tensor
 from pypto._src.ops.define import BY_PYTHON_NAME, OVERLOADS
@@ -80,7 +81,8 @@ def call(
     loaded = [as_operand(ctx, arg, node) for arg in args]
     named = {key: as_operand(ctx, value, node) for key, value in kwargs.items()}
     try:
-        return op_call(ctx, form, loaded, named, node)
+        with spelling(_texts(ctx, args, kwargs, [*loaded, *named.values()], node)):
+            return op_call(ctx, form, loaded, named, node)
     except ParserError as error:
         if error.slug != "valid-shape":
             raise
@@ -88,6 +90,25 @@ def call(
             return op_call(ctx, form, _valid_like_the_first(ctx, loaded, node), named, node)
         except ParserError:
             raise error from None  # which is about what the program says
+
+
+def _texts(
+    ctx: Context,
+    args: Sequence[Any],
+    kwargs: Mapping[str, Any],
+    operands: Sequence[Any],
+    node: ast.Call,
+) -> dict[Expr, str]:
+    """Return how users write operands that stand for others: loads of whole tensors."""
+    nodes = [*node.args, *(word.value for word in node.keywords)]
+    given = [*args, *kwargs.values()]
+    if len(nodes) != len(given):
+        return {}
+    return {
+        operand: ctx.source.text(written)
+        for value, operand, written in zip(given, operands, nodes, strict=True)
+        if operand is not value
+    }
 
 
 def _valid_like_the_first(ctx: Context, operands: list[Any], node: ast.AST) -> list[Any]:
@@ -407,7 +428,64 @@ def _dim(
     return None
 
 
+def _create_l1(
+    ctx: Context, args: Sequence[Any], kwargs: Mapping[str, Any], node: ast.Call
+) -> Expr | None:
+    """A matrix that is gathered row by row is a tensor of the region's own: products load it."""
+    given = _given(("shape", "dtype", "transpose"), args, kwargs)
+    if not {"shape", "dtype"} <= given.keys() <= {"shape", "dtype", "transpose"}:
+        raise _refused(ctx, node, "a shape and an element type", "pl.create_l1([64, 64], pl.BF16)")
+    if given.get("transpose"):
+        hint = "leave transpose out, and write b_trans=True in the product"
+        raise _refused(ctx, node, "no transpose=True", hint)
+    return own_tensor(ctx, given["shape"], given["dtype"], node)
+
+
+def _gather_row(
+    ctx: Context, args: Sequence[Any], kwargs: Mapping[str, Any], node: ast.Call
+) -> Expr | None:
+    """Rows are copied from one tensor to another, or to a part of a tile."""
+    names = ("dst", "src", "dst_offset", "src_offset", "shapes", "transpose", "valid_shape")
+    given = _given(names[:-1], args, kwargs)
+    if not set(names[:5]) <= given.keys() <= set(names):
+        example = "pl.gather_row(rows, x, [i, 0], [at, 0], [1, 64])"
+        raise _refused(ctx, node, "two tensors, where the rows go and come from, a size", example)
+    if given.get("transpose"):
+        hint = "leave transpose out, and write b_trans=True in the product"
+        raise _refused(ctx, node, "no transpose=True", hint)
+    words: dict[str, Any] = {}
+    if given.get("valid_shape") is not None:
+        words["valid_shapes"] = given["valid_shape"]
+    target, source, sizes = given["dst"], given["src"], given["shapes"]
+    rows = op_call(ctx, memory.load, (source, given["src_offset"], sizes), words, node)
+    if isinstance(target, Expr) and isinstance(target.type, TileType):
+        return with_part(ctx, target, rows, given["dst_offset"], node)
+    return op_call(ctx, memory.store, (rows, given["dst_offset"], sizes, target), {}, node)
+
+
+def _transpose_view(
+    ctx: Context, args: Sequence[Any], kwargs: Mapping[str, Any], node: ast.Call
+) -> Expr | None:
+    """A matrix that is transposed for a product."""
+    if len(args) != 1 or kwargs:
+        raise _refused(ctx, node, "a matrix", "pl.tile.transpose_view(w)")
+    tile = as_operand(ctx, args[0], node)
+    return op_call(ctx, BY_PYTHON_NAME["block", "transpose"], (tile, 0, 1), {}, node)
+
+
+def _refused(ctx: Context, node: ast.Call, wanted: str, hint: str) -> ParserTypeError:
+    return ParserTypeError(
+        f"{ctx.source.text(node.func)} takes {wanted}",
+        ctx.span(node),
+        hint=hint if hint.startswith("leave") else f"write {hint}",
+        slug="op-operands",
+    )
+
+
 _HANDLERS: Final[dict[str, Handler]] = {
+    "create_l1": _create_l1,
+    "gather_row": _gather_row,
+    "transpose_view": _transpose_view,
     tensor.create.python_name: _create,
     "create_tensor": _create,
     "full": _full,

@@ -139,6 +139,8 @@ def call(ctx: Context, node: ast.Call) -> Any:
         if ctx.region is not None:
             return ctx.region.call(ctx, callee, args, kwargs, node)
         name: str = getattr(cast("Any", callee), "__name__", "")
+        if is_op and name not in _ON_HOST:
+            raise _in_regions_only(ctx, node)
         if name in _OF_PARTS:
             made = _of_parts(ctx, name, args, kwargs, node)
             if made is not None:
@@ -188,6 +190,16 @@ def _of_parts(
 
     parts = TileParts(ctx, op_call, node)
     return parts.assembled(cast("Expr", first), cast("Expr", source), offset)
+
+
+def _in_regions_only(ctx: Context, node: ast.Call) -> ParserError:
+    """Return the error of what means nothing outside regions."""
+    return ParserSyntaxError(
+        f"{ctx.source.text(node.func)} stands in a region",
+        ctx.span(node),
+        hint="begin a region: with pl.at(level=pl.Level.CORE_GROUP):",
+        slug="misplaced",
+    )
 
 
 def _no_slice(ctx: Context, node: ast.Call) -> ParserError:

@@ -181,6 +181,7 @@ _ENUMS: Final = (MemorySpace, FunctionType, PipeType)
 """Enumerations whose members some write as names of the module."""
 
 
+_OF_BOTH: Final = frozenset({"slice", "create_l1", "gather_row"})
 _LEVELS: Final = ("pypto.language.tensor", "pypto.language.block")
 
 
@@ -189,10 +190,10 @@ def _of_both_levels(ctx: Context, module: str, name: str) -> Any:
 
     Parts are taken of tensors and of tiles by one name, and in a region tensors are tiles.
     """
-    if name == "slice":
-        from pypto._src.frontend.region_markers import slice as of_both
+    if name in _OF_BOTH or (name == "transpose_view" and module == _LEVELS[1]):
+        from pypto._src.frontend import region_markers
 
-        return of_both
+        return getattr(region_markers, name)
     if module == _LEVELS[0]:
         return on_tiles(name) if ctx.region is not None else None
     return unified(name) if name == "assemble" else None

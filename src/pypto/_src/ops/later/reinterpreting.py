@@ -66,6 +66,7 @@ def _type(o: Operands) -> Type:
             f"{called(o.op)} reads elements as others that are as wide, {name} has "
             f"{kind.dtype.member}, which is not as wide as {dtype.member}",
             "dtype-mismatch",
+            f"pl.cast({name}, pl.{dtype.member})",
             shown=(0,),
         )
     return tile_type(kind.shape, dtype, MemorySpace.Vec)

@@ -286,6 +286,7 @@ def _pattern_type(o: Operands) -> Type:
             f"{called(o.op)} by this pattern puts columns into {step} times as many, got "
             f"{dims(o.tile(0).shape)} and {dims(o.tile(1).shape)}",
             "shape-mismatch",
+            f"dst=pl.full([{rows}, {columns * step}], pl.{o.tile(1).dtype.member}, 0)",
             shown=(0, 1),
         )
     return tile_type(o.tile(1).shape, o.tile(1).dtype, MemorySpace.Vec)
