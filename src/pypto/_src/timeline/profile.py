@@ -14,12 +14,16 @@ from pypto._src.ir.enums import PipeType
 from pypto._src.ir.stmts import Program
 from pypto._src.records import NamedTuple
 from pypto._src.run.tasks import TaskTrace
-from pypto._src.timeline.core import CoreTimeline, Event, Site
+from pypto._src.timeline.core import CoreTimeline, Event, Share, Site
 from pypto._src.timeline.schedule import CUBE, VECTOR, TaskRun, scheduled, shares
 from pypto._src.timeline.simulate import KernelSimulator
 
 _ROUNDS: Final = 3
 """How often tasks are timed again with what they get of the bandwidth beside each other."""
+
+
+_CLOSE: Final = 0.02
+"""What changes less is not worth another round."""
 
 
 class Stall(NamedTuple):
@@ -93,12 +97,24 @@ class ProgramSimulator(Evaluator):
         kernels = KernelSimulator(self.whole, self.model)
         nodes = TaskTrace(self.whole, kernels).tasks(name, args).nodes
         runs = scheduled(nodes, kernels.calls, kernels.sites, self.model)
-        for _ in range(_ROUNDS if len(kernels.calls) > 1 else 0):
+        for number in range(_ROUNDS if len(kernels.calls) > 1 else 0):
+            now = shares(runs, self.model)
+            # The first round finds the levels of tasks, the second who reads what beside whom.
+            if number >= 2 and _are_close(now, kernels.shares):
+                break
             levels = [node.level for node in nodes if not node.is_host]
-            kernels.restart(shares(runs, self.model), levels)
+            kernels.restart(now, levels)
             nodes = TaskTrace(self.whole, kernels).tasks(name, args).nodes
             runs = scheduled(nodes, kernels.calls, kernels.sites, self.model)
         return _profile(name, runs, kernels.sites, self.model)
+
+
+def _are_close(now: Sequence[Share], before: Sequence[Share]) -> bool:
+    """True if no call gets noticeably more or less than it was given."""
+    if len(now) != len(before):
+        return False
+    pairs = (pair for a, b in zip(now, before, strict=True) for pair in zip(a, b, strict=True))
+    return all(abs(a - b) <= _CLOSE * b for a, b in pairs)
 
 
 @contextmanager
