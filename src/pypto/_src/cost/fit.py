@@ -12,7 +12,7 @@ import numpy as np
 from pypto._src.cost.cases import Case, case_of
 from pypto._src.cost.formulas import FORMULAS
 from pypto._src.cost.model import timing_of
-from pypto._src.cost.tables import CostTable, Row, Value, types_of
+from pypto._src.cost.tables import RATES, CostTable, Row, Value, types_of
 from pypto._src.errors import PyptoError
 from pypto._src.records import NamedTuple
 
@@ -105,7 +105,7 @@ def _same(value: Value, number: float) -> Value:
 def _fit_row(row: Row, measured: Sequence[Measurement], *, from_table: bool) -> Row:
     assert row.formula is not None
     if not from_table:
-        row = _unknown(row)
+        row = _of_size(_unknown(row), measured)
     keys = _free(row, measured)
     if not keys:
         return row
@@ -162,6 +162,23 @@ def _carried_over(row: Row, start: Row, keys: Sequence[Key]) -> Row:
             ratio = sum(moved) / len(moved)
             changed = {t: v if (name, t) in keys else v * ratio for t, v in value.items()}
             figures[name] = changed
+    return row._replace(figures=figures)
+
+
+def _of_size(row: Row, measured: Sequence[Measurement]) -> Row:
+    """Return a row with figures of the order that the measured times are of."""
+    ratios = [m.cycles / max(timing_of(row, m.case).alone, 1e-9) for m in measured]
+    ratio = float(np.median(ratios))
+    if 0.5 < ratio < 2:
+        return row
+    figures: dict[str, Value] = {}
+    for name, value in row.figures.items():
+        if name in _GIVEN or name in RATES:
+            figures[name] = value
+        elif isinstance(value, int | float):
+            figures[name] = value * ratio
+        else:
+            figures[name] = {kind: number * ratio for kind, number in value.items()}
     return row._replace(figures=figures)
 
 

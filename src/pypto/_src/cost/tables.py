@@ -30,7 +30,8 @@ TARGETS: Final = ("a2a3", "a5")
 GUESS: Final = 4
 _NOTES: Final = ("formula", "sure", "source", "covers", "stands_for", "prior")
 
-_DIVISORS: Final = ("bytes_per_cycle", "elements")
+RATES: Final = ("bytes_per_cycle", "elements")
+"""Figures that times are divided by."""
 
 Value = float | Mapping[str, float]
 
@@ -187,7 +188,7 @@ def _row(key: str, fields: Any, name: str, known: tuple[str, ...] | None) -> Row
                 slug="cost-table",
             )
         numbers = cast("dict[str, Any]", value).values() if isinstance(value, dict) else [value]
-        least = 1e-6 if cell in _DIVISORS else 0.0
+        least = 1e-6 if cell in RATES else 0.0
         if not numbers or any(not _is_figure(n, least) for n in numbers):
             wanted = "above 0" if least else "of 0 or more"
             raise PyptoError(f"{name}: {key}.{cell} is no number {wanted}", slug="cost-table")
