@@ -89,6 +89,10 @@ def test_unknown_op() -> None:
         ir.create_op_call("block.adz", [T], SPAN)
     turned = ir.create_op_call("block.transpose", [T, ir.ConstInt(0, ir.INDEX), 1], SPAN)
     assert str(turned.type) == str(ir.op.block.transpose(T, 0, 1).type)
+    batch = ir.Var("batch", ir.TileType([2, 16, 64], ir.FP32))
+    with pytest.raises(OpError, match=r"of a two-dimensional tile, .* \[2, 16, 64\]") as caught:
+        ir.create_op_call("block.transpose", [batch, 1, 2], SPAN)
+    assert "scratch" not in f"{caught.value.message} {caught.value.hint}"
     for operand in (3, X):
         with pytest.raises(TypeError, match=r"'rhs' of block\.add is .*, a Tile was wanted"):
             ir.create_op_call("block.add", [T, operand], SPAN)

@@ -51,6 +51,7 @@ from pypto._src.ops.rules.type_rules import (
     known_space,
     operand_name,
     refuse,
+    without,
 )
 
 if TYPE_CHECKING:
@@ -671,7 +672,7 @@ def _transpose_type(o: Operands) -> Type:
             shown=(0,),
         )
     result = tile_type(kind.shape[::-1], kind, MemorySpace.Vec, "the result")
-    _check_scratch(result, scratch, operand_name(o, 1))
+    _check_scratch(o, result, scratch)
     return result
 
 
@@ -680,17 +681,18 @@ def _axis(o: Operands, name: str, rank: int) -> int:
     return axis + rank if axis < 0 else axis
 
 
-def _check_scratch(result: TileType, scratch: TileType, name: str) -> None:
+def _check_scratch(o: Operands, result: TileType, scratch: TileType) -> None:
     """The instruction works in columns of 16 elements (32 of one byte) of the source."""
     shape, room = static_shape(result), static_shape(scratch)
     if shape is None or room is None:
         return
     wanted = scratch_shape(shape, result.dtype)
     if math.prod(room) < math.prod(wanted):
+        name = operand_name(o, 1)
         raise OpError(
             f"scratch tile {name} {dims(scratch.shape)} of pl.transpose has {math.prod(room)} "
             f"elements, {math.prod(wanted)} were wanted",
-            hint=f"pl.create_tile({list(wanted)}, dtype=pl.{result.dtype.member})",
+            hint=without(o, 1, ", 0, 1"),
             slug="scratch-size",
         )
 
@@ -710,8 +712,17 @@ def _own_scratch(
     )
     tile = args[0] if args else kwargs.get("tile")
     kind = tile.type if isinstance(tile, Expr) else None
-    shape = static_shape(kind) if isinstance(kind, TileType) else None
-    if given or not by_axes or not isinstance(kind, TileType) or shape is None or len(shape) != 2:
+    if given or not by_axes or not isinstance(kind, TileType):
+        return args, kwargs
+    shape = static_shape(kind)
+    if len(kind.shape) != 2:
+        raise OpError(
+            "pl.transpose swaps rows and columns of a two-dimensional tile, this one has the shape "
+            f"{dims(kind.shape)}",
+            hint=f"transpose one matrix of it after the other, each as {dims(kind.shape[-2:])}",
+            slug="transpose-axes",
+        )
+    if shape is None:
         return args, kwargs
     room = list(scratch_shape(shape[::-1], kind.dtype))
     create_tile = BY_PYTHON_NAME["block", "create_tile"]  # its module imports this one

@@ -60,6 +60,7 @@ from pypto._src.ops.rules.type_rules import (
     operand_name,
     refuse,
     why_not,
+    without,
 )
 from pypto._src.ops.rules.valid_parts import parts_differ, valid_or_all
 
@@ -345,7 +346,7 @@ def _check_scratch(o: Operands, wanted: TileType) -> None:
             f"scratch tile {operand_name(o, at)} of {called(o.op)} is {describe(found)}, "
             f"{describe(wanted)} was wanted",
             "scratch-size",
-            f"pl.create_tile({dims(wanted.shape)}, dtype=pl.{wanted.dtype.member})",
+            without(o, at),
         )
 
 

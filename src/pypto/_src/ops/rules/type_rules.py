@@ -361,6 +361,15 @@ def check_same_shape(o: Operands, first: int, second: int, note: str | None = No
     a, b = o.tile(first).shape, o.tile(second).shape
     if same_dims(a, b):
         return
+    if o.op.complete is not None and second in o.op.writes:
+        refuse(
+            o,
+            f"scratch tile {operand_name(o, second)} of {called(o.op)} has the shape {dims(b)}, "
+            f"{dims(a)} was wanted",
+            "scratch-size",
+            without(o, second),
+            shown=(first, second),
+        )
     refuse(
         o,
         f"operands of {called(o.op)} have different shapes",
@@ -369,6 +378,12 @@ def check_same_shape(o: Operands, first: int, second: int, note: str | None = No
         note,
         (first, second),
     )
+
+
+def without(o: Operands, scratch: int, more: str = "") -> str:
+    """Return the advice to leave out a scratch tile; ``more`` are arguments that come then."""
+    names = [operand_name(o, at) for at in range(len(o.args)) if at != scratch]
+    return f"leave it out: {called(o.op)}({', '.join(names)}{more})"
 
 
 def _spread(o: Operands, first: int, second: int) -> str | None:
