@@ -936,3 +936,36 @@ def test_a_row_is_added_exactly(dtype: Any, value: str) -> None:
         out = np.zeros((16, 64), dtype)
         compile_program(program, target)(x, r, 7, out)
         assert out.tobytes() == wanted.tobytes()
+
+
+INNER = """
+import pypto.language as pl
+
+Mat = pl.MemorySpace.Mat
+
+@pl.program
+class P:
+    @pl.function(type=pl.FunctionType.InCore)
+    def kernel(
+        self,
+        x: pl.Tensor[[16, 64], pl.FP16],
+        y: pl.Tensor[[64, 64], pl.FP16],
+        k: pl.Scalar[pl.INT64],
+        out: pl.Out[pl.Tensor[[20, 64], pl.FP32]],
+    ):
+        a = pl.load(x, [0, 0], [16, 64], target_memory=Mat, valid_shapes=[16, k])
+        b = pl.load(y, [0, 0], [64, 64], target_memory=Mat, valid_shapes=[k, 64])
+        left = pl.move(a, target_memory=pl.MemorySpace.Left)
+        right = pl.move(b, target_memory=pl.MemorySpace.Right)
+        out = pl.store(pl.matmul(left, right), [0, 0], [16, 64], out)
+"""
+
+
+@pytest.mark.parametrize("k", [1, 17, 64])
+def test_a_product_of_a_part_of_k(k: int) -> None:
+    """How much of K counts may be known at run time only; the rest has no effect."""
+    rng = np.random.default_rng(0)
+    x, y = (rng.integers(-4, 5, shape).astype(np.float16) for shape in ((16, 64), (64, 64)))
+    wanted = x[:, :k].astype(np.float32) @ y[:k].astype(np.float32)
+    for found in on_all_targets(INNER, x, y, k):
+        np.testing.assert_array_equal(found[:16], wanted)
