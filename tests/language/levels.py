@@ -10,7 +10,7 @@ import numpy as np
 
 from pypto._src.dtypes import DataType
 from pypto._src.ir.stmts import Program
-from tests.language.rows import REGION, TENSOR, TILE, Array, Row
+from tests.language.rows import LOCAL, REGION, TENSOR, TILE, Array, Row
 
 D = DataType
 _HEAD = "import pypto.language as pl\n\n"
@@ -40,13 +40,19 @@ class Subject(NamedTuple):
         )
 
 
+def levels_of(row: Row) -> list[str]:
+    """Return the levels at which a row is tested."""
+    local = not LOCAL.isdisjoint(row.operators)
+    return [level for level in row.levels if level != TENSOR or not local]
+
+
 def subjects(rows: Sequence[Row]) -> Iterator[Subject]:
     """Yield each row at each of its levels, with each of its element types in regions.
 
     Kernels on tiles are tested with all of them by the table of ops: here with two.
     """
     for row in rows:
-        for level in row.levels:
+        for level in levels_of(row):
             for dtype in row.dtypes if level == REGION else row.dtypes[:2]:
                 yield Subject(row, dtype, level)
 

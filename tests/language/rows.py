@@ -11,6 +11,7 @@ in a kernel on tiles, and compares what each computes with the row's formula on 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -32,6 +33,15 @@ REGION, TENSOR, TILE = "region", "tensor", "tile"
 ALL: Final = (REGION, TENSOR, TILE)
 PARTS: Final = (REGION, TILE)
 PL, LEVEL = (True, False), (False, True)
+
+
+LOCAL: Final = {
+    "part_add", "part_mul", "part_max", "part_min", "fmod", "fmods", "sin", "cos", "row_argmax",
+    "row_argmin", "col_argmax", "col_argmin", "row_expand", "col_expand", "expands", "full",
+    "arange", "concat", "fillpad", "fillpad_expand", "set_validshape", "reinterpret_view",
+    "gather", "scatter", "scatter_update", "sort32", "mrgsort", "matmul_acc",
+}  # fmt: skip
+"""Operators that work on tensors in regions, where these are on chip, and not on whole tensors."""
 
 
 @dataclass(frozen=True)
@@ -56,6 +66,11 @@ class Row:
     def name(self) -> str:
         """The text, as a name of tests."""
         return self.text.replace("\n", "; ")
+
+    @property
+    def operators(self) -> list[str]:
+        """The operators that the text calls."""
+        return re.findall(r"\bf\.(\w+)\(", self.text)
 
 
 M, N = 16, 64
