@@ -7,6 +7,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -717,3 +718,49 @@ def test_values_that_change_places(target: Any) -> None:
             a, b = b, a @ w + x + 1
         assert np.allclose(first, a, rtol=1e-4, atol=1e-4)
         assert np.allclose(second, b, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("statement", "is_shared"),
+    [
+        ("y[0:16, :] = part", True),
+        ("y[b * 8 : b * 8 + 16, :] = part", True),
+        ("pl.assemble(y, part, [0, 0])", True),
+        ("row = b * 15\n            y[row + 3 : row + 19, :] = part", True),
+        ("y[b * 16 : b * 16 + 16, :] = part", False),
+        ("row = b * 16\n            y[row : row + 16, :] = part", False),
+        ("y[(3 - b) * 16 : (3 - b) * 16 + 16, :] = part", False),
+        ("y = pl.assemble(y, part, [0, 0], atomic=pl.AtomicType.Add)", False),
+        ("if b == 2:\n                y[0:16, :] = part", False),
+        (
+            "row = pl.cast(pl.read(at, [b]), pl.INDEX)\n            y[row : row + 16, :] = part",
+            False,
+        ),
+        (
+            "row = b * 16\n            half = y[row : row + 16, 0:32]\n"
+            "            y[row : row + 16, 0:32] = half",
+            False,
+        ),
+    ],
+)
+def test_what_blocks_write_does_not_overlap(statement: str, is_shared: bool) -> None:
+    """Blocks that certainly write the same elements are warned of, where they do."""
+    text = f"""
+@pl.program
+class Kernel:
+    @pl.function(type=pl.FunctionType.Orchestration)
+    def main(
+        self,
+        x: pl.Tensor[[64, 64], pl.FP32],
+        at: pl.Tensor[[4], pl.INT32],
+        y: pl.InOut[pl.Tensor[[64, 64], pl.FP32]],
+    ):
+        for b in pl.spmd(4):
+            part = x[b * 16 : b * 16 + 16, :]
+            {statement}
+        return y
+"""
+    with warnings.catch_warnings(record=True) as shown:
+        warnings.simplefilter("always")
+        pl.parse(text)
+    assert ["same part of 'y'" in str(item.message) for item in shown] == [True] * is_shared

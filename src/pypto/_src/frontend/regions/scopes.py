@@ -18,6 +18,7 @@ from pypto._src.errors import ParserSyntaxError, ParserTypeError, UnsupportedFea
 from pypto._src.frontend import region_markers
 from pypto._src.frontend.regions import ops
 from pypto._src.frontend.regions.barriers import phases
+from pypto._src.frontend.regions.disjoint import check_disjoint
 from pypto._src.frontend.regions.tasks import TASK, check_deps
 from pypto._src.frontend.source.python_names import MISSING
 from pypto._src.frontend.state.context import Context, body_of, refuse_keyword_twice
@@ -193,6 +194,8 @@ def _launch_phase(
             names.bind(name, block)
         _region(ctx, node, _name_hint(ctx, words), block)
         stmts = ctx.block
+        if ctx.known_number(count) != 1 and not ctx.broken:
+            check_disjoint(ctx, stmts, block)
     finally:
         ctx.block = outside
         bound = names.close(mark)
