@@ -108,6 +108,7 @@ from pypto._src.ops.names import block_store_add as store_add
 from pypto._src.ops.names import block_tri as tri
 from pypto._src.ops.names import block_write as write
 from pypto._src.ops.new_tiles import alloc, create_tile, fillpad, full, vec_move, view
+from pypto._src.ops.new_tiles import create_tile as create
 from pypto._src.ops.new_tiles import fillpad as fillpad_inplace
 from pypto._src.ops.reduce import (
     col_expand,
@@ -159,6 +160,7 @@ __all__ = [
     "col_sum",
     "concat",
     "cos",
+    "create",
     "create_tile",
     "div",
     "divs",

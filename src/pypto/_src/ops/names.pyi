@@ -18,6 +18,7 @@ from pypto._src.ops.elementwise import mins as minimums
 from pypto._src.ops.matmul import batch_matmul, gemv, gemv_acc, gemv_bias, matmul_acc, matmul_bias
 from pypto._src.ops.memory import l0c_store, load, move, store
 from pypto._src.ops.new_tiles import alloc, create_tile, fillpad, full, vec_move
+from pypto._src.ops.new_tiles import create_tile as create
 from pypto._src.ops.new_tiles import fillpad as fillpad_inplace
 from pypto._src.ops.reduce import col_expand, sum
 from pypto._src.ops.rules.type_rules import RoundMode
@@ -1546,6 +1547,7 @@ __all__ = [
     "col_sum",
     "concat",
     "cos",
+    "create",
     "create_tensor",
     "create_tile",
     "dim",

@@ -164,6 +164,9 @@ def create_tile(shape: Ints, dtype: DataType, target_memory: MemorySpace = Memor
     ...
 
 
+BY_PYTHON_NAME["block", "create"] = create_tile  # another name of it
+
+
 def unassigned_value(var: Var) -> Expr | None:
     """Return what a variable may begin with that not all paths assign: nobody may read it.
 
