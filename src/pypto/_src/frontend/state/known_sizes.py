@@ -75,15 +75,18 @@ def number_of(value: Any, known: Mapping[Var, int], deepest: int = _DEEPEST) -> 
     return found if found is not None and _holds(value, found) else None
 
 
-def truth_of(condition: Expr, known: Mapping[Var, int]) -> bool | None:
-    """Return whether a condition holds, None if that is known only at run time."""
+def truth_of(condition: Expr, known: Mapping[Var, int], deepest: int = _DEEPEST) -> bool | None:
+    """Return whether a condition holds, None if that is known only at run time, or is deep."""
     if isinstance(condition, ConstBool):
         return condition.value
     if isinstance(condition, Not):
-        inner = truth_of(condition.operand, known)
+        inner = truth_of(condition.operand, known, deepest - 1) if deepest else None
         return None if inner is None else not inner
     if isinstance(condition, And | Or):
-        sides = {truth_of(side, known) for side in (condition.left, condition.right)}
+        if not deepest:
+            return None
+        both = condition.left, condition.right
+        sides = {truth_of(side, known, deepest - 1) for side in both}
         decisive = isinstance(condition, Or)
         if decisive in sides:
             return decisive
