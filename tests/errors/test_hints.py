@@ -245,7 +245,7 @@ def kernel(
     [
         ("t = pl.load(x, [n, 0, 0], [64, 48])", "write pl.load(x, [n, 0, 0], [1, 64, 48])"),
         (
-            "t = pl.load(x, [n, 0, 0], [1, 64, 48], valid_shapes=[1, n, 48])",
+            "t = pl.load(x, [n, 0, 0], [2, 64, 48], valid_shapes=[1, n, 48])",
             "declare the tensor with two dimensions, and load [64, 48] of it",
         ),
         (
