@@ -202,6 +202,10 @@ class Unified:
                 found = shown(args[0]) if word is None else f"a {word}"
             raise OpTypeError(
                 f"{self.text} is for a {' or '.join(filter(None, wanted))} first, got {found}",
+                hint="begin a region, where tensors are tiles: "
+                "with pl.at(level=pl.Level.CORE_GROUP):"
+                if found == "a Tensor" and "Tile" in wanted
+                else None,
                 slug="no-overload",
             )
         enough = [op for op in same_start if len(args) <= len(op.params)]
