@@ -39,6 +39,7 @@ SIZES: dict[str, dict[str, int]] = {
     "moe/swiglu_mlp": {"HIDDEN": 512, "INNER": 768},
     "moe/w8a8_gemm": {"K": 1024, "N": 256},
     "scheduling/task_graph": {},
+    "scheduling/two_lanes": {},
 }
 """Each program with the constants that are changed."""
 CALLS = {

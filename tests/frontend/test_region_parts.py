@@ -13,6 +13,7 @@ import pytest
 
 import pypto.language as pl
 from pypto import ir
+from pypto.language.parser.diagnostics import ParserError
 
 Array = np.ndarray[Any, Any]
 RNG = np.random.default_rng(23)
@@ -157,3 +158,52 @@ def test_tensor_of_one_value_and_a_size_of_the_call(rows: int, target: Any) -> N
     filled(rows, y)
     assert (y[:rows] == 1).all()
     assert not y[rows:].any()
+
+
+@pytest.mark.parametrize("mode", [pl.SplitMode.UP_DOWN, pl.SplitMode.LEFT_RIGHT])
+def test_halves_of_a_value(mode: pl.SplitMode, target: Any) -> None:
+    """Each vector core has half of the rows, or of the columns, of a product."""
+    by_rows = mode is pl.SplitMode.UP_DOWN
+
+    @pl.jit(target=target)
+    def halves(
+        x: pl.Tensor[[32, 64], pl.FP32],
+        w: pl.Tensor[[64, 64], pl.FP32],
+        y: pl.Out[pl.Tensor[[32, 64], pl.FP32]],
+    ):
+        with pl.at(level=pl.Level.CORE_GROUP):
+            product = pl.matmul(x[:, :], w[:, :], out_dtype=pl.FP32)
+            for lane in pl.split_aiv(2, mode=mode):
+                mine = pl.mul(pl.aiv_shard(product), 2.0)
+                if by_rows:
+                    y[lane * 16 : lane * 16 + 16, :] = mine
+                else:
+                    y[:, lane * 32 : lane * 32 + 32] = mine
+        return y
+
+    x, w = RNG.random((32, 64), np.float32), RNG.random((64, 64), np.float32)
+    y = np.zeros((32, 64), np.float32)
+    reread(halves, x, w, y)
+    halves(x, w, y)
+    assert np.allclose(y, 2 * (x @ w), rtol=1e-5)
+
+
+def test_halves_are_those_of_a_loop_over_the_cores() -> None:
+    """Outside of `pl.split_aiv` there are no halves, and an odd number of rows has none."""
+
+    @pl.jit
+    def alone(x: pl.Tensor[[32, 64], pl.FP32], y: pl.Out[pl.Tensor[[32, 64], pl.FP32]]):
+        with pl.at(level=pl.Level.CORE_GROUP):
+            y[:] = pl.aiv_shard(x[:, :])
+
+    @pl.jit
+    def odd(x: pl.Tensor[[31, 64], pl.FP32], y: pl.Out[pl.Tensor[[32, 64], pl.FP32]]):
+        with pl.at(level=pl.Level.CORE_GROUP):
+            for lane in pl.split_aiv(2, mode=pl.SplitMode.UP_DOWN):
+                y[lane : lane + 15, :] = pl.aiv_shard(x[:, :])
+
+    y = np.zeros((32, 64), np.float32)
+    for kernel, rows in ((alone, 32), (odd, 31)):
+        with pytest.raises(ParserError) as caught:
+            kernel.parse(np.zeros((rows, 64), np.float32), y)
+        assert caught.value.slug == "split-aiv"

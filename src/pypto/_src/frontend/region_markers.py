@@ -157,6 +157,11 @@ def split_aiv(n: int, *, mode: SplitMode) -> Iterator[Integer]:
     return iter(range(n))
 
 
+def aiv_shard(x: T) -> T:
+    """Return what of ``x`` a vector core has in a loop of `split_aiv`: all, or half of it."""
+    return x
+
+
 def slice(  # noqa: A001  the name that users write
     x: Any,
     shape: Sequence[Any],

@@ -121,4 +121,21 @@ def _split(ctx: Context, node: ast.For, call: ast.Call) -> None:
             hint="write mode=pl.SplitMode.NONE",
             slug="split-aiv",
         )
-    counted(ctx, _without(node, "mode"), ForKind.Sequential)
+    region, outer = ctx.region, ctx.region.lanes
+    if outer is not None:
+        raise ParserSyntaxError(
+            "a loop over the vector cores stands in another one",
+            ctx.span(call),
+            hint="write pl.range(2) here",
+            slug="split-aiv",
+        )
+    name = (
+        ast.copy_location(ast.Name(node.target.id, ast.Load()), node.target)
+        if isinstance(node.target, ast.Name)
+        else node.target
+    )
+    region.lanes = ctx.value(words["mode"]), name
+    try:
+        counted(ctx, _without(node, "mode"), ForKind.Sequential)
+    finally:
+        region.lanes = None

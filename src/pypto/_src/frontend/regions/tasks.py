@@ -186,6 +186,10 @@ def call(ctx: Context, callee: Any, node: ast.Call) -> Any:
     Raises:
         ParserSyntaxError: it is no call of a value: a region, a loop.
     """
+    if callee is region_markers.aiv_shard:
+        from pypto._src.frontend.regions.lanes import shard
+
+        return shard(ctx, node)
     args = [ctx.value(arg) for arg in node.args]
     if callee is region_markers.task_dummy:
         return dummy(ctx, node)

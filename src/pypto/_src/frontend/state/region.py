@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Callable, Sequence
 from typing import Any, cast
 
@@ -32,6 +33,7 @@ class Region:
         "begin",
         "block_index",
         "call",
+        "lanes",
         "level",
         "loads",
         "may_carry",
@@ -71,6 +73,8 @@ class Region:
         self.before: list[Stmt] = []  # what has to stand before the region: tensors that it needs
         self.products: set[Var] = set()  # in vector memory: a store of one rounds, as of any
         self.loads: dict[Var, Loaded] = {}  # variables that are a part of a tensor
+        self.lanes: tuple[Any, ast.expr] | None = None
+        """In a loop over the vector cores: what of a value each has, and the loop's variable."""
 
     def shadow(self, name: str, level: int, outside: Var) -> bool:
         """Let a tile have the name of a tensor outside; False if the name is the region's own."""
