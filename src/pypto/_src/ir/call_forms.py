@@ -31,6 +31,7 @@ from pypto._src.ir.exprs import (
     UnaryExpr,
     Var,
 )
+from pypto._src.ir.node_base import Keywords
 from pypto._src.ir.types import ScalarType, TupleType, Type, scalar_type
 
 Key: TypeAlias = tuple[Any, ...]
@@ -113,6 +114,25 @@ def _part_of(op: Any, at: int | str, value: Any) -> object:
         part = constant_part(value)
         return _computed(value) if part is None else part
     return None
+
+
+def keywords_part(named: Mapping[str, Any]) -> Key | None:
+    """Return what a form has of the keywords of a call, None if they are not known by value."""
+    if not named:
+        return ()
+    if not isinstance(named, Keywords):
+        return _part_of_keywords(named)
+    try:
+        return named.part
+    except AttributeError:
+        named.part = _part_of_keywords(named)
+    return named.part
+
+
+def _part_of_keywords(named: Mapping[str, Any]) -> Key | None:
+    if not PLAIN_KEYWORDS.issuperset(map(type, named.values())):
+        return None
+    return tuple([part for k, v in named.items() for part in (k, _part_of(None, k, v))])
 
 
 def constant_part(value: Any) -> Key | None:

@@ -152,7 +152,10 @@ _immutable: Any = _refuse
 class Keywords(dict[str, Any]):
     """The keywords of a call: a dict that cannot change, since calls of many programs share it."""
 
-    __slots__ = ()
+    __slots__ = ("part",)
+
+    part: Any
+    """What they are in the forms of calls, once that was asked; see `call_forms.keywords_part`."""
 
     __setitem__ = __delitem__ = __ior__ = _immutable
     clear = pop = popitem = setdefault = update = _immutable

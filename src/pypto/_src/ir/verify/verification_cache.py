@@ -14,7 +14,7 @@ with its part of the form; the rule SSAVerify goes through the program and tells
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from operator import is_
 from typing import Any, Final, TypeAlias
 
@@ -28,7 +28,7 @@ from pypto._src.ir.array_types import (
     same_valid_part,
     symbols_of_type,
 )
-from pypto._src.ir.call_forms import PLAIN_KEYWORDS, constant_part, tuple_part
+from pypto._src.ir.call_forms import FORMS, constant_part, keywords_part, tuple_part
 from pypto._src.ir.enums import MemorySpace
 from pypto._src.ir.exprs import (
     CONSTANTS,
@@ -118,7 +118,7 @@ class VerificationCache:
         self._right: dict[tuple[int, int], tuple[Function, Look]] = {}  # by `_ends`
         self._forms: set[Form] = set()  # those that are right
         self._reads: dict[Expr, Collection[Var]] = {}  # of scalar expressions that are right
-        # By the ids of types and of keywords, which `_kept` keeps.
+        # By the ids of types, which `_kept` keeps.
         self._parts: dict[int, Part] = {}
         self._kept: list[object] = []
         self._bare: dict[tuple[Any, ...], int] = {}  # the parts of types that are nowhere
@@ -187,8 +187,8 @@ class VerificationCache:
                 return at
             if value.__class__ is Call:
                 named, given = value.kwargs, value.type
-                result = kind if given is declared else parts.get(id(given))
-                words = parts.get(id(named)) if named else ()
+                result = kind if given is declared else parts.get(id(given)) or self.part(given)
+                words = keywords_part(named) if named else ()
                 form = value.op, kind, result, words, *map(part_of, value.args)
                 if form not in seen:
                     if form not in forms:
@@ -222,11 +222,18 @@ class VerificationCache:
         """True if the type of a call fits, and that of the variable which takes its value."""
         if form in self._forms:
             return True
-        op = op_of(call)
-        if op is None:
-            return False
-        nowhere = None if op.placed else tuple([self._nowhere.get(part, part) for part in form])
-        if nowhere not in self._forms and not has_right_type(call, var):
+        op, kind, result, words, *operands = form
+        if self._nowhere and operands:
+            nowhere = self._nowhere.get
+            kind, result, *operands = [nowhere(part, part) for part in (kind, result, *operands)]
+        known = FORMS.get((id(op), *operands, *words))
+        if (
+            known is None  # the process has not met it, in no memory
+            or id(known.type) != result
+            or (kind != result and kind != _NOTHING)
+            or (operands and self._nowhere and op.placed)
+            or not all(map(_has_right_constants, call.args))
+        ) and not has_right_type(call, var):
             return False
         self._forms.add(form)
         return True
@@ -250,7 +257,7 @@ class VerificationCache:
         None if an operand is not known, or not one of a form. Without ``known`` all variables are.
         At most ``deepest`` calls may be inside each other.
         """
-        words = self._words(call.kwargs)
+        words = keywords_part(call.kwargs)
         if words is None or op_of(call) is None:
             return None
         parts: list[Part] = [call.op, kind, self.part(call.type), words]
@@ -277,15 +284,6 @@ class VerificationCache:
             form = self._form(value, _NOTHING, known, deepest - 1)
             return form if form is not None and self._is_right(value, None, form) else None
         return constant_part(value)
-
-    def _words(self, named: Mapping[str, Any]) -> Part | None:
-        """Return what keywords are in a form, None if they are none of a form."""
-        words = self._parts.get(id(named)) if named else ()
-        if words is None and PLAIN_KEYWORDS.issuperset(map(type, named.values())):
-            items = named.items()  # the class says that True is not 1
-            words = self._parts[id(named)] = tuple([(k, v.__class__, v) for k, v in items])
-            self._kept.append(named)
-        return words
 
     def part(self, kind: Type) -> Part:
         """Return what a type is in forms."""
