@@ -31,8 +31,11 @@ DEFINE = f"{OPS_PACKAGE}.define"
 NAMES = f"{OPS_PACKAGE}.names"
 MARK = "Written by `make generate` from the definitions of the ops."
 
-LATER = "later"
-"""The room of the families that are loaded when one of their ops is named."""
+LATE = {"bitwise", "ternary"}
+"""The families beside those in the room `later` that are loaded when one of their ops is named.
+
+Few kernels use them, and about all their names stand for ops on tiles and for others as well.
+"""
 
 _DEFINES = re.compile(r"\b(?:block|tensor|system|test)_op\(")
 _LEVELS = {"block": "Tile", "tensor": "Tensor"}
@@ -56,13 +59,13 @@ def families() -> list[str]:
     """Return the modules in which ops are defined."""
     modules = [path for path in sorted(OPS.glob("*.py")) if path.name != "define.py"]
     found = [m.stem for m in modules if _DEFINES.search(m.read_text(encoding="utf-8"))]
-    later = sorted((OPS / LATER).glob("[a-z]*.py"))
-    return [*found, *(f"{LATER}.{path.stem}" for path in later)]
+    later = sorted((OPS / "later").glob("[a-z]*.py"))
+    return [*found, *(f"later.{path.stem}" for path in later)]
 
 
 def is_later(family: str) -> bool:
     """True for a family that is loaded when one of its ops is named."""
-    return family.startswith(f"{LATER}.")
+    return family in LATE or family.startswith("later.")
 
 
 def load(names: Iterable[str]) -> ModuleType:
@@ -128,11 +131,7 @@ class Generator:
             {OPS_PACKAGE: {name: name for name in early}, DEFINE: {"later": "later"}}
             if rows
             else {OPS_PACKAGE: {name: name for name in early}},
-            "\n".join(
-                f"later({name.removeprefix(f'{LATER}.')!r}, [{', '.join(ops)},])"
-                for name, ops in rows.items()
-                if ops
-            ),
+            "\n".join(f"later({name!r}, [{', '.join(ops)},])" for name, ops in rows.items() if ops),
             exported=early,
         )
 

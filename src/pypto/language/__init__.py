@@ -29,7 +29,6 @@ from pypto._src.frontend.annotation_names import (
     Out,
     Scalar,
 )
-from pypto._src.frontend.decorators import function, inline, program
 from pypto._src.frontend.markers import (
     DynVar,
     IntLike,
@@ -44,8 +43,6 @@ from pypto._src.frontend.markers import (
     yield_,
 )
 from pypto._src.frontend.markers import range_ as range
-from pypto._src.frontend.parse_text import loads, loads_program, parse, parse_program
-from pypto._src.frontend.syntax.inline import InlineFunction
 from pypto._src.ir.annotations import Tensor, Tile
 from pypto._src.ir.array_types import MemRef, TensorView, TileView
 from pypto._src.ir.enums import (
@@ -66,7 +63,7 @@ from pypto._src.ir.types import MemRefType, UnknownType
 from pypto._src.lazy import lazy_names
 from pypto._src.ops import names as _ops
 from pypto._src.ops.names import *
-from pypto.language import block, parser, system, tensor
+from pypto.language import block, system, tensor
 from pypto.language import block as tile
 
 ND = TensorLayout.ND
@@ -76,6 +73,8 @@ NZ = TensorLayout.NZ
 Mem = MemorySpace
 
 if TYPE_CHECKING:
+    from pypto._src.frontend.decorators import function, inline, program
+    from pypto._src.frontend.parse_text import loads, loads_program, parse, parse_program
     from pypto._src.frontend.region_markers import (
         RUNTIME,
         TASK_ID,
@@ -100,13 +99,22 @@ if TYPE_CHECKING:
         spmd,
         unroll,
     )
+    from pypto._src.frontend.syntax.inline import InlineFunction
     from pypto._src.jit.decorator import jit
-    from pypto.language import array, prefetch
+    from pypto.language import array, parser, prefetch
 else:  # to a type checker it would stand for any name
     __getattr__ = lazy_names(
         __name__,
         {
             "jit": "pypto._src.jit.decorator",
+            "InlineFunction": "pypto._src.frontend.syntax.inline",
+            "function": "pypto._src.frontend.decorators",
+            "inline": "pypto._src.frontend.decorators",
+            "loads": "pypto._src.frontend.parse_text",
+            "loads_program": "pypto._src.frontend.parse_text",
+            "parse": "pypto._src.frontend.parse_text",
+            "parse_program": "pypto._src.frontend.parse_text",
+            "program": "pypto._src.frontend.decorators",
             "RUNTIME": "pypto._src.frontend.region_markers",
             "TASK_ID": "pypto._src.frontend.region_markers",
             "Array": "pypto._src.frontend.region_markers",
@@ -130,7 +138,7 @@ else:  # to a type checker it would stand for any name
             "spmd": "pypto._src.frontend.region_markers",
             "unroll": "pypto._src.frontend.region_markers",
         },
-        ("array", "prefetch"),
+        ("array", "parser", "prefetch"),
     )
 
 __all__ = [

@@ -4,21 +4,6 @@ Written by `make generate` from the definitions of the ops.
 """
 
 from pypto._src.ir.enums import MaskPattern
-from pypto._src.ops.bitwise import (
-    and_,
-    ands,
-    not_,
-    or_,
-    ors,
-    rem,
-    rems,
-    shl,
-    shls,
-    shr,
-    shrs,
-    xor,
-    xors,
-)
 from pypto._src.ops.compare_select import cmp, cmps, prelu, sel
 from pypto._src.ops.elementwise import (
     abs,
@@ -58,6 +43,10 @@ from pypto._src.ops.matmul import (
     matmul_bias,
 )
 from pypto._src.ops.memory import l0c_store, load, move, store
+from pypto._src.ops.names import block_addc as addc
+from pypto._src.ops.names import block_addsc as addsc
+from pypto._src.ops.names import block_and_ as and_
+from pypto._src.ops.names import block_ands as ands
 from pypto._src.ops.names import block_arange as arange
 from pypto._src.ops.names import block_col_argmax as col_argmax
 from pypto._src.ops.names import block_col_argmin as col_argmin
@@ -81,12 +70,17 @@ from pypto._src.ops.names import block_mrgsort as mrgsort
 from pypto._src.ops.names import block_mrgsort2 as mrgsort2
 from pypto._src.ops.names import block_mrgsort3 as mrgsort3
 from pypto._src.ops.names import block_mrgsort4 as mrgsort4
+from pypto._src.ops.names import block_not_ as not_
+from pypto._src.ops.names import block_or_ as or_
+from pypto._src.ops.names import block_ors as ors
 from pypto._src.ops.names import block_part_add as part_add
 from pypto._src.ops.names import block_part_max as part_max
 from pypto._src.ops.names import block_part_min as part_min
 from pypto._src.ops.names import block_part_mul as part_mul
 from pypto._src.ops.names import block_read as read
 from pypto._src.ops.names import block_reinterpret_view as reinterpret_view
+from pypto._src.ops.names import block_rem as rem
+from pypto._src.ops.names import block_rems as rems
 from pypto._src.ops.names import block_row_argmax as row_argmax
 from pypto._src.ops.names import block_row_argmin as row_argmin
 from pypto._src.ops.names import block_row_expand as row_expand
@@ -102,11 +96,19 @@ from pypto._src.ops.names import block_scatter_update as scatter_update
 from pypto._src.ops.names import block_sel_or_number as sel_or_number
 from pypto._src.ops.names import block_sels as sels
 from pypto._src.ops.names import block_set_validshape as set_validshape
+from pypto._src.ops.names import block_shl as shl
+from pypto._src.ops.names import block_shls as shls
+from pypto._src.ops.names import block_shr as shr
+from pypto._src.ops.names import block_shrs as shrs
 from pypto._src.ops.names import block_sin as sin
 from pypto._src.ops.names import block_sort32 as sort32
 from pypto._src.ops.names import block_store_add as store_add
+from pypto._src.ops.names import block_subc as subc
+from pypto._src.ops.names import block_subsc as subsc
 from pypto._src.ops.names import block_tri as tri
 from pypto._src.ops.names import block_write as write
+from pypto._src.ops.names import block_xor as xor
+from pypto._src.ops.names import block_xors as xors
 from pypto._src.ops.new_tiles import alloc, create_tile, fillpad, full, vec_move, view
 from pypto._src.ops.new_tiles import create_tile as create
 from pypto._src.ops.new_tiles import fillpad as fillpad_inplace
@@ -127,7 +129,6 @@ from pypto._src.ops.reduce import (
     sum,
 )
 from pypto._src.ops.system import get_block_idx
-from pypto._src.ops.ternary import addc, addsc, subc, subsc
 
 __all__ = [
     "MaskPattern",

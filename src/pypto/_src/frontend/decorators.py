@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Concatenate, Final, Generic, ParamSpec, T
 
 from pypto._src.diagnostics import Span, place_of_frame
 from pypto._src.errors import ParserError, ParserSyntaxError
-from pypto._src.frontend.excepthook import install
 from pypto._src.frontend.programs import (
     Options,
     ProgramParser,
@@ -51,8 +50,6 @@ if TYPE_CHECKING:
 
 _OPTIONS: Final = "__pypto_options__"
 _FRAME: Final = "__pypto_environment__"
-
-install()
 
 
 @overload

@@ -4,7 +4,6 @@ Written by `make generate` from the definitions of the ops.
 """
 
 from pypto._src.ops import (
-    bitwise,
     compare_select,
     elementwise,
     layout,
@@ -15,24 +14,50 @@ from pypto._src.ops import (
     system,
     tensor,
     tensor_math,
-    ternary,
 )
 from pypto._src.ops.define import later
 
 later(
-    "atomic_stores",
+    "bitwise",
+    [
+        ("block.and", "and_", "and_"),
+        ("block.or", "or_", "or_"),
+        ("block.xor", "xor", "xor"),
+        ("block.ands", "ands", "and_"),
+        ("block.ors", "ors", "or_"),
+        ("block.xors", "xors", "xor"),
+        ("block.not", "not_", "not_"),
+        ("block.shl", "shl", "shl"),
+        ("block.shr", "shr", "shr"),
+        ("block.shls", "shls", "shl"),
+        ("block.shrs", "shrs", "shr"),
+        ("block.rem", "rem", "rem"),
+        ("block.rems", "rems", "rem"),
+    ],
+)
+later(
+    "ternary",
+    [
+        ("block.addc", "addc", "addc"),
+        ("block.addsc", "addsc", "addsc"),
+        ("block.subc", "subc", "subc"),
+        ("block.subsc", "subsc", "subsc"),
+    ],
+)
+later(
+    "later.atomic_stores",
     [
         ("block.store_add", "store_add", "store_add"),
     ],
 )
 later(
-    "choosing",
+    "later.choosing",
     [
         ("block.sel_or_number", "sel_or_number", "sels"),
     ],
 )
 later(
-    "columns",
+    "later.columns",
     [
         ("block.col_max", "col_max", "col_max"),
         ("block.col_min", "col_min", "col_min"),
@@ -54,14 +79,14 @@ later(
     ],
 )
 later(
-    "elements",
+    "later.elements",
     [
         ("block.read", "read", "read"),
         ("block.write", "write", "write"),
     ],
 )
 later(
-    "indexing",
+    "later.indexing",
     [
         ("block.arange", "arange", "arange"),
         ("block.gather", "gather", "gather"),
@@ -70,13 +95,13 @@ later(
     ],
 )
 later(
-    "joining",
+    "later.joining",
     [
         ("block.concat", "concat", "concat"),
     ],
 )
 later(
-    "partial",
+    "later.partial",
     [
         ("block.part_add", "part_add", "part_add"),
         ("block.part_mul", "part_mul", "part_mul"),
@@ -85,27 +110,27 @@ later(
     ],
 )
 later(
-    "periodic",
+    "later.periodic",
     [
         ("block.sin", "sin", "sin"),
         ("block.cos", "cos", "cos"),
     ],
 )
 later(
-    "reinterpreting",
+    "later.reinterpreting",
     [
         ("block.reinterpret_view", "reinterpret_view", "reinterpret_view"),
     ],
 )
 later(
-    "remainders",
+    "later.remainders",
     [
         ("block.fmod", "fmod", "fmod"),
         ("block.fmods", "fmods", "fmod"),
     ],
 )
 later(
-    "scattering",
+    "later.scattering",
     [
         ("block.scatter", "scatter", "scatter"),
         ("block.scatter_along", "scatter_along", "scatter"),
@@ -114,7 +139,7 @@ later(
     ],
 )
 later(
-    "sorting",
+    "later.sorting",
     [
         ("block.sort32", "sort32", "sort32"),
         ("block.mrgsort", "mrgsort", "mrgsort"),
@@ -124,13 +149,13 @@ later(
     ],
 )
 later(
-    "tensor_elements",
+    "later.tensor_elements",
     [
         ("tensor.write", "write", "write"),
     ],
 )
 later(
-    "tensor_forms",
+    "later.tensor_forms",
     [
         ("tensor.sqrt", "sqrt", "sqrt"),
         ("tensor.recip", "recip", "recip"),
@@ -178,19 +203,19 @@ later(
     ],
 )
 later(
-    "testing",
+    "later.testing",
     [
         ("test.op", "op", "op"),
     ],
 )
 later(
-    "triangles",
+    "later.triangles",
     [
         ("block.tri", "tri", "tri"),
     ],
 )
 later(
-    "valid_shapes",
+    "later.valid_shapes",
     [
         ("block.set_validshape", "set_validshape", "set_validshape"),
         ("block.fillpad_expand", "fillpad_expand", "fillpad_expand"),
@@ -198,7 +223,6 @@ later(
 )
 
 __all__ = [
-    "bitwise",
     "compare_select",
     "elementwise",
     "layout",
@@ -209,5 +233,4 @@ __all__ = [
     "system",
     "tensor",
     "tensor_math",
-    "ternary",
 ]

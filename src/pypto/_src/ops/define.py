@@ -69,7 +69,8 @@ FLOATS: Final = frozenset({D.FP16, D.FP32})
 INTEGERS: Final = frozenset({D.INT16, D.INT32, D.UINT16, D.UINT32})
 ARITHMETIC: Final = FLOATS | INTEGERS
 """Element types of the vector unit's arithmetic on A2/A3."""
-MATRIX: Final = frozenset({D.INT8, D.FP16, D.BF16, D.FP32, D.INT32})
+FACTORS: Final = frozenset({D.INT8, D.FP16, D.BF16, D.FP32})
+"""Element types of what a product multiplies."""
 STORABLE: Final = frozenset(
     d for d in MEMBERS.values() if d.mlir is not None and d is not D.BOOL and d.kind != "bool"
 ) - {D.FP8E4M3FN, D.FP8E5M2, D.FP64}
@@ -104,7 +105,8 @@ class Table(MutableMapping[K, V]):
 
     def __iter__(self) -> Iterator[K]:
         self._load_all()
-        return iter(list(self._held))
+        early = [key for key in self._held if key not in self.later]
+        return iter([*early, *self.later])  # whatever was loaded first
 
     def __len__(self) -> int:
         self._load_all()
@@ -129,12 +131,16 @@ BY_PYTHON_NAME: Final[Table[tuple[str, str], OpDef[..., Any]]] = Table()
 LATE_FORMS: Final[set[tuple[str, str]]] = set()
 """(level, unified name) of the ops of families that are loaded later."""
 
+_ORDER: Final[dict[str, int]] = {}
+"""The order of the ops of families that are loaded later, whichever is loaded first."""
+
 
 def later(family: str, ops: Iterable[tuple[str, str, str]]) -> None:
     """Note what a family defines, as full name, name in Python and unified name; do not load it."""
     for name, python_name, overload in ops:
         level = name.partition(".")[0]
         REGISTRY.later[name] = (family,)
+        _ORDER[name] = len(_ORDER)
         BY_PYTHON_NAME.later[level, python_name] = (family,)
         LATE_FORMS.add((level, overload))
         known = OVERLOADS.later.get(overload, ())
@@ -143,7 +149,7 @@ def later(family: str, ops: Iterable[tuple[str, str, str]]) -> None:
 
 def load_family(family: str) -> None:
     """Import a family, which registers its ops."""
-    name = f"{__package__}.later.{family}"
+    name = f"{__package__}.{family}"
     if name not in sys.modules:
         import_module(name)
 
@@ -331,7 +337,8 @@ def _register(
         if REGISTRY.loaded(op.name) is not None:
             raise ValueError(f"op {op.name} is defined twice")
         REGISTRY[op.name] = op
-        OVERLOADS[op.overload] = [*(OVERLOADS.loaded(op.overload) or ()), op]
+        found = [*(OVERLOADS.loaded(op.overload) or ()), op]
+        OVERLOADS[op.overload] = sorted(found, key=lambda each: _ORDER.get(each.name, -1))
         BY_PYTHON_NAME[level, python_name] = op
         return op
 
@@ -382,9 +389,9 @@ __all__ = [
     "ANY",
     "ARITHMETIC",
     "BY_PYTHON_NAME",
+    "FACTORS",
     "FLOATS",
     "INTEGERS",
-    "MATRIX",
     "OVERLOADS",
     "REGISTRY",
     "STORABLE",

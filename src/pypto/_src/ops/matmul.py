@@ -16,7 +16,7 @@ from pypto._src.ir.exprs import Call, ConstInt, Expr, const_value
 from pypto._src.ir.opdef import Operands
 from pypto._src.ir.types import Type
 from pypto._src.lazy import lazy_module
-from pypto._src.ops.define import REGISTRY, Tile, block_op
+from pypto._src.ops.define import FACTORS, REGISTRY, Tile, block_op
 from pypto._src.ops.layout import tile_type, with_valid
 from pypto._src.ops.rules.type_rules import (
     broadcast,
@@ -39,7 +39,6 @@ else:
     np = lazy_module("numpy")
 
 D = DataType
-OPERANDS: Final = frozenset({D.INT8, D.FP16, D.BF16, D.FP32})
 BIAS: Final = frozenset({MemorySpace.Bias, MemorySpace.Mat})
 LARGEST: Final = 4095
 """The largest M, K and N of one product."""
@@ -216,7 +215,7 @@ def _times(lhs: Array, rhs: Array) -> Array:
     pipe=PipeType.M,
     types=_matmul_type,
     valid=_product_part,
-    dtypes=OPERANDS,
+    dtypes=FACTORS,
     space=MemorySpace.Acc,
     spaces={0: MemorySpace.Left, 1: MemorySpace.Right},
     in_place=(),
@@ -236,7 +235,7 @@ def matmul(lhs: Tile, rhs: Tile) -> Tile:
     pipe=PipeType.M,
     types=_matmul_acc_type,
     valid=_product_part,
-    dtypes=OPERANDS,
+    dtypes=FACTORS,
     space=MemorySpace.Acc,
     spaces={0: MemorySpace.Acc, 1: MemorySpace.Left, 2: MemorySpace.Right},
     in_place=(0,),
@@ -256,7 +255,7 @@ def matmul_acc(acc: Tile, lhs: Tile, rhs: Tile) -> Tile:
     pipe=PipeType.M,
     types=_matmul_bias_type,
     valid=_product_part,
-    dtypes=OPERANDS,
+    dtypes=FACTORS,
     space=MemorySpace.Acc,
     spaces={0: MemorySpace.Left, 1: MemorySpace.Right, 2: BIAS},
     in_place=(),
@@ -283,7 +282,7 @@ def matmul_bias(lhs: Tile, rhs: Tile, bias: Tile) -> Tile:
     pipe=PipeType.M,
     types=_gemv_type,
     valid=_product_part,
-    dtypes=OPERANDS,
+    dtypes=FACTORS,
     space=MemorySpace.Acc,
     spaces={0: MemorySpace.Left, 1: MemorySpace.Right},
     in_place=(),
@@ -303,7 +302,7 @@ def gemv(lhs: Tile, rhs: Tile) -> Tile:
     pipe=PipeType.M,
     types=_gemv_acc_type,
     valid=_product_part,
-    dtypes=OPERANDS,
+    dtypes=FACTORS,
     space=MemorySpace.Acc,
     spaces={0: MemorySpace.Acc, 1: MemorySpace.Left, 2: MemorySpace.Right},
     in_place=(0,),
@@ -323,7 +322,7 @@ def gemv_acc(acc: Tile, lhs: Tile, rhs: Tile) -> Tile:
     pipe=PipeType.M,
     types=_gemv_bias_type,
     valid=_product_part,
-    dtypes=OPERANDS,
+    dtypes=FACTORS,
     space=MemorySpace.Acc,
     spaces={0: MemorySpace.Left, 1: MemorySpace.Right, 2: BIAS},
     in_place=(),
@@ -378,7 +377,7 @@ def _batched(lhs: Array, rhs: Array) -> Array:
 @block_op(
     pipe=PipeType.M,
     types=_batch_matmul_type,
-    dtypes=OPERANDS,
+    dtypes=FACTORS,
     space=MemorySpace.Acc,
     spaces={0: MemorySpace.Left, 1: MemorySpace.Right},
     in_place=(),

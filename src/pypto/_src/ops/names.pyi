@@ -9,7 +9,6 @@ from typing import Any, overload
 
 from pypto._src.dtypes import DataType
 from pypto._src.ir.exprs import Expr
-from pypto._src.ops.bitwise import ands, ors, rems, shls, shrs, xors
 from pypto._src.ops.compare_select import cmps, prelu, sel
 from pypto._src.ops.define import Axis, Ints, Offsets, Scalar, Tensor, Tile
 from pypto._src.ops.elementwise import adds, divs, expands, lrelu, maxs, mins, muls, subs
@@ -26,7 +25,6 @@ from pypto._src.ops.system import get_block_idx
 from pypto._src.ops.tensor import create as create_tensor
 from pypto._src.ops.tensor import dim, reshape_view
 from pypto._src.ops.tensor_math import assemble
-from pypto._src.ops.ternary import addc, addsc, subc, subsc
 from pypto._src.ops.unified import Unified
 
 @overload
@@ -81,6 +79,20 @@ def add(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
 @overload
 def add(lhs: float, rhs: Expr, /, **named: Any) -> Any: ...
 @overload
+def addc(lhs: Tile, rhs: Tile, rhs2: Tile) -> Tile:
+    """Return ``lhs + rhs + rhs2`` [R, C], element by element; integers wrap."""
+    ...
+
+@overload
+def addc(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
+@overload
+def addsc(lhs: Tile, rhs: Scalar, rhs2: Tile) -> Tile:
+    """Return ``lhs + rhs + rhs2`` [R, C] with a number ``rhs``; integers wrap."""
+    ...
+
+@overload
+def addsc(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
+@overload
 def and_(lhs: Tile, rhs: Tile) -> Tile:
     """Return the bits that are set in both ``lhs`` and ``rhs`` [R, C], element by element."""
     ...
@@ -109,6 +121,20 @@ def and_(lhs: Tensor, rhs: Scalar) -> Tensor:
 def and_(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
 @overload
 def and_(lhs: float, rhs: Expr, /, **named: Any) -> Any: ...
+@overload
+def ands(lhs: Tile, rhs: Scalar) -> Tile:
+    """Return the bits that are set in both ``rhs`` and each element of ``lhs`` [R, C]."""
+    ...
+
+@overload
+def ands(lhs: Scalar, rhs: Tile) -> Tile:
+    """Return the bits that are set in both ``rhs`` and each element of ``lhs`` [R, C]."""
+    ...
+
+@overload
+def ands(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
+@overload
+def ands(lhs: float, rhs: Expr, /, **named: Any) -> Any: ...
 @overload
 def arange(
     start: Scalar, shape: Ints, dtype: DataType = DataType.INT32, descending: bool = False
@@ -747,6 +773,20 @@ def or_(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
 @overload
 def or_(lhs: float, rhs: Expr, /, **named: Any) -> Any: ...
 @overload
+def ors(lhs: Tile, rhs: Scalar) -> Tile:
+    """Return the bits that are set in ``rhs`` or in each element of ``lhs`` [R, C] or both."""
+    ...
+
+@overload
+def ors(lhs: Scalar, rhs: Tile) -> Tile:
+    """Return the bits that are set in ``rhs`` or in each element of ``lhs`` [R, C] or both."""
+    ...
+
+@overload
+def ors(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
+@overload
+def ors(lhs: float, rhs: Expr, /, **named: Any) -> Any: ...
+@overload
 def part_add(lhs: Tile, rhs: Tile) -> Tile:
     """Return ``lhs + rhs`` [R, C] where both are valid, elsewhere the one that is."""
     ...
@@ -852,6 +892,17 @@ def rem(lhs: Tile, rhs: Scalar) -> Tile:
 
 @overload
 def rem(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
+@overload
+def rems(lhs: Tile, rhs: Scalar) -> Tile:
+    """Return ``lhs - floor(lhs / rhs) * rhs`` [R, C], which has the sign of ``rhs``.
+
+    Over 0 it is 0 for integers and NaN for floats. The A2/A3 chip computes it of integers exactly
+    up to a magnitude of 2**24.
+    """
+    ...
+
+@overload
+def rems(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
 @overload
 def reshape(tile: Tile, shape: Ints) -> Tile:
     """Return the bytes of ``tile`` [R, C] as a tile of ``shape``, which has as many elements.
@@ -1221,6 +1272,17 @@ def shl(lhs: Tensor, rhs: Scalar) -> Tensor:
 @overload
 def shl(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
 @overload
+def shls(lhs: Tile, rhs: Scalar) -> Tile:
+    """Return ``lhs`` [R, C] shifted to the left by ``rhs`` bits.
+
+    Bits that leave the element are lost. A constant count is not negative; a negative one at run
+    time, or one of at least the element's width, gives 0.
+    """
+    ...
+
+@overload
+def shls(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
+@overload
 def shr(lhs: Tile, rhs: Tile) -> Tile:
     """Return ``lhs`` [R, C] shifted to the right by ``rhs`` [R, C] bits, element by element.
 
@@ -1251,6 +1313,18 @@ def shr(lhs: Tensor, rhs: Scalar) -> Tensor:
 
 @overload
 def shr(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
+@overload
+def shrs(lhs: Tile, rhs: Scalar) -> Tile:
+    """Return ``lhs`` [R, C] shifted to the right by ``rhs`` bits.
+
+    Signed elements keep their sign, unsigned ones are filled with zeros. A constant count is not
+    negative; a negative one at run time, or one of at least the element's width, gives 0, of a
+    negative element -1.
+    """
+    ...
+
+@overload
+def shrs(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
 @overload
 def sin(tile: Tile) -> Tile:
     """Return the sine of each element of ``tile`` [R, C], as exact as 1e-5 up to 6000."""
@@ -1320,6 +1394,20 @@ def sub(lhs: Tensor, rhs: Scalar) -> Tensor:
 
 @overload
 def sub(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
+@overload
+def subc(lhs: Tile, rhs: Tile, rhs2: Tile) -> Tile:
+    """Return ``lhs - rhs - rhs2`` [R, C], element by element; integers wrap."""
+    ...
+
+@overload
+def subc(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
+@overload
+def subsc(lhs: Tile, rhs: Scalar, rhs2: Tile) -> Tile:
+    """Return ``lhs - rhs - rhs2`` [R, C] with a number ``rhs``; integers wrap."""
+    ...
+
+@overload
+def subsc(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
 @overload
 def transpose(tile: Tile, tmp_tile: Tile, axis1: int = 0, axis2: int = 1) -> Tile:
     """Return ``tile`` [R, C] with rows and columns swapped: [C, R].
@@ -1416,7 +1504,21 @@ def xor(lhs: Tensor, rhs: Scalar) -> Tensor:
 
 @overload
 def xor(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
+@overload
+def xors(lhs: Tile, rhs: Scalar, tmp: Tile | None = None) -> Tile:
+    """Return the bits that are set in just one of ``rhs`` and each element of ``lhs`` [R, C].
 
+    ``tmp`` [R, C] is scratch of the same element type, made here unless given.
+    """
+    ...
+
+@overload
+def xors(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
+
+block_addc: Unified
+block_addsc: Unified
+block_and_: Unified
+block_ands: Unified
 block_arange: Unified
 block_col_argmax: Unified
 block_col_argmin: Unified
@@ -1440,12 +1542,17 @@ block_mrgsort: Unified
 block_mrgsort2: Unified
 block_mrgsort3: Unified
 block_mrgsort4: Unified
+block_not_: Unified
+block_or_: Unified
+block_ors: Unified
 block_part_add: Unified
 block_part_max: Unified
 block_part_min: Unified
 block_part_mul: Unified
 block_read: Unified
 block_reinterpret_view: Unified
+block_rem: Unified
+block_rems: Unified
 block_row_argmax: Unified
 block_row_argmin: Unified
 block_row_expand: Unified
@@ -1461,11 +1568,19 @@ block_scatter_update: Unified
 block_sel_or_number: Unified
 block_sels: Unified
 block_set_validshape: Unified
+block_shl: Unified
+block_shls: Unified
+block_shr: Unified
+block_shrs: Unified
 block_sin: Unified
 block_sort32: Unified
 block_store_add: Unified
+block_subc: Unified
+block_subsc: Unified
 block_tri: Unified
 block_write: Unified
+block_xor: Unified
+block_xors: Unified
 tensor_abs: Unified
 tensor_add: Unified
 tensor_and_: Unified

@@ -25,6 +25,7 @@ from pypto._src.ir.types import MemRefType, ScalarType, Type, same_type, scalar_
 from pypto._src.lazy import lazy_module
 from pypto._src.ops.define import (
     BY_PYTHON_NAME,
+    FACTORS,
     FLOATS,
     STORABLE,
     Ints,
@@ -42,7 +43,6 @@ from pypto._src.ops.layout import (
     tile_type,
     with_valid,
 )
-from pypto._src.ops.matmul import OPERANDS
 from pypto._src.ops.rules.boxes import (
     part_of,
     part_type,
@@ -77,8 +77,8 @@ D = DataType
 SPACE_DTYPES: Final = {
     MemorySpace.Vec: STORABLE,
     MemorySpace.Mat: frozenset(d for d in STORABLE if d.get_bit() <= 32),
-    MemorySpace.Left: OPERANDS,
-    MemorySpace.Right: OPERANDS,
+    MemorySpace.Left: FACTORS,
+    MemorySpace.Right: FACTORS,
     MemorySpace.Acc: frozenset({D.FP32, D.INT32}),
     MemorySpace.Bias: frozenset({D.FP32, D.INT32}),
 }

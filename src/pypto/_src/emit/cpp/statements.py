@@ -7,10 +7,9 @@ calls (`calls`), and how loops and branches hand values on (`control_flow`).
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from pypto._src.emit.cpp.calls import Calls
-from pypto._src.emit.cpp.control_flow import Flow
 from pypto._src.emit.cpp.kernel_state import Kernel, space_of
 from pypto._src.emit.cpp.prologue import Declarations
 from pypto._src.emit.cpp.scalar_exprs import printed
@@ -35,6 +34,9 @@ from pypto._src.ir.stmts import (
 )
 from pypto._src.ir.types import MemRefType, ScalarType, Type
 from pypto._src.ops import tensor
+
+if TYPE_CHECKING:
+    from pypto._src.emit.cpp.control_flow import Flow
 
 
 class Statements:
@@ -81,7 +83,9 @@ class Statements:
                 raise error.at(stmt.span) from None
 
     def flow(self) -> Flow:
-        """Return what writes loops and branches."""
+        """Return what writes loops and branches, which many kernels have none of."""
+        from pypto._src.emit.cpp.control_flow import Flow
+
         return Flow(self._kernel, self._declarations, self.write, self._assign_scalar)
 
     def evaluate(self, stmt: EvalStmt) -> None:

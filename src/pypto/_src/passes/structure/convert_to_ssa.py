@@ -14,12 +14,18 @@ from pypto._src.ir.exprs import Call
 from pypto._src.ir.opdef import op_of
 from pypto._src.ir.roles import Role, role
 from pypto._src.ir.ssa.construct import ssa_and_calls, to_ssa
-from pypto._src.ir.ssa.jumps import lower_jumps
-from pypto._src.ir.ssa.tuples import split_tuples
-from pypto._src.ir.stmts import AssignStmt, Function, Program
+from pypto._src.ir.stmts import (
+    AssignStmt,
+    BreakStmt,
+    ContinueStmt,
+    Function,
+    Program,
+    ReturnStmt,
+    statements,
+)
 from pypto._src.ir.traversal.mutator import Mutator, map_functions
 from pypto._src.ir.traversal.queries import stmts_in
-from pypto._src.ir.types import UnknownType
+from pypto._src.ir.types import TupleType, UnknownType
 from pypto._src.ops.new_tiles import unassigned_value
 from pypto._src.passes.pass_base import Pass
 from pypto._src.passes.properties import IRProperty, IRPropertySet
@@ -46,15 +52,36 @@ class ConvertToSSA(Pass):
             PassError: a tensor is read without being assigned on every path there, a variable
                 changes its type from one path to another, or a kernel calls itself.
         """
-        lowered = lower_jumps(map_functions(program, _with_types))
-        program = map_functions(lowered, split_tuples)
+        lowered = program
+        if not all(map(_is_plain, program.functions_)):
+            from pypto._src.ir.ssa.jumps import lower_jumps
+            from pypto._src.ir.ssa.tuples import split_tuples
+
+            lowered = lower_jumps(map_functions(program, _with_types))
+            program = map_functions(lowered, split_tuples)
         new = _without_calls(program)
         if new is None:
+            from pypto._src.ir.ssa.tuples import split_tuples
             from pypto._src.passes.structure.inline_calls import inline_kernel_calls
 
             program = map_functions(inline_kernel_calls(lowered), split_tuples)
             return map_functions(program, lambda f: to_ssa(f, unassigned_value))
         return program if all(map(is_, program.functions_, new)) else program.with_functions(new)
+
+
+_JUMPS: Final = frozenset({BreakStmt, ContinueStmt, ReturnStmt})
+
+
+def _is_plain(function: Function) -> bool:
+    """True if a function has no jump, no tuple and no call without a type, as most have none."""
+    last = (statements(function.body) or [None])[-1]
+    for stmt in stmts_in(function.body):
+        if isinstance(stmt, AssignStmt):
+            if stmt.var.type.__class__ is TupleType or stmt.value.type.__class__ is UnknownType:
+                return False
+        elif stmt.__class__ in _JUMPS and stmt is not last:
+            return False
+    return True
 
 
 def _with_types(function: Function) -> Function:

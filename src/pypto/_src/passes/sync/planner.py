@@ -24,7 +24,6 @@ from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
 
 from pypto._src.analysis.accesses import Accesses, Instruction
 from pypto._src.analysis.affine import trip_count
-from pypto._src.analysis.branch_conditions import Conditions
 from pypto._src.analysis.stmt_tree import Block, ProgramPoint, owner_of
 from pypto._src.ir.enums import ForKind, PipeType
 from pypto._src.ir.stmts import ForStmt, IfStmt, WhileStmt
@@ -252,7 +251,6 @@ class Planner:
         self.waits: dict[ProgramPoint, list[Flag]] = {}  # of flags in loops
         self.sets: dict[ProgramPoint, dict[Flag, None]] = {}
         self.carried: dict[Block, list[Flag]] = {}  # by the body of their loop
-        self.conditions = Conditions(accesses.integers)
         self.arms: dict[Block, bool] = {}
         self.log: list[_Added] = []
         # The instructions right in a block, by pipe, with their positions and numbers.
@@ -348,7 +346,10 @@ class Planner:
     def taken(self, point: ProgramPoint) -> int | None:
         """Return the arm that a branch always takes, None if it may be either."""
         assert isinstance(point.stmt, IfStmt)
-        value = self.conditions.decide(point.stmt.condition, point.block)
+        from pypto._src.analysis.branch_conditions import Conditions
+
+        conditions = Conditions(self.accesses.integers)
+        value = conditions.decide(point.stmt.condition, point.block)
         return None if value is None else 0 if value else 1
 
     def _loop(self, point: ProgramPoint, stmt: ForStmt | WhileStmt) -> None:

@@ -46,7 +46,7 @@ from pypto._src.ir.traversal.mutator import Mutator, substitute
 from pypto._src.ir.traversal.queries import functions_called, ops_called, variable_names
 from pypto._src.ir.traversal.walk import copy_with, walk
 from pypto._src.ir.types import ScalarType
-from pypto._src.ops import tensor, tensor_math
+from pypto._src.ops import tensor
 from pypto._src.passes.pass_base import Pass
 from pypto._src.passes.properties import IRProperty, IRPropertySet
 from pypto._src.passes.structure.flatten_call_expr import lift_calls
@@ -114,6 +114,7 @@ def _is_work(call: Call) -> bool:
     op = op_of(call)
     if op is None or op.level != "tensor":
         return False
+    from pypto._src.ops import tensor_math
     from pypto._src.ops.conversion import core_of
 
     return core_of(call) is not None or op is tensor_math.assemble or op is tensor.create
@@ -285,6 +286,7 @@ class _Lowering:
         """Rewrite a tensor op."""
         op = op_of(call)
         assert op is not None
+        from pypto._src.ops import tensor_math
         from pypto._src.ops.conversion import core_of
         from pypto._src.passes.tensors.fusion_groups import COPIES
 

@@ -31,6 +31,7 @@ from pypto._src.ir.exprs import (
 from pypto._src.ir.inspect.source_names import user_name
 from pypto._src.ops import layout, matmul, memory
 from pypto._src.ops.conversion import on_tiles
+from pypto._src.ops.define import FACTORS
 from pypto._src.ops.rules.type_rules import describe, dims, known_size
 from pypto._src.passes.tensors.tile_loops import (
     Builder,
@@ -327,10 +328,10 @@ class _Product:
                 f"{right} is {describe(c)}",
                 f"pl.matmul({left}, {right}) before the with pl.incore()",
             )
-        if a.dtype is not c.dtype or a.dtype not in matmul.OPERANDS:
+        if a.dtype is not c.dtype or a.dtype not in FACTORS:
             raise self._refuse(
                 f"the matrix unit multiplies elements of one type out of "
-                f"{', '.join(sorted(d.member for d in matmul.OPERANDS))}, {left} is "
+                f"{', '.join(sorted(d.member for d in FACTORS))}, {left} is "
                 f"{describe(a)} and {right} is {describe(c)}",
                 f"pl.cast({right}, pl.{a.dtype.member}) before the product",
             )
