@@ -18,7 +18,7 @@ THETA = 1e4
 SCALE = HEAD_DIM**-0.5
 LOWEST = -3.4028234663852886e38
 
-TILE = 32  # tokens of a block
+TILE = 16  # tokens of a block
 COLS, STEP = 128, 128  # of a product: columns of a block, depth of a step
 SEQ = pl.dynamic("SEQ")
 
