@@ -764,3 +764,27 @@ class Kernel:
         warnings.simplefilter("always")
         pl.parse(text)
     assert ["same part of 'y'" in str(item.message) for item in shown] == [True] * is_shared
+
+
+def test_product_that_vector_work_goes_on_with(target: Any) -> None:
+    """A product may become another value in a loop or branch, and be added to again."""
+
+    @pl.jit(target=target)
+    def decayed(
+        x: pl.Tensor[[32, 64], pl.FP32],
+        w: pl.Tensor[[64, 64], pl.FP32],
+        out: pl.Out[pl.Tensor[[32, 64], pl.FP32]],
+    ):
+        with pl.at(level=pl.Level.CORE_GROUP, name_hint="decayed"):
+            acc = pl.matmul(x[:], w[:])
+            for i in pl.range(3):
+                acc = pl.mul(acc, 0.5)
+                acc = pl.matmul_acc(acc, x[:], w[:])
+                if i == 1:
+                    acc = pl.matmul(x[:], w[:])
+            out[:] = acc
+        return out
+
+    x, w, out = floats(32, 64), floats(64, 64), np.zeros((32, 64), np.float32)
+    on_each_core(decayed, x, w, out)
+    assert np.allclose(out, (x.astype(np.float64) @ w) * 1.5, rtol=1e-5)

@@ -213,6 +213,32 @@ def in_vector_memory(ctx: Context, value: Any, node: ast.AST) -> Any:
     return _assigned(ctx, op_call(ctx, memory.load, (stored, zeros, shape), words, node))
 
 
+def settled(ctx: Context, name: str, value: Expr, node: ast.AST) -> Expr:
+    """Return a value as a name of an outer block takes it: a product where vector work is."""
+    old = ctx.names.values.get(name)
+    if not isinstance(old, Var) or not isinstance(old.type, TileType) or not is_in_acc(value):
+        return value
+    is_inner = ctx.names.levels.get(name, 0) < ctx.names.level
+    return in_vector_memory(ctx, value, node) if is_inner and known_space(old) is None else value
+
+
+def settle(ctx: Context, bodies: Sequence[ast.stmt]) -> None:
+    """Let products be in vector memory to which a loop or branch assigns what is no product."""
+    for stmt in (inner for body in bodies for inner in ast.walk(body)):
+        if not isinstance(stmt, ast.Assign) or not isinstance(stmt.targets[0], ast.Name):
+            continue
+        callee = ctx.peek(stmt.value.func) if isinstance(stmt.value, ast.Call) else None
+        if getattr(callee, "python_name", getattr(callee, "name", "")) in _BEGIN_PRODUCTS:
+            continue
+        name = stmt.targets[0].id
+        value = ctx.names.values.get(name)
+        if isinstance(value, Var) and is_in_acc(value):
+            ctx.assign(name, in_vector_memory(ctx, value, stmt), stmt.targets[0])
+
+
+_BEGIN_PRODUCTS: Final = frozenset({"matmul", "matmul_acc", "create_tensor", "create_tile"})
+
+
 # --------------------------------------------------------------------------------------------
 # Products
 # --------------------------------------------------------------------------------------------

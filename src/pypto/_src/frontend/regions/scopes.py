@@ -19,6 +19,7 @@ from pypto._src.frontend import region_markers
 from pypto._src.frontend.regions import ops
 from pypto._src.frontend.regions.barriers import phases
 from pypto._src.frontend.regions.disjoint import check_disjoint
+from pypto._src.frontend.regions.products import settle, settled
 from pypto._src.frontend.regions.tasks import TASK, check_deps
 from pypto._src.frontend.source.python_names import MISSING
 from pypto._src.frontend.state.context import Context, body_of, refuse_keyword_twice
@@ -258,7 +259,7 @@ def _region(
     is_carrier = block_index is not None and len(node.body) == 1
     region = Region(
         ops.call,
-        (ops.as_operand, ops.part, ops.with_part, ops.begin, ops.stored),
+        (ops.as_operand, ops.part, ops.with_part, ops.begin, ops.stored, settled, settle),
         names.level,
         name,
         block_index,

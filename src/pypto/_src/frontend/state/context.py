@@ -581,6 +581,8 @@ class Context:
             ParserTypeError: the name must keep its type, or be what it is.
             SSAViolationError: a second assignment under ``strict_ssa``.
         """
+        if self.region is not None and kind is None and value.type.__class__ is TileType:
+            value = self.region.settled(self, name, value, node)
         kind = value.type if kind is None else kind
         written = self._written_view(name, value)
         if written is not None:

@@ -42,6 +42,8 @@ class Region:
         "part",
         "products",
         "results",
+        "settle",
+        "settled",
         "shadowed",
         "span",
         "stored",
@@ -61,8 +63,10 @@ class Region:
     ) -> None:
         self.call = call  # what makes the calls of ops in it
         # What makes loads, parts of tiles, tiles with another part, values that are none, and what
-        # is stored: a tile, or the tensor that it was stored to.
-        self.operand, self.part, self.with_part, self.begin, self.stored = on_tiles
+        # is stored: a tile, or the tensor that it was stored to. Then what is assigned to a name of
+        # an outer block, and what such names are before it.
+        self.operand, self.part, self.with_part, self.begin, self.stored, *names = on_tiles
+        self.settled, self.settle = names
         self.level = level  # of the names around it
         self.name = name
         self.block_index = block_index  # which block of a launch runs it

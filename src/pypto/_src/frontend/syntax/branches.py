@@ -44,6 +44,8 @@ def if_(ctx: Context, node: ast.If) -> None:
         # A switch: what is not taken is not there, whatever the types of its values would be.
         ctx.run(node.body if known else node.orelse)
         return
+    if ctx.region is not None:
+        ctx.region.settle(ctx, [*node.body, *node.orelse])
     span = ctx.span(node)
     then = parse_block(ctx, node.body, {})
     ctx.names.candidates.append(then.bound)

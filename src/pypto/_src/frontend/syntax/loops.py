@@ -211,6 +211,8 @@ def _loop(
     """Parse the body of a loop; return it with the variables that take the carried values."""
     names = ctx.names
     hidden = [name for name in inside if names.values.get(name, MISSING) is not MISSING]
+    if ctx.region is not None:
+        ctx.region.settle(ctx, body)
     outside, names.candidates = names.candidates, []
     left, names.left = names.left, {}
     ctx.loops.append(bool(iter_args))
