@@ -28,7 +28,7 @@ def check_disjoint(ctx: Context, stmts: Sequence[Stmt], block: Var) -> None:
     every = [stmt for top in stmts for stmt in stmts_in(top)]
     values = _values(every)
     depending = _depending(every, block)
-    skipped = {stmt.var for stmt in stmts if isinstance(stmt, AssignStmt)}  # tensors of each block
+    skipped = _own({stmt.var for stmt in stmts if isinstance(stmt, AssignStmt)}, every)
     guarded = _guarded(every, depending)
     for stmt in every:
         if stmt in guarded:
@@ -47,6 +47,26 @@ def check_disjoint(ctx: Context, stmts: Sequence[Stmt], block: Var) -> None:
                     "atomic=pl.AtomicType.Add)",
                     slug="region-blocks",
                 )
+
+
+def _own(made: set[Var], stmts: Sequence[Stmt]) -> set[Var]:
+    """Return the tensors that each block has for itself: those made in it, by all their names."""
+    sources: dict[Var, list[Expr]] = {}
+    for stmt in stmts:
+        if isinstance(stmt, AssignStmt) and isinstance(stmt.var.type, TensorType):
+            value, op = stmt.value, op_of(stmt.value)
+            if isinstance(value, Call) and op is not None and op.writes:
+                value = value.args[min(op.writes)]
+            sources.setdefault(stmt.var, []).append(value)
+    found = set(made)
+    while True:
+        before = len(found)
+        for var, values in sources.items():
+            known = [isinstance(v, Var) and (v is var or v in found) for v in values]
+            if all(known) and not all(value is var for value in values):
+                found.add(var)
+        if len(found) == before:
+            return found
 
 
 def _stores(stmt: Stmt) -> Iterator[tuple[Call, Var]]:
