@@ -64,10 +64,10 @@ HABITS: dict[str, Habit] = {
         lambda: [ramp(16, 64), zeros(16, 64)],
         lambda given: given[0] + 1,
         [
-            "kernel.py:10: the annotation says Tile[[16, 32], FP16], the value is "
+            "habit.py:10: the annotation says Tile[[16, 32], FP16], the value is "
             "Tile[[16, 64], FP32], which counts; write pl.Tile[[16, 64], pl.FP32] "
             "[annotation-mismatch]",
-            "kernel.py:11: the annotation says Scalar[FP32], the value is Tile[[16, 64], FP32], "
+            "habit.py:11: the annotation says Scalar[FP32], the value is Tile[[16, 64], FP32], "
             "which counts; write pl.Tile[[16, 64], pl.FP32] [annotation-mismatch]",
         ],
     ),
@@ -82,7 +82,7 @@ HABITS: dict[str, Habit] = {
         lambda: [ramp(16, 64), zeros(16, 64)],
         lambda given: given[1],
         [
-            "kernel.py:10: output 'y' of main is returned as it came, never written; write "
+            "habit.py:10: output 'y' of main is returned as it came, never written; write "
             "y = pl.store(tile, [0, 0], [16, 64], y) [out-never-written]"
         ],
     ),
@@ -144,13 +144,13 @@ HABITS: dict[str, Habit] = {
         lambda: [4, ramp(64, 64), zeros(16, 64)],
         lambda given: given[1][:16] + given[1][16:32],
         [
-            "kernel.py:18: 'fits' is assigned in only one branch of an if, and read after it: "
+            "habit.py:18: 'fits' is assigned in only one branch of an if, and read after it: "
             "where the other branch is taken, it has no value; write fits = False before the if "
             "[maybe-unassigned]",
-            "kernel.py:18: 'row' is assigned in only one branch of an if, and read after it: "
+            "habit.py:18: 'row' is assigned in only one branch of an if, and read after it: "
             "where the other branch is taken, it has no value; write row = 0 before the if "
             "[maybe-unassigned]",
-            "kernel.py:16: 'a' is assigned in only one branch of an if, and read after it: where "
+            "habit.py:16: 'a' is assigned in only one branch of an if, and read after it: where "
             "the other branch is taken, it has no value; write a = pl.full([16, 64], pl.FP32, 0.0) "
             "before the if [maybe-unassigned]",
         ],
@@ -180,10 +180,10 @@ HABITS: dict[str, Habit] = {
         lambda: [3, ramp(64, 64), zeros(16, 64)],
         lambda given: given[1][:48].reshape(3, 16, 64).sum(0) + given[1][32:48, 63:],
         [
-            "kernel.py:19: 'total' is assigned in one branch of an if, and read in the other one: "
+            "habit.py:19: 'total' is assigned in one branch of an if, and read in the other one: "
             "if no iteration before took the first, it has no value; write "
             "total = pl.full([16, 64], pl.FP32, 0.0) before the loop [maybe-unassigned]",
-            "kernel.py:23: 'most' is assigned in only one branch of an if, and read after it: "
+            "habit.py:23: 'most' is assigned in only one branch of an if, and read after it: "
             "where the other branch is taken, it has no value; write "
             "most = pl.full([16, 1], pl.FP32, 0.0) before the if [maybe-unassigned]",
         ],
@@ -208,7 +208,7 @@ HABITS: dict[str, Habit] = {
         lambda: [2, ramp(64, 64), zeros(16, 64)],
         lambda given: given[1][32:48],
         [
-            "kernel.py:19: 'found' is assigned where the loop is left, and read after it: where it "
+            "habit.py:19: 'found' is assigned where the loop is left, and read after it: where it "
             "ends, it has no value; write found = pl.full([16, 64], pl.FP32, 0.0) before the loop "
             "[maybe-unassigned]"
         ],
@@ -320,11 +320,11 @@ HABITS: dict[str, Habit] = {
 def parsed(habit: Habit, action: Any = "always") -> tuple[Program, list[str]]:
     """Return a program, and its warnings as ``file:line: text``."""
     text = HEAD.format(kind=habit.kind) + habit.text.lstrip("\n")
-    linecache.cache["kernel.py"] = (len(text), None, text.splitlines(keepends=True), "kernel.py")
+    linecache.cache["habit.py"] = (len(text), None, text.splitlines(keepends=True), "habit.py")
     with warnings.catch_warnings(record=True) as shown:
         warnings.simplefilter(action, PyptoWarning)
         names: dict[str, Any] = {"__name__": "kernel"}
-        exec(compile(text, "kernel.py", "exec"), names)
+        exec(compile(text, "habit.py", "exec"), names)
     assert all(item.category is PyptoWarning for item in shown)
     return names["Kernel"], [f"{item.filename}:{item.lineno}: {item.message}" for item in shown]
 

@@ -39,9 +39,9 @@ Wanted = Callable[[Array], Array]  # what stands at the begin of the result, fro
 def parsed(text: str) -> Program:
     lines = [line and f"        {line}" for line in text.strip("\n").split("\n")]
     text = HEAD + "\n".join(lines) + "\n"
-    linecache.cache["kernel.py"] = (len(text), None, text.splitlines(keepends=True), "kernel.py")
+    linecache.cache["parts.py"] = (len(text), None, text.splitlines(keepends=True), "parts.py")
     names: dict[str, Any] = {"__name__": "kernel"}
-    exec(compile(text, "kernel.py", "exec"), names)
+    exec(compile(text, "parts.py", "exec"), names)
     return names["Kernel"]
 
 

@@ -149,9 +149,9 @@ H, U, B = tile("h", D.INT16), tile("u", D.UINT32), tile("b", D.INT8)
         (
             bitwise.xor,
             (W, W, J),
-            "shape-mismatch",
-            "operands of pl.xor have different shapes",
-            "give j the shape of i, as in pl.load(tensor, [0, 0], [16, 32])",
+            "scratch-size",
+            "scratch tile j of pl.xor has the shape [16, 64], [16, 32] was wanted",
+            "leave it out: pl.xor(i, i)",
         ),
         (
             bitwise.xors,

@@ -223,10 +223,10 @@ REFUSED = [
         reduce.row_max,
         (x, m),
         {},
-        "shape-mismatch",
-        "operands of pl.row_max have different shapes",
+        "scratch-size",
+        "scratch tile m of pl.row_max has the shape [64, 64], [64, 128] was wanted",
         label="x is Tile[[64, 128], FP32], m is Tile[[64, 64], FP32]",
-        hint="give m the shape of x, as in pl.load(tensor, [0, 0], [64, 128])",
+        hint="leave it out: pl.row_max(x)",
     ),
     Refused(
         reduce.row_max,
@@ -497,7 +497,7 @@ REFUSED = [
         {},
         "scratch-size",
         "scratch tile m [64, 64] of pl.transpose has 4096 elements, 8192 were wanted",
-        hint="pl.create_tile([128, 64], dtype=pl.FP32)",
+        hint="leave it out: pl.transpose(x, 0, 1)",
     ),
     Refused(
         layout.transpose,

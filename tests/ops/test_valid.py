@@ -895,7 +895,7 @@ def test_what_is_refused(value: str, valid: str, message: str | None) -> None:
 def test_unsigned_ones_are_not_compared_in_part() -> None:
     """They are read as signed ones, of which the dialect has no part that varies."""
     text = source("pl.cast(pl.cmps(a, 3), pl.FP32)", dtype="UINT16")
-    words = "pl.cmps of elements of UINT16 takes tiles that are valid throughout, a is valid in"
+    words = "pl.cmp of elements of UINT16 takes tiles that are valid throughout, a is valid in"
     with pytest.raises(PyptoError, match=words) as caught:
         pl.parse_program(text)
     assert caught.value.slug == "valid-shape"

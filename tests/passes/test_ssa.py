@@ -728,6 +728,18 @@ def test_jump_out_of_a_yielding_branch() -> None:
     assert run(after, [9]) == (13,)
 
 
+def test_jump_beside_a_branch_that_yields_nothing() -> None:
+    """What follows such a branch stands in place of its yield, not behind it."""
+    n, i, s = (Var(name, T) for name in ("n", "i", "s"))
+    branch = IfStmt(condition=i >= 3, then_body=BreakStmt(), else_body=YieldStmt([]))
+    loop = ForStmt(i, 0, n, 1, (), SeqStmts(stmts=(branch, let(s, s + i))), ())
+    body = [let(s, integer(10)), loop, ReturnStmt([s])]
+    [after] = ConvertToSSA()(Program([Function("f", [n], [T], body)])).functions_
+    assert_single_assignment(after)
+    assert run(after, [2]) == (11,)
+    assert run(after, [9]) == (13,)
+
+
 def test_tuples_become_their_items() -> None:
     """A variable that is assigned tuples is a variable for each item, all assigned at once."""
 

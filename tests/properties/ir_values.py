@@ -158,6 +158,12 @@ def _records(count: int, dtype: ir.DataType = ir.FP32) -> ir.TileType:
 
 
 FITTING: dict[str, dict[str, Any]] = {
+    "block.scatter_update": {
+        "input": ir.TileType([16, 32], ir.FP32),
+        "dim": -2,
+        "index": _records(4, ir.INT32),
+        "src": ir.TileType([4, 32], ir.FP32),
+    },
     "block.sort32": {"src": _records(64), "idx": _records(64, ir.UINT32)},
     "block.mrgsort": {"src": _records(512), "block_len": 64},
     **{

@@ -14,12 +14,15 @@ from pypto._src.dtypes import DataType
 from pypto._src.errors import ParserError, ParserTypeError
 from pypto._src.frontend.regions.filled_tensors import filling_type
 from pypto._src.frontend.regions.products import (
+    PRODUCTS,
     begins_in_acc,
+    called_name,
     copied,
     in_vector_memory,
     matmul,
     matmul_acc,
     matmul_bias,
+    name_of,
     narrowed,
     own_tensor,
     scratch,
@@ -69,7 +72,7 @@ def call(
     node: ast.Call,
 ) -> Any:
     """Return the call of an op in a region."""
-    name = _name_of(callee)
+    name = name_of(callee)
     handler = _HANDLERS.get(name)
     if handler is not None:
         made = handler(ctx, args, kwargs, node)
@@ -232,24 +235,9 @@ def _is_accumulator(ctx: Context, node: ast.Call) -> bool:
             targets = {target.id for target in stmt.targets if isinstance(target, ast.Name)}
             if stmt.value is node:
                 names |= targets
-            elif targets and _called(ctx, stmt.value.func) in _PRODUCTS:
+            elif targets and called_name(ctx, stmt.value.func) in PRODUCTS:
                 products |= targets
     return not names.isdisjoint(products)
-
-
-def _called(ctx: Context, func: ast.expr) -> str:
-    """Return the name of the op that a call is of: ``pl.tensor`` has fewer than mean one here."""
-    found = _name_of(ctx.peek(func))
-    return func.attr if not found and isinstance(func, ast.Attribute) else found
-
-
-def _name_of(callee: Any) -> str:
-    if isinstance(callee, Unified):
-        return callee.name
-    return callee.python_name if isinstance(callee, OpDef) else getattr(callee, "__name__", "")
-
-
-_PRODUCTS: Final = frozenset({"matmul", "matmul_acc"})
 
 
 def _slice(
@@ -412,7 +400,7 @@ def _element(
     if not isinstance(source, Expr) or not isinstance(source.type, TensorType):
         return None
     callee = ctx.peek(node.func)
-    name = _name_of(callee)
+    name = name_of(callee)
     return op_call(ctx, BY_PYTHON_NAME["tensor", name], args, kwargs, node)
 
 

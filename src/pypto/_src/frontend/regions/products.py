@@ -27,12 +27,14 @@ from pypto._src.frontend.syntax.calls import op_call
 from pypto._src.ir.array_types import TensorType, TileType, static_shape, valid_part
 from pypto._src.ir.enums import MemorySpace
 from pypto._src.ir.exprs import Add, Call, ConstInt, Expr, MakeTuple, Var, binary
+from pypto._src.ir.opdef import OpDef
 from pypto._src.ir.stmts import AssignStmt, EvalStmt, IfStmt, YieldStmt, seq
 from pypto._src.ops import matmul as products
 from pypto._src.ops import memory, tensor
 from pypto._src.ops.define import BY_PYTHON_NAME
 from pypto._src.ops.layout import whole_box
 from pypto._src.ops.rules.type_rules import known_space
+from pypto._src.ops.unified import Unified
 from pypto._src.records import NamedTuple
 from pypto._src.targets import A2A3
 
@@ -227,8 +229,8 @@ def settle(ctx: Context, bodies: Sequence[ast.stmt]) -> None:
     for stmt in (inner for body in bodies for inner in ast.walk(body)):
         if not isinstance(stmt, ast.Assign) or not isinstance(stmt.targets[0], ast.Name):
             continue
-        callee = ctx.peek(stmt.value.func) if isinstance(stmt.value, ast.Call) else None
-        if getattr(callee, "python_name", getattr(callee, "name", "")) in _BEGIN_PRODUCTS:
+        value = stmt.value
+        if isinstance(value, ast.Call) and called_name(ctx, value.func) in _BEGIN_PRODUCTS:
             continue
         name = stmt.targets[0].id
         value = ctx.names.values.get(name)
@@ -236,7 +238,21 @@ def settle(ctx: Context, bodies: Sequence[ast.stmt]) -> None:
             ctx.assign(name, in_vector_memory(ctx, value, stmt), stmt.targets[0])
 
 
-_BEGIN_PRODUCTS: Final = frozenset({"matmul", "matmul_acc", "create_tensor", "create_tile"})
+def called_name(ctx: Context, func: ast.expr) -> str:
+    """Return the name of the op that a call is of: ``pl.tensor`` has fewer than mean one here."""
+    found = name_of(ctx.peek(func))
+    return func.attr if not found and isinstance(func, ast.Attribute) else found
+
+
+def name_of(callee: Any) -> str:
+    """Return the name under which users call an op, at whatever level; empty if it is none."""
+    if isinstance(callee, Unified):
+        return callee.name
+    return callee.python_name if isinstance(callee, OpDef) else getattr(callee, "__name__", "")
+
+
+PRODUCTS: Final = frozenset({"matmul", "matmul_acc"})
+_BEGIN_PRODUCTS: Final = PRODUCTS | {"create_tensor", "create_tile"}
 
 
 # --------------------------------------------------------------------------------------------

@@ -323,8 +323,8 @@ class _Lower:
     def _branch(self, stmt: IfStmt, rest: Sequence[Stmt], frame: _Frame | None) -> list[Stmt]:
         """Lower an if that jumps somewhere, and what follows it."""
         then, other = statements(stmt.then_body), statements(stmt.else_body)
-        if stmt.return_vars:
-            then, other = (_without_yield(arm, stmt.return_vars) for arm in (then, other))
+        # A branch without results may end with a yield of nothing, behind which nothing may stand.
+        then, other = (_without_yield(arm, stmt.return_vars) for arm in (then, other))
         after: list[Stmt] = []
         then_falls, other_falls = self.falls(then), self.falls(other)
         if not (then_falls and other_falls):
@@ -471,9 +471,9 @@ def assign_all(variables: Sequence[Var], values: Sequence[Expr], span: Span) -> 
 
 def _without_yield(stmts: Sequence[Stmt], results: Sequence[Var]) -> tuple[Stmt, ...]:
     """Return a branch or body that assigns ``results`` where it ended with a yield."""
-    if not stmts or not isinstance(stmts[-1], YieldStmt):
-        return tuple(stmts)
-    last = stmts[-1]
+    last = stmts[-1] if stmts else None
+    if not isinstance(last, YieldStmt) or len(last.value) != len(results):
+        return tuple(stmts)  # a yield of another number of values is refused where it stands
     return (*stmts[:-1], *assign_all(results, last.value, last.span))
 
 
