@@ -45,7 +45,6 @@ window.addEventListener('load', () => setTimeout(() => {
 @pytest.fixture(scope="module")
 def drawn(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The page of a kernel."""
-    pytest.importorskip("bokeh")
     folder = tmp_path_factory.mktemp("page")
     (folder / "rows.py").write_text(KERNEL)
     assert cli.main(["profile", str(folder / "rows.py"), "-o", str(folder / "rows.html")]) == 0
@@ -63,7 +62,7 @@ def test_page_holds_all_it_shows(drawn: Path) -> None:
     assert len(text) < 3_000_000
 
 
-@pytest.mark.skipif(BROWSER is None, reason="no browser to draw the page")
+@pytest.mark.skipif(BROWSER is None, reason="no Chromium or Chrome on PATH to draw the page in")
 def test_browser_draws_it_and_a_choice_leads_to_the_line(drawn: Path) -> None:
     """The console has no error; choosing an instruction says what it is and marks its line."""
     assert BROWSER is not None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+
 from pypto._src.diagnostics import Label, Span
 from pypto._src.errors import ParserTypeError
 from pypto._src.ir.array_types import valid_part
@@ -59,9 +61,9 @@ class Swapped(NamedTuple):
         )
 
 
-class Callee:
+class Callee(ABC):
     """A function of the program, perhaps not parsed yet."""
 
+    @abstractmethod
     def signature(self, span: Span) -> Signature:
         """Return the signature; ``span`` is the call's, for errors."""
-        raise NotImplementedError
