@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from pypto._src.dtypes import DataType
@@ -97,11 +98,13 @@ def _with_scratch(o: Operands) -> Type:
     return kind
 
 
-@block_op(
-    types=two_tiles,
-    valid=equal_part,
-    dtypes=BITS,
-    promotion=Promotion(0, 1),
+bits_of_tiles: Final = partial(
+    block_op, types=two_tiles, valid=equal_part, dtypes=BITS, promotion=Promotion(0, 1)
+)
+"""Registers an op on the bits of two tiles [R, C], element by element."""
+
+
+@bits_of_tiles(
     numpy=lambda lhs, rhs: lhs & rhs,
     pto=_logic("pto.tand"),
     isa="TAND",
@@ -111,11 +114,7 @@ def and_(lhs: Tile, rhs: Tile) -> Tile:
     ...
 
 
-@block_op(
-    types=two_tiles,
-    valid=equal_part,
-    dtypes=BITS,
-    promotion=Promotion(0, 1),
+@bits_of_tiles(
     numpy=lambda lhs, rhs: lhs | rhs,
     pto=_logic("pto.tor"),
     isa="TOR",
@@ -125,15 +124,12 @@ def or_(lhs: Tile, rhs: Tile) -> Tile:
     ...
 
 
-@block_op(
+@bits_of_tiles(
     types=_with_scratch,
     complete=scratch_like("tmp", "lhs", "rhs"),
-    valid=equal_part,
-    dtypes=BITS,
     reads=(0, 1),
     writes=(2,),
     in_place=(),  # the instruction reads its sources after it has written
-    promotion=Promotion(0, 1),
     numpy=lambda lhs, rhs, _scratch: lhs ^ rhs,
     pto=_logic("pto.txor"),
     isa="TXOR",
@@ -260,10 +256,7 @@ def not_(tile: Tile) -> Tile:
 # --------------------------------------------------------------------------------------------
 
 
-@block_op(
-    types=two_tiles,
-    valid=equal_part,
-    dtypes=BITS,
+@bits_of_tiles(
     promotion=Promotion(0, 1, keeps_first=True),
     numpy=lambda lhs, rhs: np.left_shift(lhs, rhs),
     pto="pto.tshl",
@@ -278,10 +271,7 @@ def shl(lhs: Tile, rhs: Tile) -> Tile:
     ...
 
 
-@block_op(
-    types=two_tiles,
-    valid=equal_part,
-    dtypes=BITS,
+@bits_of_tiles(
     promotion=Promotion(0, 1, keeps_first=True),
     numpy=lambda lhs, rhs: np.right_shift(lhs, rhs),
     pto="pto.tshr",

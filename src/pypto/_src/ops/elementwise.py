@@ -8,6 +8,7 @@ bits and rounded once.
 from __future__ import annotations
 
 from collections.abc import Callable, Set
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from pypto._src.dtypes import DataType
@@ -71,10 +72,13 @@ def _smaller(lhs: Array, rhs: Any) -> Array:
     return np.where((lhs < rhs) | (lhs != lhs), lhs, rhs)
 
 
-@block_op(
-    types=two_tiles,
-    valid=same_part,
-    dtypes=ARITHMETIC,
+on_tiles: Final = partial(
+    block_op, types=two_tiles, valid=same_part, dtypes=ARITHMETIC, promotion=Promotion(0, 1)
+)
+"""Registers an op on two tiles [R, C], element by element."""
+
+
+@on_tiles(
     promotion=Promotion(
         0, 1, broadcast_ops=BroadcastOps("row_expand_add", commutes=True, opposite="col_expand_sub")
     ),
@@ -87,10 +91,7 @@ def add(lhs: Tile, rhs: Tile) -> Tile:
     ...
 
 
-@block_op(
-    types=two_tiles,
-    valid=same_part,
-    dtypes=ARITHMETIC,
+@on_tiles(
     promotion=Promotion(0, 1, broadcast_ops=BroadcastOps("row_expand_sub", "col_expand_sub")),
     numpy=lambda lhs, rhs: lhs - rhs,
     pto="pto.tsub",
@@ -101,10 +102,7 @@ def sub(lhs: Tile, rhs: Tile) -> Tile:
     ...
 
 
-@block_op(
-    types=two_tiles,
-    valid=same_part,
-    dtypes=ARITHMETIC,
+@on_tiles(
     promotion=Promotion(
         0, 1, broadcast_ops=BroadcastOps("row_expand_mul", "col_expand_mul", commutes=True)
     ),
@@ -117,9 +115,7 @@ def mul(lhs: Tile, rhs: Tile) -> Tile:
     ...
 
 
-@block_op(
-    types=two_tiles,
-    valid=same_part,
+@on_tiles(
     dtypes=FLOATS,
     promotion=Promotion(0, 1, broadcast_ops=BroadcastOps("row_expand_div", "col_expand_div")),
     complete=ignoring("high_precision"),
@@ -132,11 +128,7 @@ def div(lhs: Tile, rhs: Tile) -> Tile:
     ...
 
 
-@block_op(
-    types=two_tiles,
-    valid=same_part,
-    dtypes=ARITHMETIC,
-    promotion=Promotion(0, 1),
+@on_tiles(
     numpy=lambda lhs, rhs: _larger(lhs, rhs),
     pto="pto.tmax",
     isa="TMAX",
@@ -146,11 +138,7 @@ def maximum(lhs: Tile, rhs: Tile) -> Tile:
     ...
 
 
-@block_op(
-    types=two_tiles,
-    valid=same_part,
-    dtypes=ARITHMETIC,
-    promotion=Promotion(0, 1),
+@on_tiles(
     numpy=lambda lhs, rhs: _smaller(lhs, rhs),
     pto="pto.tmin",
     isa="TMIN",
@@ -180,13 +168,19 @@ def quotient(lhs: Array, rhs: Array) -> Array:
     return (down + up).astype(lhs.dtype)
 
 
-@block_op(
-    overload="add",
+on_tile_and_number: Final = partial(
+    block_op,
     types=tile_and_scalar,
     valid=same_part,
-    commutes=True,
     dtypes=ARITHMETIC,
     promotion=Promotion(0, number=1),
+)
+"""Registers an op on each element of a tile [R, C] and one number."""
+
+
+@on_tile_and_number(
+    overload="add",
+    commutes=True,
     numpy=lambda lhs, rhs: lhs + beside(lhs, rhs),
     pto="pto.tadds",
     isa="TADDS",
@@ -196,12 +190,8 @@ def adds(lhs: Tile, rhs: Scalar) -> Tile:
     ...
 
 
-@block_op(
+@on_tile_and_number(
     overload="sub",
-    types=tile_and_scalar,
-    valid=same_part,
-    dtypes=ARITHMETIC,
-    promotion=Promotion(0, number=1),
     numpy=lambda lhs, rhs: lhs - beside(lhs, rhs),
     pto="pto.tsubs",
     isa="TSUBS",
@@ -211,13 +201,9 @@ def subs(lhs: Tile, rhs: Scalar) -> Tile:
     ...
 
 
-@block_op(
+@on_tile_and_number(
     overload="mul",
-    types=tile_and_scalar,
-    valid=same_part,
     commutes=True,
-    dtypes=ARITHMETIC,
-    promotion=Promotion(0, number=1),
     numpy=lambda lhs, rhs: lhs * beside(lhs, rhs),
     pto="pto.tmuls",
     isa="TMULS",
@@ -227,12 +213,8 @@ def muls(lhs: Tile, rhs: Scalar) -> Tile:
     ...
 
 
-@block_op(
+@on_tile_and_number(
     overload="div",
-    types=tile_and_scalar,
-    valid=same_part,
-    dtypes=ARITHMETIC,
-    promotion=Promotion(0, number=1),
     numpy=lambda lhs, rhs: quotient(lhs, beside(lhs, rhs)),
     pto="pto.tdivs",
     isa="TDIVS",
@@ -280,14 +262,12 @@ def on_filled(on_tiles: OpDef[..., Any], alone: Set[DataType]) -> Decomposition:
     return expand
 
 
-@block_op(
+@on_tile_and_number(
     overload="maximum",
     types=_extreme,
-    valid=same_part,
     commutes=True,
     dtypes=FILLED,
     decomposition=on_filled(maximum, FLOATS),  # the assembler has integers only of two tiles
-    promotion=Promotion(0, number=1),
     numpy=lambda lhs, rhs: _larger(lhs, beside(lhs, rhs)),
     pto="pto.tmaxs",
     isa="TMAXS",
@@ -297,14 +277,12 @@ def maxs(lhs: Tile, rhs: Scalar) -> Tile:
     ...
 
 
-@block_op(
+@on_tile_and_number(
     overload="minimum",
     types=_extreme,
-    valid=same_part,
     commutes=True,
     dtypes=FILLED,
     decomposition=on_filled(minimum, FLOATS),
-    promotion=Promotion(0, number=1),
     numpy=lambda lhs, rhs: _smaller(lhs, beside(lhs, rhs)),
     pto="pto.tmins",
     isa="TMINS",
@@ -314,12 +292,10 @@ def mins(lhs: Tile, rhs: Scalar) -> Tile:
     ...
 
 
-@block_op(
-    types=tile_and_scalar,
+@on_tile_and_number(
     valid=part_of_first,
     dtypes=FILLED,
     reads=(),
-    promotion=Promotion(0, number=1),
     numpy=lambda target, scalar: np.full(target.shape, beside(target, scalar), target.dtype),
     pto=lambda site: site.emit(
         f"pto.texpands ins({site.args[1]} : {site.arg_types[1]}) outs({site.dst} : {site.dst_type})"
@@ -350,11 +326,8 @@ def _lrelu_pto(site: PtoSite) -> None:
     )
 
 
-@block_op(
-    types=tile_and_scalar,
-    valid=same_part,
+@on_tile_and_number(
     dtypes=FLOATS,
-    promotion=Promotion(0, number=1),
     numpy=lambda tile, slope: leaky(tile, beside(tile, slope)),
     pto=_lrelu_pto,
     isa="TLRELU",
@@ -386,10 +359,11 @@ def _reciprocal_root(x: Array) -> Array:
     return np.float32(1) / np.sqrt(x)
 
 
-@block_op(
-    types=one_tile,
-    valid=same_part,
-    dtypes=FLOATS,
+on_tile: Final = partial(block_op, types=one_tile, valid=same_part, dtypes=FLOATS)
+"""Registers an op on each element of a tile [R, C]."""
+
+
+@on_tile(
     numpy=lambda tile: _in_float32(tile, np.exp),
     pto="pto.texp",
     isa="TEXP",
@@ -399,10 +373,7 @@ def exp(tile: Tile) -> Tile:
     ...
 
 
-@block_op(
-    types=one_tile,
-    valid=same_part,
-    dtypes=FLOATS,
+@on_tile(
     numpy=lambda tile, high_precision=None: _in_float32(tile, np.log),
     pto="pto.tlog",
     isa="TLOG",
@@ -415,10 +386,7 @@ def log(tile: Tile, high_precision: bool | None = None) -> Tile:
     ...
 
 
-@block_op(
-    types=one_tile,
-    valid=same_part,
-    dtypes=FLOATS,
+@on_tile(
     numpy=lambda tile: _in_float32(tile, np.sqrt),
     pto="pto.tsqrt",
     isa="TSQRT",
@@ -428,10 +396,7 @@ def sqrt(tile: Tile) -> Tile:
     ...
 
 
-@block_op(
-    types=one_tile,
-    valid=same_part,
-    dtypes=FLOATS,
+@on_tile(
     in_place=(),  # the instruction reads its source after it has written
     complete=ignoring("tmp", scratch=1),
     numpy=lambda tile, high_precision=None: _in_float32(tile, _reciprocal_root),
@@ -446,10 +411,7 @@ def rsqrt(tile: Tile, high_precision: bool | None = None) -> Tile:
     ...
 
 
-@block_op(
-    types=one_tile,
-    valid=same_part,
-    dtypes=FLOATS,
+@on_tile(
     in_place=(),  # A2/A3 wants source and result apart
     numpy=lambda tile, high_precision=None: _in_float32(tile, _reciprocal),
     pto="pto.trecip",
@@ -463,9 +425,7 @@ def recip(tile: Tile, high_precision: bool | None = None) -> Tile:
     ...
 
 
-@block_op(
-    types=one_tile,
-    valid=same_part,
+@on_tile(
     dtypes=ARITHMETIC,
     decomposition=on_signed,
     numpy=lambda tile: -tile,
@@ -477,10 +437,7 @@ def neg(tile: Tile) -> Tile:
     ...
 
 
-@block_op(
-    types=one_tile,
-    valid=same_part,
-    dtypes=FLOATS,
+@on_tile(
     numpy=lambda tile: np.abs(tile),
     pto="pto.tabs",
     isa="TABS",
@@ -499,9 +456,7 @@ def _never_negative(call: Call, _let: Let) -> Expr | None:
     return reshape.call([tile, MakeTuple(kind.shape)], {}, call.span)
 
 
-@block_op(
-    types=one_tile,
-    valid=same_part,
+@on_tile(
     dtypes=FLOATS | {D.INT32, D.UINT32},
     decomposition=_never_negative,
     numpy=lambda tile: _larger(tile, tile.dtype.type(0)),

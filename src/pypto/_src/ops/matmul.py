@@ -6,6 +6,7 @@ vector. Neither takes the operands of the other.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from pypto._src.dtypes import DataType
@@ -211,15 +212,37 @@ def _times(lhs: Array, rhs: Array) -> Array:
     return lhs.astype(np.float32) @ rhs.astype(np.float32)
 
 
-@block_op(
+product: Final = partial(
+    block_op,
     pipe=PipeType.M,
-    types=_matmul_type,
     valid=_product_part,
     dtypes=FACTORS,
     space=MemorySpace.Acc,
     spaces={0: MemorySpace.Left, 1: MemorySpace.Right},
     in_place=(),
     numpy=_times,
+)
+"""Registers a product of two tiles."""
+
+product_onto: Final = partial(
+    product,
+    spaces={0: MemorySpace.Acc, 1: MemorySpace.Left, 2: MemorySpace.Right},
+    in_place=(0,),
+    numpy=lambda acc, lhs, rhs: acc + _times(lhs, rhs),
+)
+"""Registers a product that is added to what the first tile has."""
+
+product_and_bias: Final = partial(
+    product,
+    spaces={0: MemorySpace.Left, 1: MemorySpace.Right, 2: BIAS},
+    decomposition=_with_moved_bias,
+    numpy=lambda lhs, rhs, bias: _times(lhs, rhs) + bias,
+)
+"""Registers a product with a row that is added to each of its rows."""
+
+
+@product(
+    types=_matmul_type,
     pto="pto.tmatmul",
     isa="TMATMUL",
 )
@@ -231,15 +254,8 @@ def matmul(lhs: Tile, rhs: Tile) -> Tile:
     ...
 
 
-@block_op(
-    pipe=PipeType.M,
+@product_onto(
     types=_matmul_acc_type,
-    valid=_product_part,
-    dtypes=FACTORS,
-    space=MemorySpace.Acc,
-    spaces={0: MemorySpace.Acc, 1: MemorySpace.Left, 2: MemorySpace.Right},
-    in_place=(0,),
-    numpy=lambda acc, lhs, rhs: acc + _times(lhs, rhs),
     pto="pto.tmatmul.acc",
     isa="TMATMUL_ACC",
 )
@@ -251,16 +267,8 @@ def matmul_acc(acc: Tile, lhs: Tile, rhs: Tile) -> Tile:
     ...
 
 
-@block_op(
-    pipe=PipeType.M,
+@product_and_bias(
     types=_matmul_bias_type,
-    valid=_product_part,
-    dtypes=FACTORS,
-    space=MemorySpace.Acc,
-    spaces={0: MemorySpace.Left, 1: MemorySpace.Right, 2: BIAS},
-    in_place=(),
-    decomposition=_with_moved_bias,
-    numpy=lambda lhs, rhs, bias: _times(lhs, rhs) + bias,
     pto="pto.tmatmul.bias",
     isa="TMATMUL_BIAS",
 )
@@ -278,15 +286,8 @@ def matmul_bias(lhs: Tile, rhs: Tile, bias: Tile) -> Tile:
 # --------------------------------------------------------------------------------------------
 
 
-@block_op(
-    pipe=PipeType.M,
+@product(
     types=_gemv_type,
-    valid=_product_part,
-    dtypes=FACTORS,
-    space=MemorySpace.Acc,
-    spaces={0: MemorySpace.Left, 1: MemorySpace.Right},
-    in_place=(),
-    numpy=_times,
     pto="pto.tgemv",
     isa="TGEMV",
 )
@@ -298,15 +299,8 @@ def gemv(lhs: Tile, rhs: Tile) -> Tile:
     ...
 
 
-@block_op(
-    pipe=PipeType.M,
+@product_onto(
     types=_gemv_acc_type,
-    valid=_product_part,
-    dtypes=FACTORS,
-    space=MemorySpace.Acc,
-    spaces={0: MemorySpace.Acc, 1: MemorySpace.Left, 2: MemorySpace.Right},
-    in_place=(0,),
-    numpy=lambda acc, lhs, rhs: acc + _times(lhs, rhs),
     pto="pto.tgemv.acc",
     isa="TGEMV_ACC",
 )
@@ -318,16 +312,8 @@ def gemv_acc(acc: Tile, lhs: Tile, rhs: Tile) -> Tile:
     ...
 
 
-@block_op(
-    pipe=PipeType.M,
+@product_and_bias(
     types=_gemv_bias_type,
-    valid=_product_part,
-    dtypes=FACTORS,
-    space=MemorySpace.Acc,
-    spaces={0: MemorySpace.Left, 1: MemorySpace.Right, 2: BIAS},
-    in_place=(),
-    decomposition=_with_moved_bias,
-    numpy=lambda lhs, rhs, bias: _times(lhs, rhs) + bias,
     pto="pto.tgemv.bias",
     isa="TGEMV_BIAS",
 )

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from pypto._src.dtypes import DataType
@@ -130,19 +131,24 @@ OWN_SCRATCH: Final = scratch_like("tmp_tile", "tile")
 """Makes the scratch tile of a reduction where nobody gives it."""
 
 
-# The result must not lie on the source, which is read again after the first rows are written.
-@block_op(
+row_reduction: Final = partial(
+    block_op,
     types=reduction_of_rows,
     complete=OWN_SCRATCH,
     valid=reduced_rows,
     dtypes=ARITHMETIC,
     reads=(0,),
     writes=(1,),
-    in_place=(),
+    in_place=(),  # the source is read again after the first rows are written
     columns=(RESULT,),
+    of_padded=of_column,
+)
+"""Registers an op [R, C] -> [R, 1] with a scratch tile."""
+
+
+@row_reduction(
     numpy=lambda tile, _scratch: np.max(tile, axis=-1, keepdims=True),
     decomposition=by_order,
-    of_padded=of_column,
     pto="pto.trowmax",
     isa="TROWMAX",
 )
@@ -154,18 +160,9 @@ def row_max(tile: Tile, tmp_tile: Tile | None = None) -> Tile:
     ...
 
 
-@block_op(
-    types=reduction_of_rows,
-    complete=OWN_SCRATCH,
-    valid=reduced_rows,
-    dtypes=ARITHMETIC,
-    reads=(0,),
-    writes=(1,),
-    in_place=(),
-    columns=(RESULT,),
+@row_reduction(
     numpy=lambda tile, _scratch: np.min(tile, axis=-1, keepdims=True),
     decomposition=by_order,
-    of_padded=of_column,
     pto="pto.trowmin",
     isa="TROWMIN",
 )
@@ -177,18 +174,9 @@ def row_min(tile: Tile, tmp_tile: Tile | None = None) -> Tile:
     ...
 
 
-@block_op(
-    types=reduction_of_rows,
-    complete=OWN_SCRATCH,
-    valid=reduced_rows,
-    dtypes=ARITHMETIC,
-    reads=(0,),
-    writes=(1,),
-    in_place=(),
-    columns=(RESULT,),
+@row_reduction(
     numpy=lambda tile, _scratch: total(tile),
     decomposition=on_signed,
-    of_padded=of_column,
     pto="pto.trowsum",
     isa="TROWSUM",
 )
@@ -533,13 +521,19 @@ def of_columns(op: OpDef[..., Any]) -> Decomposition:
     return expand
 
 
-@block_op(
+with_column: Final = partial(
+    block_op,
     types=beside_a_column,
     valid=beside_column,
     dtypes=ARITHMETIC,
     in_place=(0,),
     columns=(1,),
     promotion=Promotion(0, 1, broadcasts=False),
+)
+"""Registers an op on a tile [R, C] and a column [R, 1], one number a row."""
+
+
+@with_column(
     numpy=lambda tile, row_vec: tile + row_vec,
     decomposition=of_columns(add),
     pto="pto.trowexpandadd",
@@ -550,13 +544,7 @@ def row_expand_add(tile: Tile, row_vec: Tile) -> Tile:
     ...
 
 
-@block_op(
-    types=beside_a_column,
-    valid=beside_column,
-    dtypes=ARITHMETIC,
-    in_place=(0,),
-    columns=(1,),
-    promotion=Promotion(0, 1, broadcasts=False),
+@with_column(
     numpy=lambda tile, row_vec: tile - row_vec,
     decomposition=of_columns(sub),
     pto="pto.trowexpandsub",
@@ -567,13 +555,7 @@ def row_expand_sub(tile: Tile, row_vec: Tile) -> Tile:
     ...
 
 
-@block_op(
-    types=beside_a_column,
-    valid=beside_column,
-    dtypes=ARITHMETIC,
-    in_place=(0,),
-    columns=(1,),
-    promotion=Promotion(0, 1, broadcasts=False),
+@with_column(
     numpy=lambda tile, row_vec: tile * row_vec,
     decomposition=of_columns(mul),
     pto="pto.trowexpandmul",
@@ -584,13 +566,8 @@ def row_expand_mul(tile: Tile, row_vec: Tile) -> Tile:
     ...
 
 
-@block_op(
-    types=beside_a_column,
-    valid=beside_column,
+@with_column(
     dtypes=FLOATS,
-    in_place=(0,),
-    columns=(1,),
-    promotion=Promotion(0, 1, broadcasts=False),
     numpy=lambda tile, row_vec: tile / row_vec,
     decomposition=of_columns(div),
     pto="pto.trowexpanddiv",
@@ -678,12 +655,18 @@ def col_expand(target: Tile, col_vec: Tile) -> Tile:
     ...
 
 
-@block_op(
+with_row: Final = partial(
+    block_op,
     types=beside_a_row,
     valid=beside_row,
     dtypes=ARITHMETIC,
     in_place=(0,),
     promotion=Promotion(0, 1, broadcasts=False),
+)
+"""Registers an op on a tile [R, C] and a row [1, C], one number a column."""
+
+
+@with_row(
     numpy=lambda tile, col_vec: tile * col_vec,
     decomposition=on_signed,
     of_padded=beside_element(mul),
@@ -695,12 +678,8 @@ def col_expand_mul(tile: Tile, col_vec: Tile) -> Tile:
     ...
 
 
-@block_op(
-    types=beside_a_row,
-    valid=beside_row,
+@with_row(
     dtypes=FLOATS,
-    in_place=(0,),
-    promotion=Promotion(0, 1, broadcasts=False),
     numpy=lambda tile, col_vec: tile / col_vec,
     of_padded=beside_element(div),
     pto="pto.tcolexpanddiv",
@@ -711,12 +690,7 @@ def col_expand_div(tile: Tile, col_vec: Tile) -> Tile:
     ...
 
 
-@block_op(
-    types=beside_a_row,
-    valid=beside_row,
-    dtypes=ARITHMETIC,
-    in_place=(0,),
-    promotion=Promotion(0, 1, broadcasts=False),
+@with_row(
     numpy=lambda tile, col_vec: tile - col_vec,
     decomposition=on_signed,
     of_padded=beside_element(sub),

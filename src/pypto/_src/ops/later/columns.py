@@ -6,6 +6,7 @@ most kernels use.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from pypto._src.dtypes import DataType
@@ -13,7 +14,7 @@ from pypto._src.ir.array_types import TileType, static_shape
 from pypto._src.ir.emit_sites import Let
 from pypto._src.ir.enums import MemorySpace
 from pypto._src.ir.exprs import Call, ConstInt, Expr
-from pypto._src.ir.opdef import RESULT, Decomposition, OpDef, Operands
+from pypto._src.ir.opdef import Decomposition, OpDef, Operands
 from pypto._src.ir.types import Type
 from pypto._src.lazy import lazy_module
 from pypto._src.ops.define import ARITHMETIC, FLOATS, Tile, block_op
@@ -21,7 +22,6 @@ from pypto._src.ops.elementwise import add, exp, maximum, minimum
 from pypto._src.ops.layout import is_column, reread, tile_type, with_valid
 from pypto._src.ops.new_tiles import full
 from pypto._src.ops.promotion.casts import SIGNED_OF, is_unsigned, on_signed
-from pypto._src.ops.promotion.operands import Promotion
 from pypto._src.ops.reduce import (
     OWN_SCRATCH,
     as_one_row,
@@ -30,15 +30,17 @@ from pypto._src.ops.reduce import (
     beside_element,
     by_order,
     col_expand_sub,
-    of_column,
     of_columns,
     reduction_of_rows,
     row_expand_mul,
     row_expand_sub,
     row_max,
     row_min,
+    row_reduction,
     row_sum,
     total,
+    with_column,
+    with_row,
 )
 from pypto._src.ops.rules.type_rules import (
     called,
@@ -48,7 +50,7 @@ from pypto._src.ops.rules.type_rules import (
     operand_name,
     refuse,
 )
-from pypto._src.ops.rules.valid_parts import beside_column, beside_row, reduced_rows, valid_or_all
+from pypto._src.ops.rules.valid_parts import beside_column, beside_row, valid_or_all
 
 if TYPE_CHECKING:
     import numpy as np
@@ -114,11 +116,13 @@ def _reduced_columns(o: Operands, kind: Type) -> Type:
     return with_valid(kind, (ConstInt(1), valid_or_all(o.tile(0))[1]))
 
 
-@block_op(
-    types=_column_type,
-    valid=_reduced_columns,
-    dtypes=ARITHMETIC,
-    in_place=(),
+column_reduction: Final = partial(
+    block_op, types=_column_type, valid=_reduced_columns, dtypes=ARITHMETIC, in_place=()
+)
+"""Registers an op [R, C] -> [1, C]."""
+
+
+@column_reduction(
     numpy=lambda tile: np.max(tile, axis=0, keepdims=True),
     decomposition=by_order,
     of_padded=as_one_row(lambda: row_max),
@@ -130,11 +134,7 @@ def col_max(tile: Tile) -> Tile:
     ...
 
 
-@block_op(
-    types=_column_type,
-    valid=_reduced_columns,
-    dtypes=ARITHMETIC,
-    in_place=(),
+@column_reduction(
     numpy=lambda tile: np.min(tile, axis=0, keepdims=True),
     decomposition=by_order,
     of_padded=as_one_row(lambda: row_min),
@@ -146,12 +146,8 @@ def col_min(tile: Tile) -> Tile:
     ...
 
 
-@block_op(
-    types=_column_type,
+@column_reduction(
     complete=ignoring("tmp_tile", scratch=1),
-    valid=_reduced_columns,
-    dtypes=ARITHMETIC,
-    in_place=(),
     numpy=lambda tile: total(tile, 0),
     decomposition=on_signed,
     of_padded=as_one_row(lambda: row_sum),
@@ -163,11 +159,7 @@ def col_sum(tile: Tile) -> Tile:
     ...
 
 
-@block_op(
-    types=_column_type,
-    valid=_reduced_columns,
-    dtypes=ARITHMETIC,
-    in_place=(),
+@column_reduction(
     numpy=lambda tile: product(tile, 0),
     decomposition=on_signed,
     of_padded=as_one_row(lambda: row_prod),
@@ -179,18 +171,9 @@ def col_prod(tile: Tile) -> Tile:
     ...
 
 
-@block_op(
-    types=reduction_of_rows,
-    complete=OWN_SCRATCH,
-    valid=reduced_rows,
-    dtypes=ARITHMETIC,
-    reads=(0,),
-    writes=(1,),
-    in_place=(),
-    columns=(RESULT,),
+@row_reduction(
     numpy=lambda tile, _scratch: product(tile, -1),
     decomposition=on_signed,
-    of_padded=of_column,
     pto="pto.trowprod",
     isa="TROWPROD",
 )
@@ -230,15 +213,9 @@ def _first_of_one(call: Call, _let: Let) -> Expr | None:
     return full.build([list(static_shape(result) or ())], words, call.span)
 
 
-@block_op(
+@row_reduction(
     types=_row_position,
-    complete=OWN_SCRATCH,
-    valid=reduced_rows,
     dtypes=SIGNED,
-    reads=(0,),
-    writes=(1,),
-    in_place=(),
-    columns=(RESULT,),
     numpy=lambda tile, _scratch: first_best(tile, -1, largest=True),
     pto="pto.trowargmax",
     of_padded=_first_of_one,
@@ -253,15 +230,9 @@ def row_argmax(tile: Tile, tmp_tile: Tile | None = None) -> Tile:
     ...
 
 
-@block_op(
+@row_reduction(
     types=_row_position,
-    complete=OWN_SCRATCH,
-    valid=reduced_rows,
     dtypes=SIGNED,
-    reads=(0,),
-    writes=(1,),
-    in_place=(),
-    columns=(RESULT,),
     numpy=lambda tile, _scratch: first_best(tile, -1, largest=False),
     pto="pto.trowargmin",
     of_padded=_first_of_one,
@@ -276,14 +247,12 @@ def row_argmin(tile: Tile, tmp_tile: Tile | None = None) -> Tile:
     ...
 
 
-@block_op(
+@column_reduction(
     types=_column_position,
     complete=OWN_SCRATCH,
-    valid=_reduced_columns,
     dtypes=FLOATS,
     reads=(0,),
     writes=(1,),
-    in_place=(),
     numpy=lambda tile, _scratch: first_best(tile, 0, largest=True),
     pto="pto.tcolargmax",
     of_padded=as_one_row(lambda: row_argmax),
@@ -298,14 +267,12 @@ def col_argmax(tile: Tile, tmp_tile: Tile | None = None) -> Tile:
     ...
 
 
-@block_op(
+@column_reduction(
     types=_column_position,
     complete=OWN_SCRATCH,
-    valid=_reduced_columns,
     dtypes=FLOATS,
     reads=(0,),
     writes=(1,),
-    in_place=(),
     numpy=lambda tile, _scratch: first_best(tile, 0, largest=False),
     pto="pto.tcolargmin",
     of_padded=as_one_row(lambda: row_argmin),
@@ -376,13 +343,8 @@ def _in_all_columns(call: Call, let: Let) -> Expr:
     return made if dtype is kind.dtype else reread(let("spread", made), kind.dtype)
 
 
-@block_op(
-    types=beside_a_column,
-    valid=beside_column,
+@with_column(
     dtypes=SIGNED,
-    in_place=(0,),
-    columns=(1,),
-    promotion=Promotion(0, 1, broadcasts=False),
     numpy=lambda tile, row_vec: _computed(maximum, tile, row_vec),
     decomposition=of_columns(maximum),
     pto="pto.trowexpandmax",
@@ -393,13 +355,8 @@ def row_expand_max(tile: Tile, row_vec: Tile) -> Tile:
     ...
 
 
-@block_op(
-    types=beside_a_column,
-    valid=beside_column,
+@with_column(
     dtypes=SIGNED,
-    in_place=(0,),
-    columns=(1,),
-    promotion=Promotion(0, 1, broadcasts=False),
     numpy=lambda tile, row_vec: _computed(minimum, tile, row_vec),
     decomposition=of_columns(minimum),
     pto="pto.trowexpandmin",
@@ -424,12 +381,7 @@ def row_expand_expdif(tile: Tile, row_vec: Tile) -> Tile:
     ...
 
 
-@block_op(
-    types=beside_a_row,
-    valid=beside_row,
-    dtypes=ARITHMETIC,
-    in_place=(0,),
-    promotion=Promotion(0, 1, broadcasts=False),
+@with_row(
     numpy=lambda tile, col_vec: tile + col_vec,
     decomposition=on_signed,
     pto="pto.tcolexpandadd",
@@ -441,12 +393,8 @@ def col_expand_add(tile: Tile, col_vec: Tile) -> Tile:
     ...
 
 
-@block_op(
-    types=beside_a_row,
-    valid=beside_row,
+@with_row(
     dtypes=SIGNED,
-    in_place=(0,),
-    promotion=Promotion(0, 1, broadcasts=False),
     numpy=lambda tile, col_vec: _computed(maximum, tile, col_vec),
     pto="pto.tcolexpandmax",
     of_padded=beside_element(maximum),
@@ -457,12 +405,8 @@ def col_expand_max(tile: Tile, col_vec: Tile) -> Tile:
     ...
 
 
-@block_op(
-    types=beside_a_row,
-    valid=beside_row,
+@with_row(
     dtypes=SIGNED,
-    in_place=(0,),
-    promotion=Promotion(0, 1, broadcasts=False),
     numpy=lambda tile, col_vec: _computed(minimum, tile, col_vec),
     pto="pto.tcolexpandmin",
     of_padded=beside_element(minimum),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from pypto._src.dtypes import DataType
@@ -59,11 +60,11 @@ def _in_parts(op: OpDef[..., Any]) -> Callable[[Array, Array], Array]:
     return meaning
 
 
-@block_op(
-    types=two_tiles,
-    valid=_whole,
-    dtypes=COMBINED,
-    in_place=(),
+on_parts: Final = partial(block_op, types=two_tiles, valid=_whole, dtypes=COMBINED, in_place=())
+"""Registers such an op."""
+
+
+@on_parts(
     numpy=_in_parts(add),
     pto="pto.tpartadd",
     isa="TPARTADD",
@@ -73,11 +74,7 @@ def part_add(lhs: Tile, rhs: Tile) -> Tile:
     ...
 
 
-@block_op(
-    types=two_tiles,
-    valid=_whole,
-    dtypes=COMBINED,
-    in_place=(),
+@on_parts(
     numpy=_in_parts(mul),
     pto="pto.tpartmul",
     isa="TPARTMUL",
@@ -87,11 +84,7 @@ def part_mul(lhs: Tile, rhs: Tile) -> Tile:
     ...
 
 
-@block_op(
-    types=two_tiles,
-    valid=_whole,
-    dtypes=COMBINED,
-    in_place=(),
+@on_parts(
     numpy=_in_parts(maximum),
     pto="pto.tpartmax",
     isa="TPARTMAX",
@@ -101,11 +94,7 @@ def part_max(lhs: Tile, rhs: Tile) -> Tile:
     ...
 
 
-@block_op(
-    types=two_tiles,
-    valid=_whole,
-    dtypes=COMBINED,
-    in_place=(),
+@on_parts(
     numpy=_in_parts(minimum),
     pto="pto.tpartmin",
     isa="TPARTMIN",

@@ -277,7 +277,7 @@ def _as_runs(call: Call, let: Let) -> Expr:
     return view.build([let("merged", made), sizes, [0, 0]], {}, call.span)
 
 
-@block_op(
+merging: Final = block_op(
     overload="mrgsort",
     types=_lists_type,
     dtypes=[D.FP32],
@@ -285,32 +285,22 @@ def _as_runs(call: Call, let: Let) -> Expr:
     numpy=_merged_lists,
     decomposition=_as_runs,
 )
+"""Registers a merge of some number of lists."""
+
+
+@merging
 def mrgsort2(src0: Tile, src1: Tile) -> Tile:
     """Return the sorted lists ``src0`` and ``src1`` [1, C] of records as one sorted list."""
     ...
 
 
-@block_op(
-    overload="mrgsort",
-    types=_lists_type,
-    dtypes=[D.FP32],
-    in_place=(),
-    numpy=_merged_lists,
-    decomposition=_as_runs,
-)
+@merging
 def mrgsort3(src0: Tile, src1: Tile, src2: Tile) -> Tile:
     """Return the sorted lists ``src0``, ``src1`` and ``src2`` [1, C] of records as one."""
     ...
 
 
-@block_op(
-    overload="mrgsort",
-    types=_lists_type,
-    dtypes=[D.FP32],
-    in_place=(),
-    numpy=_merged_lists,
-    decomposition=_as_runs,
-)
+@merging
 def mrgsort4(src0: Tile, src1: Tile, src2: Tile, src3: Tile) -> Tile:
     """Return the sorted lists ``src0``, ``src1``, ``src2``, ``src3`` [1, C] of records as one."""
     ...
