@@ -92,6 +92,11 @@ REFUSED = {
         tensor("q", 0, "float", (32, 32)) + MATRIX + "TLOAD(l, q);",
         "destination must be a Vec or Mat tile",
     ),
+    "prefetch_type": (GLOBAL + VEC + "TPREFETCH(a, gh);", "element sizes of tile and GlobalTensor"),
+    "prefetch_operands": (
+        GLOBAL + VEC + "TPREFETCH(g, a);",
+        "operands must be (Tile, GlobalTensor)",
+    ),
     "store_type": (GLOBAL + HALVES + "TSTORE(g, h);", "must have the same element type"),
     "move_path": (MATRIX + "TMOV(m, l);", "no such path"),
     "reshape_bytes": (VEC + COLUMN + "TRESHAPE(a, col);", "the same number of bytes"),
@@ -105,6 +110,30 @@ REFUSED = {
     "col_sum_width": (
         VEC + tile("n", "float", (1, 32), 0) + "TCOLSUM(n, a);",
         "same number of columns",
+    ),
+    "col_max_type": (
+        VEC + tile("n", "half", (1, 64), 0) + "TCOLMAX(n, a);",
+        "TCOLMAX: source and destination must have the same element type",
+    ),
+    "col_sum_type": (
+        VEC + tile("n", "half", (1, 64), 0) + "TCOLSUM(n, a);",
+        "TCOLSUM: source and destination must have the same element type",
+    ),
+    "col_max_unsigned": (
+        tile("u", "uint32_t", (16, 64), 0) + "TCOLMAX(u, u);",
+        "TCOLMAX: unsupported element type",
+    ),
+    "col_sum_bytes": (
+        tile("u", "int8_t", (16, 64), 0) + "TCOLSUM(u, u);",
+        "TCOLSUM: unsupported element type",
+    ),
+    "col_min_type": (
+        VEC + tile("n", "half", (1, 64), 0) + "TCOLMIN(n, a);",
+        "column reduction: source and destination must have the same element type",
+    ),
+    "col_prod_type": (
+        INTS + tile("n", "int16_t", (1, 64), 0) + "TCOLPROD(n, i);",
+        "column reduction: source and destination must have the same element type",
     ),
     "expand_column": (VEC + COLUMN + "TROWEXPANDADD(col, col, col);", "must be RowMajor"),
     "transposed_valid": (
@@ -163,6 +192,14 @@ REFUSED = {
         + "TCMP(m, h, h, CmpMode::LT);",
         "TCMP: unsupported element type",
     ),
+    "column_mask": (
+        VEC + tile("m", "uint8_t", (32, 8), 0, layout="dn") + "TCMP(m, a, b, CmpMode::LT);",
+        "compare: the mask must be RowMajor without boxes",
+    ),
+    "column_mask_of_select": (
+        VEC + tile("m", "uint8_t", (32, 8), 0, layout="dn") + "TSEL(d, m, a, b, t);",
+        "select: the mask must be RowMajor without boxes",
+    ),
     "float_mask": (VEC + "TSELS(d, a, b, t, 1.0f);", "the mask must be of integers"),
     "position_type": (
         VEC + tile("p", "int16_t", (16, 16), 0) + "TROWARGMAX(p, a, t);",
@@ -202,6 +239,9 @@ LAX = (
     "wide_mask",
     "window_path",
     "carry",
+    "col_min_type",
+    "col_prod_type",
+    "column_mask",
 )
 
 

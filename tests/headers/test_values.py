@@ -315,6 +315,24 @@ KERNELS["outside"] = (
 )
 
 
+KERNELS["prefetch"] = (
+    tensor("g", 0, "float", VALID)
+    + tensor("out", 1, "float", VALID)
+    + tile("a", "float", (ROWS, COLS), 0, valid=VALID)
+    + tile("buffer", "float", (ROWS, COLS), 0x8000, valid=VALID)
+    + "Event<Op::TPREFETCH, Op::TLOAD> near = TPREFETCH(buffer, g);\n"
+    + "TLOAD(a, g, near);\nTPREFETCH(buffer, g);\nTSTORE(out, a);"
+)
+
+
+def test_prefetch(library: Library) -> None:
+    """A prefetch takes a tile as buffer, gives an event and changes no other tile."""
+    a = draw("float", VALID, 1)
+    out = np.zeros(VALID, np.float32)
+    library.run("prefetch", a, out)
+    np.testing.assert_array_equal(out, a)
+
+
 def test_outside_the_valid_region(library: Library) -> None:
     """Loads and arithmetic leave the rest of the physical tile alone."""
     a = draw("float", VALID, 1)
@@ -397,6 +415,26 @@ def test_nan_in_reductions(library: Library, op: str, width: int) -> None:
         library.run(f"{op}_float_{width}", a, out)
         function = np.max if "MAX" in op else np.min
         np.testing.assert_array_equal(out, function(a, axis=axis, keepdims=True))
+
+
+for _dtype in ("float", "int16_t", "int32_t"):
+    KERNELS[f"TCOLPROD_{_dtype}"] = (
+        tensor("g", 0, _dtype, (9, 50))
+        + tensor("gd", 1, _dtype, (1, 50))
+        + tile("a", _dtype, (16, 64), 0, valid=(9, 50))
+        + tile("d", _dtype, (1, 64), 0x8000, valid=(1, 50))
+        + "TLOAD(a, g);\nTCOLPROD(d, a);\nTSTORE(gd, d);"
+    )
+
+
+@pytest.mark.parametrize("dtype", ["float", "int16_t", "int32_t"])
+def test_column_products(library: Library, dtype: str) -> None:
+    """TCOLPROD multiplies the rows; integers wrap."""
+    a = np.random.default_rng(5).integers(-7, 8, (9, 50)).astype(DTYPES[dtype])
+    out = np.zeros((1, 50), DTYPES[dtype])
+    library.run(f"TCOLPROD_{dtype}", a, out)
+    expected = a.astype(np.int64).prod(axis=0, keepdims=True).astype(DTYPES[dtype])
+    np.testing.assert_array_equal(out, expected)
 
 
 EXPAND: dict[str, Callable[[Any, Any], Any]] = {

@@ -414,6 +414,14 @@ PTO_LIGHT RecordEvent TLOAD(D& d, G& g, E&... events)
     return {};
 }
 
+// Brings g nearer. The device moves it through the tile, which is the buffer of the transfer: what the tile holds afterwards
+// is not to be relied on.
+template <class D, class G, class... E>
+PTO_LIGHT RecordEvent TPREFETCH(D& d, G& g, E&... events)
+{
+    return TLOAD(d, g, events...);
+}
+
 namespace detail {
 
 // The operand rules of TSTORE. Quant says whether a quant value is given.

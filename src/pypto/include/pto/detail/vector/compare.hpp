@@ -181,6 +181,16 @@ PTO_INLINE uint8_t* mask_row(const M& mask, int64_t row)
 {
     return reinterpret_cast<uint8_t*>(mask.data()) + row * M::Cols * static_cast<int64_t>(sizeof(typename M::DType));
 }
+// Writes `count` bytes of a row of a mask, from byte `at` on; they lie apart where the mask is not RowMajor.
+template <class M>
+PTO_INLINE void write_mask(const M& mask, int64_t row, int64_t at, const uint8_t* bits, int64_t count)
+{
+    constexpr int64_t size = static_cast<int64_t>(sizeof(typename M::DType));
+    uint8_t* data = reinterpret_cast<uint8_t*>(mask.data());
+    for (int64_t i = 0; i < count; ++i) {
+        data[M::offset(row, (at + i) / size) * size + (at + i) % size] = bits[i];
+    }
+}
 template <class M>
 PTO_INLINE bool mask_holds(int rows, int cols)
 {
@@ -193,7 +203,6 @@ PTO_INLINE void mask_rule()
 {
     static_assert(is_tile_data_v<M> && is_tile_data_v<S>, "compare, select: operands must be tiles");
     static_assert(std::is_integral<typename M::DType>::value, "compare, select: the mask must be of integers");
-    static_assert(is_nd_v<M>, "compare, select: the mask must be RowMajor without boxes");
     static_assert(is_number_v<typename S::DType>, "compare, select: unsupported element type");
     PTO_NPU_RULE((std::is_same<typename M::DType, uint8_t>::value), "compare, select: the mask must be uint8_t");
     PTO_NPU_RULE((at_v<M, TileType::Vec> && at_v<S, TileType::Vec>), "compare, select: all tiles must be Vec tiles");
@@ -201,10 +210,18 @@ PTO_INLINE void mask_rule()
 }
 
 template <class M, class S>
+PTO_INLINE void select_rule()
+{
+    mask_rule<M, S>();
+    static_assert(is_nd_v<M>, "select: the mask must be RowMajor without boxes");
+}
+
+template <class M, class S>
 PTO_INLINE void compare_rule()
 {
     mask_rule<M, S>();
     static_assert(is_any_v<typename M::DType, uint8_t, uint32_t>, "compare: the mask must be uint8_t or uint32_t");
+    PTO_NPU_RULE((is_nd_v<M>), "compare: the mask must be RowMajor without boxes");
 }
 
 // mask = s compared with `right(row, col, n)`, a pointer to n elements.
@@ -218,7 +235,13 @@ PTO_INLINE RecordEvent compare(M& mask, S& s, CmpMode mode, const Right& right)
             for (int64_t c = 0; c < cols; c += kChunk) {
                 const int64_t n = min_of<int64_t>(kChunk, cols - c);
                 const RowChunk<S> left(s, r, c, n);
-                right.compare(mode, mask_row(mask, r) + c / 8, left.at, r, c, n);
+                if constexpr (is_nd_v<M>) {
+                    right.compare(mode, mask_row(mask, r) + c / 8, left.at, r, c, n);
+                } else {
+                    uint8_t bits[kChunk / 8];
+                    right.compare(mode, bits, left.at, r, c, n);
+                    write_mask(mask, r, c / 8, bits, (n + 7) / 8);
+                }
             }
         }
     }
@@ -360,7 +383,7 @@ template <class D, class M, class T, class... E, detail::if_tiles<D, M, T> = 0>
 PTO_INSTRUCTION RecordEvent TSEL(D& d, M& mask, D& s0, D& s1, T&, E&... events)
 {
     using namespace detail;
-    mask_rule<M, D>();
+    select_rule<M, D>();
     wait_all(events...);
     fence();
     const int rows = d.GetValidRow(), cols = d.GetValidCol();
@@ -376,7 +399,7 @@ template <class D, class M, class S, class T, class... E, detail::if_tiles<D, M,
 PTO_INSTRUCTION RecordEvent TSELS(D& d, M& mask, S& s, T&, typename S::DType x, E&... events)
 {
     using namespace detail;
-    mask_rule<M, S>();
+    select_rule<M, S>();
     static_assert(same_element_v<D, S>, "TSELS: source and destination must have the same element type");
     PTO_NPU_RULE((at_v<D, TileType::Vec> && is_nd_v<D>), "TSELS: all tiles must be RowMajor Vec tiles");
     wait_all(events...);

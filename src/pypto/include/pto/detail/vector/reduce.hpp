@@ -334,22 +334,22 @@ template <class Op, class D, class S>
 PTO_INLINE RecordEvent col_reduce(D& d, S& s)
 {
     static_assert(is_tile_data_v<D> && is_tile_data_v<S>, "operands must be tiles");
-    static_assert(same_element_v<D, S>, "column reduction: source and destination must have the same element type");
-    static_assert(is_number_v<typename D::DType>, "unsupported element type");
+    PTO_NPU_RULE((same_element_v<D, S>), "column reduction: source and destination must have the same element type");
+    static_assert(is_number_v<typename D::DType> && is_number_v<typename S::DType>, "unsupported element type");
     PTO_NPU_RULE((at_v<D, TileType::Vec> && at_v<S, TileType::Vec>), "column reduction: all tiles must be Vec tiles");
     PTO_NPU_RULE(is_nd_v<D> && is_nd_v<S>, "column reduction: all tiles must be RowMajor without boxes");
     fence();
     const int rows = s.GetValidRow(), cols = s.GetValidCol();
     if (addressed(d, s) && require(d.GetValidCol() == cols && d.GetValidRow() >= 1,
                                    "column reduction: the destination must have as many valid columns as the source")) {
-        if constexpr (is_nd_v<S> && is_nd_v<D>) {
+        if constexpr (is_nd_v<S> && is_nd_v<D> && same_element_v<D, S>) {
             reduce_across<Op>(elements(d), elements(s), S::Cols, rows, cols);
         } else {
             using C = compute_t<elem_t<D>>;
             for (int c = 0; c < cols; ++c) {
-                C total = to_compute(elements(s)[S::offset(0, c)]);
+                C total = static_cast<C>(to_compute(elements(s)[S::offset(0, c)]));
                 for (int r = 1; r < rows; ++r) {
-                    total = Op{}(total, to_compute(elements(s)[S::offset(r, c)]));
+                    total = Op{}(total, static_cast<C>(to_compute(elements(s)[S::offset(r, c)])));
                 }
                 elements(d)[D::offset(0, c)] = from_compute<elem_t<D>>(total);
             }
@@ -406,6 +406,7 @@ PTO_LIGHT RecordEvent TCOLMAX(D& d, S& s, E&... events)
 {
     static_assert(detail::is_any_v<typename S::DType, float, half, bfloat16_t, int32_t, int16_t, int8_t, uint8_t>,
                   "TCOLMAX: unsupported element type (f32, f16, i32, i16, i8, u8)");
+    static_assert(detail::same_element_v<D, S>, "TCOLMAX: source and destination must have the same element type");
     static_assert(D::Cols == S::Cols, "TCOLMAX: source and destination must have the same number of columns");
     detail::wait_all(events...);
     return detail::col_reduce<detail::Max>(d, s);
@@ -416,6 +417,7 @@ PTO_LIGHT RecordEvent TCOLSUM(D& d, S& s, E&... events)
 {
     static_assert(detail::is_any_v<typename S::DType, float, half, bfloat16_t, int32_t, int16_t>,
                   "TCOLSUM: unsupported element type (f32, f16, i32, i16)");
+    static_assert(detail::same_element_v<D, S>, "TCOLSUM: source and destination must have the same element type");
     static_assert(D::Cols == S::Cols, "TCOLSUM: source and destination must have the same number of columns");
     detail::wait_all(events...);
     return detail::col_reduce<detail::Add>(d, s);
