@@ -10,7 +10,7 @@ import pytest
 
 import pypto.language as pl
 from pypto._src.emit.host.device.generate import OrchestrationResult, generate_orchestration
-from pypto._src.emit.host.tensor_aliases import result_params
+from pypto._src.emit.host.tensor_aliases import Results
 from pypto._src.errors import EmitError
 from pypto._src.ir.enums import CoreType, FunctionType
 from pypto._src.ir.roles import outermost
@@ -300,7 +300,7 @@ def test_returned_items_are_parameters() -> None:
     )
     function = lowered.get_function("turned")
     assert function is not None
-    assert result_params(function, lowered) == (2, 1)
+    assert Results(lowered).of(function) == (2, 1)
 
 
 def test_result_params() -> None:
@@ -309,8 +309,8 @@ def test_result_params() -> None:
     both, scale = lowered.get_function("both"), lowered.get_function("scale")
     assert both is not None
     assert scale is not None
-    assert result_params(both) == (2, 3)
-    assert result_params(scale) == (2,)
+    assert Results(None).of(both) == (2, 3)
+    assert Results(None).of(scale) == (2,)
 
 
 REFUSED = [

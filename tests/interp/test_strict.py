@@ -34,7 +34,7 @@ from pypto._src.ir.stmts import Function, Program
 from pypto._src.ir.unchecked import with_memref
 from pypto._src.ops import compare_select
 from pypto._src.passes.memory.init_mem_ref import with_memrefs
-from pypto._src.passes.memory.memory_reuse import replace_memrefs
+from pypto._src.passes.memory.memref_assignment import MemRefs
 from pypto._src.passes.sync.insert_sync import with_sync
 from tests.passes.build import Block, index, memref, tensor
 
@@ -326,7 +326,7 @@ def overlapping(offset: int) -> Function:
         if isinstance(v, Var) and isinstance(v.type, ir.TileType)
     }
     moved = dict([placed(tiles["first"], 0), placed(tiles["second"], offset)])
-    return with_sync(replace_memrefs(function, moved))[0]
+    return with_sync(MemRefs.in_types(function).replaced(moved).materialize())[0]
 
 
 def test_a_tile_whose_bytes_were_given_away() -> None:

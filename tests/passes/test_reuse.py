@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pypto._src.analysis.liveness import Range, live_ranges, peak
+from pypto._src.analysis.liveness import Lifetimes, Range, peak
 from pypto._src.analysis.stmt_tree import number
 from pypto._src.errors import MemoryPlanError
 from pypto._src.ir.array_types import MemRef
@@ -229,7 +229,7 @@ def test_buffers_of_equal_size_reach_the_lower_bound_of_straight_code(
 def test_every_tile_has_a_range() -> None:
     """Unused results are live for the moment in which they are written."""
     kernel = chain(2)
-    ranges = live_ranges(kernel, number(kernel))
+    ranges = Lifetimes(kernel, number(kernel)).ranges
     assert [v.name for v in ranges] == ["t0", "t1"]
     assert all(len(r) == 1 for r in ranges.values())
 

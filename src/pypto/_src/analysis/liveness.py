@@ -358,11 +358,6 @@ def _use_below(home: Block, block: Block, time: int, below: dict[Block, int]) ->
     return time if block is home else 0
 
 
-def live_ranges(function: Function, root: Block) -> dict[Var, Range]:
-    """Return the live range of every tile; see `Lifetimes`."""
-    return Lifetimes(function, root).ranges
-
-
 def peak(ranges: Sequence[tuple[Range, int]]) -> tuple[int, int]:
     """Return (bytes, time) of the first moment at which the sizes of live ranges sum highest."""
     changes: dict[int, int] = {}

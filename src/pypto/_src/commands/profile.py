@@ -15,20 +15,14 @@ from pypto._src.commands.cli_options import (
     given_twice,
     json_words,
     print_json,
-    random_arguments,
     size_words,
 )
-from pypto._src.commands.programs import load_case
-from pypto._src.driver import compile_for_evaluator, entry_function
-from pypto._src.lazy import lazy_module
+from pypto._src.commands.programs import call_arguments, load_case
+from pypto._src.driver import compile_for_evaluator
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from pypto._src.ir.stmts import Program
     from pypto._src.timeline.profile import ProgramSimulator
-else:
-    np = lazy_module("numpy")
 
 
 def add(commands: Commands) -> None:
@@ -104,10 +98,5 @@ def _simulate(args: argparse.Namespace) -> ProgramSimulator:
         return found[0]
 
     compiled = compile_for_evaluator(program, args.entry, make)
-    is_whole = case is not None and compiled.entry == entry_function(program).name
-    if case is not None and is_whole and not args.sizes:
-        values = case.inputs(np.random.default_rng(0))
-    else:
-        values = random_arguments(compiled, args.sizes)
-    compiled(*values.values())
+    compiled(*call_arguments(compiled, program, case, args.sizes).values())
     return found[0]

@@ -7,15 +7,23 @@ import sys
 import traceback
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from pypto._src.commands import example_cases
+from pypto._src.commands.cli_options import random_arguments
 from pypto._src.diagnostics import Span, spelled_like
+from pypto._src.driver import CompiledProgram, entry_function
 from pypto._src.errors import CallError, PyptoError
 from pypto._src.frontend.parse_text import definitions, is_printed_text, parse_program
 from pypto._src.ir.stmts import Function, Program
 from pypto._src.jit.function import JitFunction
+from pypto._src.lazy import lazy_module
 from pypto._src.statement.reader import from_statement_text, is_statement_text
+
+if TYPE_CHECKING:
+    import numpy as np
+else:
+    np = lazy_module("numpy")
 
 _Kind = TypeVar("_Kind", Program, Function)
 
@@ -71,6 +79,20 @@ def _chosen(path: Path, name: str | None, found: Mapping[str, Program | Function
         raise CallError(what, hint=hint, slug="program-name")
     program = found[name]
     return program if isinstance(program, Program) else Program([program], program.name)
+
+
+def call_arguments(
+    compiled: CompiledProgram,
+    program: Program,
+    case: example_cases.Case | None,
+    sizes: Sequence[tuple[str, int]],
+    seed: int = example_cases.SEED,
+) -> Mapping[str, Any]:
+    """Return the example's arguments, if it calls this and no sizes are given, else random ones."""
+    # Where there is no case there need be no entry but the one that is named.
+    if case is not None and not sizes and compiled.entry == entry_function(program).name:
+        return case.inputs(np.random.default_rng(seed))
+    return random_arguments(compiled, sizes, seed)
 
 
 def load_text(text: str, command: str, *, execute: bool) -> Program:

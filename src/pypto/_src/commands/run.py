@@ -17,12 +17,11 @@ from pypto._src.commands.cli_options import (
     given_twice,
     json_words,
     print_json,
-    random_arguments,
     size_words,
     wrong_option,
 )
-from pypto._src.commands.programs import load_case
-from pypto._src.driver import TARGETS, CompiledProgram, compile_program, entry_function
+from pypto._src.commands.programs import call_arguments, load_case
+from pypto._src.driver import TARGETS, CompiledProgram, compile_program
 from pypto._src.emit.cpp.options import CppOptions
 from pypto._src.errors import CallError
 from pypto._src.interp.pipe_interpreter import ORDERS
@@ -86,12 +85,7 @@ def _run(args: argparse.Namespace) -> int:
         if error.slug == "entry" and error.hint is not None:
             error.hint = error.hint.replace("entry=", "--entry ").replace("'", "")
         raise
-    # Where there is no case there need be no entry but the one that is named.
-    is_whole = case is not None and compiled.entry == entry_function(program).name
-    if case is not None and is_whole and not args.sizes:
-        arguments = case.inputs(np.random.default_rng(args.seed))
-    else:
-        arguments = random_arguments(compiled, args.sizes, args.seed)
+    arguments = call_arguments(compiled, program, case, args.sizes, args.seed)
     begin = time.perf_counter()
     returned = compiled(*arguments.values())
     seconds = time.perf_counter() - begin

@@ -90,10 +90,6 @@ class PtoSite(Protocol):
         """Return the SSA name of a scalar expression as an ``i64`` value, with all its bits."""
         ...
 
-    def new_name(self) -> str:
-        """Return a fresh SSA name."""
-        ...
-
     def partition_view(
         self, tensor: Expr, offsets: Sequence[Expr], shape: Sequence[Expr]
     ) -> tuple[str, str]:

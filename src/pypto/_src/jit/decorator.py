@@ -134,13 +134,11 @@ class Jit:
 
         frame = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
         refuse_keywords("pl.jit.inline", unknown, ("auto_scope",), frame)
-        if func is None:
 
-            def decorate(func: Callable[..., Any]) -> Any:
-                return InlineKernel(unwrapped(func), frame, auto_scope=auto_scope)
+        def decorate(func: Callable[..., Any]) -> Any:
+            return InlineKernel(unwrapped(func), frame, auto_scope=auto_scope)
 
-            return decorate
-        return InlineKernel(unwrapped(func), frame, auto_scope=auto_scope)
+        return decorate if func is None else decorate(func)
 
     @overload
     def incore(self, func: Callable[P, R], /) -> DeclaredInline[P, R]: ...

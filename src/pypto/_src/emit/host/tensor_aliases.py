@@ -291,15 +291,6 @@ def written_roots(
     return written
 
 
-def result_params(callee: Function, program: Program | None = None) -> tuple[int, ...]:
-    """Return which parameter each result of a function is; of a host function of ``program``, too.
-
-    Raises:
-        EmitError: a result is not one of the function's tensor parameters.
-    """
-    return Results(program).of(callee)
-
-
 def _result_params(
     callee: Function, returns: Sequence[ReturnStmt], roots: Mapping[Expr, Var]
 ) -> tuple[int, ...]:

@@ -228,10 +228,6 @@ class Site:
         """Return the name of a scalar as i64, with all its bits."""
         return self._kernel.scalars.long_value(value)
 
-    def new_name(self) -> str:
-        """Return a new name."""
-        return self._kernel.body.fresh()
-
     def partition_view(
         self, tensor: Expr, offsets: Sequence[Expr], shape: Sequence[Expr]
     ) -> tuple[str, str]:

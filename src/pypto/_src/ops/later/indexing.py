@@ -51,10 +51,10 @@ else:
 D = DataType
 COUNTED: Final = frozenset({D.INT16, D.INT32, D.UINT16, D.UINT32})
 """Element types of sequences."""
-GATHERED: Final = frozenset({D.FP16, D.BF16, D.FP32, D.INT16, D.INT32, D.UINT16, D.UINT32})
-"""Element types that are taken from anywhere: of 16 and 32 bits."""
-PLACES: Final = frozenset({D.INT16, D.INT32, D.UINT32})
-"""Element types of tiles that say where."""
+MOVABLE: Final = frozenset({D.FP16, D.BF16, D.FP32, D.INT16, D.INT32, D.UINT16, D.UINT32})
+"""Element types that are gathered and scattered: of 16 and 32 bits."""
+INDICES: Final = frozenset({D.INT16, D.INT32, D.UINT32})
+"""Element types of the indices of gather and scatter."""
 
 
 # --------------------------------------------------------------------------------------------
@@ -162,7 +162,7 @@ def arange(
 
 def _check_places(o: Operands, index: int) -> None:
     dtype = o.tile(index).dtype
-    if dtype not in PLACES:
+    if dtype not in INDICES:
         refuse(
             o,
             f"{called(o.op)} takes places of INT16, INT32 or UINT32, {operand_name(o, index)} has "
@@ -279,7 +279,7 @@ def _own_scratch(
 @block_op(
     types=_gather_type,
     complete=_own_scratch,
-    dtypes=GATHERED,
+    dtypes=MOVABLE,
     reads=(0, 1),
     writes=(2,),
     in_place=(),
@@ -362,7 +362,7 @@ def _taken_in_rows(call: Call, let: Let) -> Expr:
 @block_op(
     overload="gather",
     types=_along_type,
-    dtypes=GATHERED,
+    dtypes=MOVABLE,
     in_place=(),
     numpy=_in_rows,
     decomposition=_taken_in_rows,
@@ -461,7 +461,7 @@ def _mask_cpp(site: CppSite) -> None:
 @block_op(
     overload="gather",
     types=_mask_type,
-    dtypes=GATHERED,
+    dtypes=MOVABLE,
     in_place=(),
     numpy=_by_pattern,
     decomposition=_of_moved_bits,

@@ -19,7 +19,7 @@ from pypto._src.lazy import lazy_module
 from pypto._src.ops.compare_select import sel
 from pypto._src.ops.define import Axis, Tile, block_op, target_form
 from pypto._src.ops.elementwise import adds, cast, muls
-from pypto._src.ops.later.indexing import arange, in_all, pattern
+from pypto._src.ops.later.indexing import INDICES, MOVABLE, arange, in_all, pattern
 from pypto._src.ops.layout import emit_reshape, is_padded, reread, reshape, tile_type
 from pypto._src.ops.new_tiles import create_tile, full
 from pypto._src.ops.promotion.casts import signed
@@ -42,8 +42,6 @@ else:
     np = lazy_module("numpy")
 
 D = DataType
-SCATTERED: Final = frozenset({D.FP16, D.BF16, D.FP32, D.INT16, D.INT32, D.UINT16, D.UINT32})
-_PLACES: Final = frozenset({D.INT16, D.INT32, D.UINT32})
 _LAST_16: Final = 2**15
 """How many elements places of 16 bits count, as elements of 16 bits want them."""
 
@@ -79,7 +77,7 @@ def _check(o: Operands, target: int, source: int, places: int | None) -> None:
             f"pl.cast({name}, pl.FP32)" if kind.dtype.is_float() else None,
             shown=(target,),
         )
-    if places is not None and o.tile(places).dtype not in _PLACES:
+    if places is not None and o.tile(places).dtype not in INDICES:
         refuse(
             o,
             f"{called(o.op)} takes places of INT32, {operand_name(o, places)} has "
@@ -131,7 +129,7 @@ def _onto_cpp(site: CppSite) -> None:
     name="scatter",
     pipe=PipeType.V,
     types=lambda o: tile_type(o.tile(0).shape, o.tile(0).dtype, MemorySpace.Vec),
-    dtypes=SCATTERED | _PLACES,
+    dtypes=MOVABLE | INDICES,
     reads=(0, 1, 2),
     writes=(0,),
     in_place=(0,),
@@ -185,7 +183,7 @@ def _converted(tile: Expr, dtype: DataType, let: Let, call: Call) -> Expr:
 
 @block_op(
     types=_flat_type,
-    dtypes=SCATTERED,
+    dtypes=MOVABLE,
     reads=(1, 2),
     in_place=(),
     numpy=lambda dst, src, indexes: _put(np.zeros_like(dst), src, indexes),
@@ -263,7 +261,7 @@ def _along(call: Call, let: Let) -> Expr:
 @block_op(
     overload="scatter",
     types=_along_type,
-    dtypes=SCATTERED,
+    dtypes=MOVABLE,
     in_place=(),
     numpy=_put_in_rows,
     decomposition=_along,
@@ -318,7 +316,7 @@ def _as_places(call: Call, let: Let) -> Expr:
 @block_op(
     overload="scatter",
     types=_pattern_type,
-    dtypes=SCATTERED,
+    dtypes=MOVABLE,
     in_place=(),
     numpy=_put_by_pattern,
     decomposition=_as_places,
@@ -384,7 +382,7 @@ def _as_elements(call: Call, let: Let) -> Expr:
 
 @block_op(
     types=_rows_type,
-    dtypes=SCATTERED,
+    dtypes=MOVABLE,
     in_place=(),
     numpy=_put_rows,
     decomposition=_as_elements,

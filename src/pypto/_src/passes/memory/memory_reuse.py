@@ -125,11 +125,6 @@ def _overflows(found: Iterable[MemRef], memory: Memory) -> bool:
     return total_bytes([memref.size_ for memref in found], memory) > memory.usable_bytes
 
 
-def replace_memrefs(function: Function, merged: Mapping[MemRef, MemRef]) -> Function:
-    """Return ``function`` with other memory references for those that ``merged`` has."""
-    return MemRefs.in_types(function).replaced(merged).materialize()
-
-
 def buffers(function: Function, root: Block) -> dict[MemorySpace, list[Buffer]]:
     """Return the on-chip buffers of each memory space in order of first definition."""
     found = MemRefs.in_types(function).knows(root, None)
