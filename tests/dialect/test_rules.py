@@ -124,3 +124,26 @@ func.func @k(%p: !pto.ptr<f32>) {{
     module = read_by_xdsl(text)
     assert str(read_by_xdsl(str(module))) == str(module)
     assert "{cmpMode = #pto<cmp lt>}" in str(module)
+
+
+@pytest.mark.parametrize(
+    "number",
+    ["1.0e40 : f32", "-1.0e+40 : f32", "70000.0 : f16", "0x1FFFFFFFF : f32", "-129 : i8", "2 : i1"],
+)
+def test_a_number_beyond_its_type_is_shown_whole(number: str) -> None:
+    """A constant that its type does not have is a fault at the number, sign included."""
+    line = f"    %s = arith.constant {number}"
+    text = f"module {{ func.func @k() {{\n{line}\n    return\n}} }}\n"
+    [fault] = faults_of(text, "k.pto", Options())
+    literal = number.partition(" :")[0]
+    assert fault.message == f"{literal} is beyond the numbers of its type"
+    place = fault.place
+    assert (place.begin_line, place.begin_column) == (2, line.index(literal))
+    assert place.end_column == place.begin_column + len(literal)
+
+
+@pytest.mark.parametrize("number", ["65504.0 : f16", "255 : i8", "-128 : i8", "1.0e-60 : f32"])
+def test_a_number_of_its_type_is_taken(number: str) -> None:
+    """The largest number, the one without a sign, and what rounds to 0 are taken."""
+    text = f"module {{ func.func @k() {{\n    %s = arith.constant {number}\n    return\n}} }}\n"
+    assert faults_of(text, "k.pto", Options()) == []

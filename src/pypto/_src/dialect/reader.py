@@ -15,7 +15,7 @@ from xdsl.context import Context
 from xdsl.dialects import arith, builtin, cf, func, scf
 from xdsl.ir import Operation, SSAValue, TypeAttribute
 from xdsl.parser import Parser
-from xdsl.utils.exceptions import DiagnosticException, ParseError
+from xdsl.utils.exceptions import DiagnosticException, ParseError, VerifyException
 from xdsl.utils.lexer import Span as TextSpan
 from xdsl.utils.mlir_lexer import MLIRTokenKind
 
@@ -65,6 +65,7 @@ _TYPE: Final = re.compile(r"!pto\.\w+<[^<>/\"]*>")
 """A type of the dialect in one piece, without comments: it ends at the first bracket."""
 
 
+_NUMBER: Final = re.compile(r"-?\s*[\w.]+(?:(?<=[eE])[+-]\d+)?")
 _DIGITS: Final = re.compile(r"-?\s*(\d+)(.?)", re.DOTALL)
 _INTEGER: Final = re.compile(r"[su]?i(\d+)")
 _MOST_BITS: Final = 128
@@ -168,8 +169,8 @@ class PtoParser(Parser):
         place = self._current_token.span
         try:
             number = super().parse_optional_builtin_int_or_float_attr()
-        except OverflowError:
-            self.raise_error(f"{place.text} is beyond the numbers of its type", place)
+        except (OverflowError, VerifyException):
+            self._refuse_number(place)
         if isinstance(number, builtin.FloatAttr) and math.isinf(number.value.data):
             self._check_finite(place)
         read = self.lexer.input.content[place.start : self._current_token.span.start]
@@ -184,7 +185,13 @@ class PtoParser(Parser):
     def _check_finite(self, place: TextSpan) -> None:
         """Refuse a decimal number that became an infinity, which is written by its bits."""
         if not place.text.startswith("0x"):
-            self.raise_error(f"{place.text} is beyond the numbers of its type", place)
+            self._refuse_number(place)
+
+    def _refuse_number(self, first: TextSpan) -> NoReturn:
+        """Refuse a number that its type does not have; ``first`` is its sign, or all of it."""
+        found = _NUMBER.match(self.lexer.input.content, first.start)
+        whole = first if found is None else TextSpan(found.start(), found.end(), first.input)
+        self.raise_error(f"{whole.text} is beyond the numbers of its type", whole)
 
     def parse_identifier(self, context_msg: str = "") -> str:
         """Parse a name; in arith, the predicate of a comparison may stand in quotes."""
