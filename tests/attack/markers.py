@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from pypto import ir
-from pypto._src.ir import serialize
+from pypto._src.ir.serialization import serialize
 from pypto._src.lazy import lazy_module
 
 msgpack = lazy_module("msgpack")

@@ -62,7 +62,7 @@ ir.ssa.construct
 ir.builders ir.builders.builder
 ir.builders.stack_builder
 ir.verify.verifier
-ir.serialize
+ir.serialization ir.serialization.serialize
 ir.inspect.tree
 ir
 targets

@@ -123,7 +123,7 @@ if TYPE_CHECKING:
     from pypto._src.ir.builders.builder import pow_ as pow
     from pypto._src.ir.equal import assert_structural_equal, structural_equal, structural_hash
     from pypto._src.ir.inspect.tree import dump_tree, to_json
-    from pypto._src.ir.serialize import (
+    from pypto._src.ir.serialization.serialize import (
         deserialize,
         deserialize_from_file,
         serialize,
@@ -250,8 +250,8 @@ __getattr__ = lazy_names(
         "deserialize_from_file": "pypto._src.ops.serialized",
         "dump_tree": "pypto._src.ir.inspect.tree",
         "to_json": "pypto._src.ir.inspect.tree",
-        "serialize": "pypto._src.ir.serialize",
-        "serialize_to_file": "pypto._src.ir.serialize",
+        "serialize": "pypto._src.ir.serialization.serialize",
+        "serialize_to_file": "pypto._src.ir.serialization.serialize",
         "ConversionContext": "pypto._src.ops.conversion",
         "has_op_conversion": "pypto._src.ops.conversion",
         "op_conversion": "pypto._src.ops.conversion",
