@@ -118,10 +118,10 @@ def renamed(program: ir.Program, marker: str, monkeypatch: Any) -> Any:
         if tokens[at] in (names if at >= rows else files if at < 3 + tokens[2] else ()):
             tokens[at] += marker
     with monkeypatch.context() as patched:
-        patched.setattr(serialize, "_check_name", _nothing)
-        patched.setattr(serialize, "_check_file", _nothing)
-        rules: Any = vars(serialize)["_RULES"]
-        patched.setattr(serialize, "_RULES", [rule for rule in rules if rule[0] is not ir.Program])
+        patched.setattr(serialize, "check_name", _nothing)
+        patched.setattr(serialize, "check_file", _nothing)
+        rules: Any = vars(serialize)["RULES"]
+        patched.setattr(serialize, "RULES", [rule for rule in rules if rule[0] is not ir.Program])
         made: Any = ir.deserialize(packed(tokens))
     return ir.Program(made.functions_, made.name, made.span, attrs=made.attrs, entry=made.entry)
 
@@ -131,7 +131,7 @@ def renamed_files(program: ir.Program, file: str, monkeypatch: Any) -> Any:
     tokens = tokens_of(program)
     tokens[3 : 3 + tokens[2]] = [file] * tokens[2]
     with monkeypatch.context() as patched:
-        patched.setattr(serialize, "_check_file", _nothing)
+        patched.setattr(serialize, "check_file", _nothing)
         return ir.deserialize(packed(tokens))
 
 

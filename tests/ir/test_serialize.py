@@ -25,7 +25,7 @@ from pypto._src.errors import InternalError, PyptoError
 from pypto._src.ir.array_types import exprs_of_type
 from pypto._src.ir.exprs import IRNode, Op
 from pypto._src.ir.opdef import OpDef
-from pypto._src.ir.serialization.serialize import MAGIC, SCHEMA, SerializeError
+from pypto._src.ir.serialization.tokens import MAGIC, SCHEMA, SerializeError
 from pypto._src.ir.traversal.walk import copy_with, walk
 from pypto._src.lazy import lazy_module
 from pypto._src.passes.pass_manager import PIPELINES, OptimizationStrategy

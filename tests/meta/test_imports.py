@@ -69,7 +69,10 @@ def test_a_compile_loads_what_it_needs() -> None:
     loaded = newly_imported("pypto\n" + COMPILE)
     assert loaded & (SLOW | UNUSED) == set()
     ours = {name for name in loaded if name.partition(".")[0] == "pypto"}
-    others = "interp lint statement dialect run ir.serialization ir.equal ir.builders.builder ops.conversion"
+    others = (
+        "interp lint statement dialect run ir.serialization ir.equal ir.builders.builder "
+        "ops.conversion"
+    )
     assert {f"pypto._src.{name}" for name in others.split()} & ours == set()
     assert len(ours) <= MOST
 

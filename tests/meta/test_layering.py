@@ -62,7 +62,9 @@ ir.ssa.construct
 ir.builders ir.builders.builder
 ir.builders.stack_builder
 ir.verify.verifier
-ir.serialization ir.serialization.serialize
+ir.serialization ir.serialization.tokens
+ir.serialization.field_kinds ir.serialization.rules
+ir.serialization.serialize
 ir.inspect.tree
 ir
 targets

@@ -17,7 +17,7 @@ from pypto._src.dtypes import DataType
 from pypto._src.errors import InternalError
 from pypto._src.ir.exprs import GlobalVar, IRNode, Op
 from pypto._src.ir.node_base import Node
-from pypto._src.ir.serialization.serialize import nodes_in
+from pypto._src.ir.serialization.field_kinds import nodes_in
 from pypto._src.ir.types import Type
 
 DEEPEST_MARGIN: Final = 40
