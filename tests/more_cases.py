@@ -365,7 +365,7 @@ def _elements() -> list[Case]:
     at: tuple[tuple[int, ...], ...] = ((3, 5),)
     one: Shapes = (((16, 32),), ((4, 64),))
     places: Shapes = (((16, 32), (16, 64)), ((1, 256), (1, 64)), ((8, 64), (8, 32)))
-    taken = tuple(d for d in MEMBERS.values() if d in indexing.GATHERED)
+    taken = tuple(d for d in MEMBERS.values() if d in indexing.MOVABLE)
     masks = (1, 2, 3, 4, 5, 6, 7)
     return [
         Case(e.read, one, ints=at, build=_element_of_tile, values=whole_range),
@@ -480,7 +480,7 @@ def _composed() -> list[Case]:
     waves: dict[str, Any] = {"values": between(-1000, 1000), "rtol": {D.FP32: 1e-4}}
     waves["atol"] = {D.FP32: 1e-5}
     single = (((16, 64),), ((1, 64),))
-    kinds = tuple(d for d in MEMBERS.values() if d in s.SCATTERED)
+    kinds = tuple(d for d in MEMBERS.values() if d in indexing.MOVABLE)
     puts: Shapes = (((16, 32), (16, 8), (16, 8)),)
     pairs: Shapes = (((16, 64), (16, 64)),)
     return [
