@@ -1,6 +1,7 @@
 """Habits of existing programs that do no harm: read as meant, warned of if a text misleads.
 
-Each program runs on the interpreter, compiled, and from its texts for the assembler.
+Each program runs on the interpreter, also as the pipes of a core do, compiled, and from its texts
+for the assembler.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from pypto._src.ir.stmts import Program
 from tests.examples.emitted import Emitted
 from tests.natively import Array, compiler
 
+TARGETS = ("interpreter", "strict interpreter", "cpu", "pto")
 HEAD = """\
 import pypto.language as pl
 
@@ -329,20 +331,29 @@ def parsed(habit: Habit, action: Any = "always") -> tuple[Program, list[str]]:
     return names["Kernel"], [f"{item.filename}:{item.lineno}: {item.message}" for item in shown]
 
 
+def run(program: Program, target: str, arrays: Sequence[Any]) -> None:
+    """Call ``main`` on a target."""
+    match target:
+        case "pto":
+            Emitted(program).run("main", arrays)
+        case "strict interpreter":
+            runtime.compile(program, target="interpreter", entry="main", strict=True)(*arrays)
+        case "interpreter":
+            runtime.compile(program, target="interpreter", entry="main")(*arrays)
+        case _:
+            compiler()
+            runtime.compile(program, entry="main")(*arrays)
+
+
 @pytest.mark.parametrize("name", HABITS)
-@pytest.mark.parametrize("target", ["interpreter", "cpu", "pto"])
-def test_habit_runs(name: str, target: Any) -> None:
+@pytest.mark.parametrize("target", TARGETS)
+def test_habit_runs(name: str, target: str) -> None:
     """The program does what is meant, on each target."""
     habit = HABITS[name]
     program, _ = parsed(habit)
     arrays = habit.arrays()
     wanted = habit.after(arrays).copy()
-    if target == "pto":
-        Emitted(program).run("main", arrays)
-    else:
-        if target == "cpu":
-            compiler()
-        runtime.compile(program, target=target, entry="main")(*arrays)
+    run(program, target, arrays)
     np.testing.assert_array_equal(arrays[-1], wanted)
 
 
@@ -441,10 +452,7 @@ def test_calls_built_by_hand_get_their_types() -> None:
     params = [x, (y, ir.ParamDirection.Out)]
     main = ir.Function("main", params, [tensor], body, type=ir.FunctionType.InCore)
     program = ir.Program([main], "Kernel")
-    for target in ("interpreter", "cpu", "pto"):
+    for target in TARGETS:
         arrays = [ramp(16, 64), zeros(16, 64)]
-        if target == "pto":
-            Emitted(program).run("main", arrays)
-        else:
-            runtime.compile(program, target=target)(*arrays)
+        run(program, target, arrays)
         np.testing.assert_array_equal(arrays[1], 2 * arrays[0], err_msg=target)

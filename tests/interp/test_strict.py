@@ -256,6 +256,17 @@ def test_uninitialized_memory() -> None:
     assert (error.slug, error.place.begin_line) == ("poison", 13)
 
 
+def test_a_copy_of_nothing_is_nothing() -> None:
+    """A copy within a memory hands on what is uninitialized; who reads the copy is at fault."""
+    lines = (
+        "a = pl.create_tile([16, 32], dtype=pl.FP32)",
+        "c = pl.move(a, target_memory=pl.MemorySpace.Vec)",
+    )
+    failing = failure(*lines, "pl.system.bar_v()", "b = pl.add(c, 1.0)", END)
+    assert failing.message == "pl.add reads 2048 uninitialized bytes of c"
+    assert (failing.slug, failing.place.begin_line) == ("poison", 15)
+
+
 def test_scratch_holds_nothing_afterwards() -> None:
     """What an op has used as scratch cannot be read."""
     error = failure(

@@ -1,13 +1,34 @@
 """Random kernels with whiles, branches and counted loops nested four deep, in every order.
 
-They carry numbers of 16 bits and others, and cut parts out of reshaped tiles.
+They carry numbers of 16 bits and others, and cut parts out of reshaped tiles. The assembler takes
+no while around a branch within another region, no carried half and no part of a reshape, so that
+emission has other forms for them: no text may be refused, and each has to mean the same.
+`python -m tests.properties.nested_regions COUNT` looks at so many programs.
 """
 
 from __future__ import annotations
 
+import sys
+import time
 from itertools import product
 from random import Random
+from typing import Any, Final
 
+import ml_dtypes
+import numpy as np
+
+import pypto.language as pl
+from pypto import ir
+from pypto._src.dialect.evaluate import evaluate
+from pypto._src.dialect.reader import parse
+from pypto._src.dialect.verify import faults_of, options_of
+from pypto._src.emit.pto.generate import PTOCodegen
+from pypto._src.interp.evaluate import Evaluator
+from pypto._src.passes.pass_manager import OptimizationStrategy, PassManager
+
+ARCHS: Final = ("a3", "a5")
+ARGUMENTS: Final = (0, 1, 3)
+"""What kernels are called with; most loops end after so many iterations."""
 KINDS = ("while", "if", "for")
 ORDERS = list(product(KINDS, repeat=4))
 """Each order of four; programs take them in turn."""
@@ -114,3 +135,53 @@ def main(
     z = pl.store(w, [0, 0], [4, 32], z)
     return y, z
 """
+
+
+def arguments(count: int) -> list[Any]:
+    """Return what a kernel is called with; its outputs are the last two."""
+    x = np.random.default_rng(count).uniform(-2, 2, (4, 64)).astype(np.float32)
+    numbers = [count, np.float16(0.7), ml_dtypes.bfloat16(0.3)]
+    return [x, *numbers, np.zeros((4, 64), np.float32), np.zeros((4, 32), np.float32)]
+
+
+def check(number: int, strategy: OptimizationStrategy) -> None:
+    """Check that the text of a program is taken for each target, and computes what it does."""
+    kernel = pl.parse(nested_source(number))
+    assert isinstance(kernel, ir.Function)
+    program = ir.Program([kernel], "P")
+    text = PTOCodegen().generate(PassManager.get_strategy(strategy).run_passes(program))
+    for arch in ARCHS:
+        faults = faults_of(text, f"{number}.pto", options_of(text, arch))
+        assert [str(fault) for fault in faults] == []
+    source = parse(text)
+    for count in ARGUMENTS:
+        wanted, found = arguments(count), arguments(count)
+        Evaluator(program).call("main", wanted)
+        evaluate(source, "main", found)
+        for one, other in zip(found[-2:], wanted[-2:], strict=True):
+            np.testing.assert_array_equal(one, other, f"program {number}, {count}")
+
+
+def main(count: int) -> int:
+    """Check programs by each strategy; print those that fail, and return how many texts do."""
+    begin, wrong = time.monotonic(), 0
+    for number in range(count):
+        for strategy in OptimizationStrategy:
+            try:
+                check(number, strategy)
+            except Exception as error:
+                wrong += 1
+                message = " ".join(str(error).split())
+                print(number, strategy, type(error).__name__, message[:300], sep=": ", flush=True)
+        if (number + 1) % 100 == 0:
+            print(f"{number + 1} programs, {time.monotonic() - begin:.0f} s", flush=True)
+    texts = count * len(OptimizationStrategy)
+    print(
+        f"{count} programs: {texts} texts for {' and '.join(ARCHS)}, "
+        f"each evaluated {len(ARGUMENTS)} times; {wrong} refused or different"
+    )
+    return wrong
+
+
+if __name__ == "__main__":
+    sys.exit(bool(main(int(sys.argv[1]))))

@@ -5,7 +5,8 @@ in an order that flags and barriers allow: as late as possible, or at random. Ev
 call has written it and which have read it since, so that it is an error
 
 * to read bytes that nothing has written (padding and dead scratch among them), or that have been
-  given to another tile since;
+  given to another tile since; a copy within a memory reads nothing by itself: it hands on which
+  bytes have been written, as a branch does for a tile that only the other one assigns;
 * to start an access before an earlier one that it conflicts with is complete;
 * to end with work under way or a flag raised, or not to end.
 
@@ -41,6 +42,7 @@ from pypto._src.ir.roles import Role, role
 from pypto._src.ir.stmts import AssignStmt, EvalStmt, Function, Program
 from pypto._src.ir.types import Type
 from pypto._src.lazy import lazy_module
+from pypto._src.ops.memory import move
 from pypto._src.ops.system import bar_all, bar_m, bar_v, completes_in_order, sync_dst, sync_src
 
 if TYPE_CHECKING:
@@ -332,9 +334,10 @@ class Core:
 
     def keep_only(self, tile: Array, part: tuple[slice, ...]) -> None:
         """Let all of a tile but a part hold nothing."""
-        self.undefine(tile)
         marks = self.marks(tile)
-        marks.part(marks.valid, tile[part])[...] = True
+        kept = marks.part(marks.valid, tile[part]).copy()
+        self.undefine(tile)
+        marks.part(marks.valid, tile[part])[...] = kept
 
     def own(self, slot: int, owner: int | None) -> None:
         """Say which entry has written the tile in a slot, None for not known."""
@@ -384,6 +387,21 @@ def _add(found: dict[int, str], entries: Iterable[int], kind: str) -> None:
         found.setdefault(entry, kind)
 
 
+def _is_copy(call: Call) -> bool:
+    """True for a move of all bytes of a tile within one memory."""
+    kind = call.type
+    if call.op is not move or not isinstance(kind, TileType) or call.kwargs.get("transpose"):
+        return False
+    source = call.args[0].type
+    return (
+        isinstance(source, TileType)
+        and source.memref is not None
+        and source.memref.memory_space_ is move.space_of(call)
+        and source.dtype is kind.dtype
+        and static_shape(source) == static_shape(kind)
+    )
+
+
 def _entries(marks: Array) -> list[int]:
     """Return the different entries that marks name."""
     if marks.size == 0:
@@ -411,6 +429,7 @@ class Access:
             elif kind == TENSOR and isinstance(arg.type, TensorType):
                 self.tensors += [(index, False)] * (index in op.reads)
                 self.tensors += [(index, True)] * (index in op.writes)
+        self.copies = _is_copy(call)
         names = {p.name: i for i, p in enumerate(op.operands) if p.kind == INTS}
         self.indices = names.get("indices")
         self.offsets, self.shapes = names.get("offsets"), names.get("shapes")
@@ -452,6 +471,10 @@ class Access:
             for readers in marks.read:
                 if readers is not None:
                     marks.part(readers, view)[...] = 0
+        if self.copies and target is not None:
+            source, marks = core.marks(args[0]), core.marks(target)
+            into = marks.part(marks.valid, target)
+            into[...] = source.part(source.valid, args[0]).reshape(into.shape)
         for view in scratch:
             core.undefine(view)
         entries = core.queues.entries
@@ -466,7 +489,7 @@ class Access:
         marks = core.marks(view)
         part = marks.part(marks.written, view)
         valid = marks.part(marks.valid, view)
-        if not valid.all():
+        if not self.copies and not valid.all():
             count = (valid.size - int(np.count_nonzero(valid))) * marks.unit
             raise EvaluationError(
                 f"{user_call(self.call)} reads {count} uninitialized bytes of {name}",
