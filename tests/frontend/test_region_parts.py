@@ -55,6 +55,37 @@ def test_valid_sizes_are_computed_in_the_call(target: Any) -> None:
     assert not y[21:].any()
 
 
+def test_each_region_has_its_own_number_of_valid_rows(target: Any) -> None:
+    """A scalar that nobody reads after a region ends with it: the next one has another."""
+    size = pl.dynamic("size")
+
+    @pl.jit(target=target)
+    def twice(
+        x: pl.Tensor[[size, 64], pl.FP32],
+        y: pl.Out[pl.Tensor[[size, 64], pl.FP32]],
+    ):
+        count = pl.tensor.dim(x, 0)
+        doubled = pl.create_tensor([32, 64], dtype=pl.FP32)
+        for block in pl.spmd((count + 7) // 8):
+            rows = pl.min(8, count - block * 8)
+            part = pl.slice(x, [8, 64], [block * 8, 0], valid_shape=[rows, 64])
+            doubled[block * 8 : block * 8 + 8, :] = pl.mul(part, 2.0)
+        for block in pl.spmd((count + 7) // 8):
+            rows = pl.min(8, count - block * 8)
+            part = pl.slice(doubled, [8, 64], [block * 8, 0], valid_shape=[rows, 64])
+            y[block * 8 : block * 8 + 8, :] = pl.add(part, 1.0)
+        with pl.at(level=pl.Level.CORE_GROUP):
+            rows = pl.min(count, 2)
+            y[0:2, :] = pl.slice(doubled, [2, 64], [0, 0], valid_shape=[rows, 64])
+        return y
+
+    x, y = RNG.random((21, 64), np.float32), np.zeros((21, 64), np.float32)
+    reread(twice, x, y)
+    twice(x, y)
+    assert (y[:2] == 2 * x[:2]).all()
+    assert (y[2:] == 2 * x[2:] + 1).all()
+
+
 def test_sums_of_rows_of_which_some_are_valid(target: Any) -> None:
     """A column that was filled throughout is added to one of which some rows are valid."""
 

@@ -454,6 +454,11 @@ ROWS: list[Row] = [
     one("r = f.slice(x0, [8, 32], [8, 32])", lambda a: a[8:16, 32:64], COMPUTED, levels=PARTS),
     one("r = f.slice(x0, [8, 32], [0, 0])", lambda a: a[0:8, 0:32], COMPUTED, levels=PARTS),
     Row("r = f.concat(x0, x1)", [WHOLE, (M, 32)], lambda a, b: np.concatenate([a, b], 1)),
+    Row(
+        "r = f.fillpad(f.concat(f.set_validshape(x0, 10, 64), f.set_validshape(x1, 10, 5)), 0)",
+        [WHOLE, (M, 32)],
+        lambda a, b: np.pad(np.concatenate([a, b[:, :5]], 1)[:10], ((0, 6), (0, 27))),
+    ),
     one(
         "r = f.fillpad(f.set_validshape(x0, 10, 40), pad_value=pl.PadValue.zero)",
         lambda a: np.where(np.arange(16)[:, None] < 10, np.where(np.arange(64) < 40, a, 0), 0),

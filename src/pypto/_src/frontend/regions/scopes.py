@@ -8,7 +8,7 @@ blocks of a launch are a parallel loop around it. What a region hands out is a t
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from keyword import iskeyword
 from typing import Any, Final
 
@@ -36,7 +36,7 @@ from pypto._src.ir.stmts import AssignStmt, ForStmt, ScopeStmt, Stmt
 from pypto._src.ir.traversal.mutator import Mutator
 from pypto._src.ir.traversal.queries import defined_by, stmts_in, uses
 from pypto._src.ir.traversal.walk import children
-from pypto._src.ir.types import Type, scalar_type
+from pypto._src.ir.types import ScalarType, Type, scalar_type
 from pypto._src.ops import memory, system, tensor
 
 _INDEX: Final = scalar_type(DataType.INDEX)
@@ -112,7 +112,7 @@ def _at(ctx: Context, node: ast.With, call: ast.Call, target: ast.expr | None) -
     _options(ctx, call, words)
     if ctx.region is not None and not ctx.region.may_carry:
         raise _nested(ctx, call)
-    _region(ctx, node, _name_hint(ctx, words))
+    _region(ctx, node, _name_hint(ctx, words), live_after(ctx, node))
     _name_task(ctx, target)
 
 
@@ -173,8 +173,10 @@ def _launch(
     if ctx.region is not None:
         raise _nested(ctx, call)
     count = _count(ctx, call, words)
+    read_later = live_after(ctx, node)
     for phase in phases(ctx, node):
-        _launch_phase(ctx, phase, count, words, Var(block.name, block.type, block.span), name)
+        own = Var(block.name, block.type, block.span)
+        _launch_phase(ctx, phase, count, words, own, name, read_later)
 
 
 def _launch_phase(
@@ -184,6 +186,7 @@ def _launch_phase(
     words: dict[str, ast.expr],
     block: Var,
     name: str | None,
+    read_later: Collection[str],
 ) -> None:
     """Append the loop over the blocks, for what they do up to a barrier."""
     ctx.names.fixed.add(block)
@@ -193,14 +196,14 @@ def _launch_phase(
     try:
         if name is not None:
             names.bind(name, block)
-        _region(ctx, node, _name_hint(ctx, words), block)
+        _region(ctx, node, _name_hint(ctx, words), read_later, block)
         stmts = ctx.block
         if ctx.known_number(count) != 1 and not ctx.broken:
             check_disjoint(ctx, stmts, block)
     finally:
         ctx.block = outside
         bound = names.close(mark)
-    _keep(ctx, {key: value for key, value in bound.items() if value is not block})
+    _keep(ctx, {key: bound[key] for key in bound if bound[key] is not block}, read_later)
     span = ctx.span(node)
     body = body_of(stmts, span)
     ctx.block.append(
@@ -248,7 +251,11 @@ def _reads_block_index(ctx: Context, body: Sequence[ast.stmt]) -> bool:
 
 
 def _region(
-    ctx: Context, node: ast.With | ast.For, name: str, block_index: Var | None = None
+    ctx: Context,
+    node: ast.With | ast.For,
+    name: str,
+    read_later: Collection[str],
+    block_index: Var | None = None,
 ) -> None:
     """Append the scope of a region."""
     around = ctx.region
@@ -273,7 +280,7 @@ def _region(
     made: list[Stmt] = []
     try:
         ctx.run(node.body)
-        made = _handed_out(ctx, node, region)
+        made = _handed_out(ctx, node, region, read_later)
         stmts = without_unused_loads(ctx.block, region)
     finally:
         ctx.region = names.shadow = None
@@ -286,7 +293,7 @@ def _region(
         if key in shadowed and shadowed[key] is not var:
             ctx.assign(key, var, node)
         bound[key] = var
-    _keep(ctx, {key: value for key, value in bound.items() if key not in shadowed})
+    _keep(ctx, {key: bound[key] for key in bound if key not in shadowed}, read_later)
 
 
 def without_unused_loads(stmts: list[Stmt], region: Region) -> list[Stmt]:
@@ -330,18 +337,24 @@ def as_list(new: Stmt | list[Stmt]) -> list[Stmt]:
     return new if isinstance(new, list) else [new]
 
 
-def _keep(ctx: Context, bound: dict[str, Any]) -> None:
-    """Let the names of a region that are no tiles go on to mean what they do."""
+def _keep(ctx: Context, bound: dict[str, Any], read_later: Collection[str]) -> None:
+    """Let the names of a region that are no tiles go on to mean what they do.
+
+    A scalar that nobody reads later ends here: the next region may have another of that name.
+    """
     for name, value in bound.items():
-        if isinstance(value, Expr) and isinstance(value.type, TileType):
+        kind = value.type if isinstance(value, Expr) else None
+        is_over = isinstance(kind, ScalarType) and name not in read_later
+        if isinstance(kind, TileType) or is_over:
             ctx.names.lose({name: value}, "a value of a region")
         else:
             ctx.names.bind(name, value)
 
 
-def _handed_out(ctx: Context, node: ast.With | ast.For, region: Region) -> list[Stmt]:
+def _handed_out(
+    ctx: Context, node: ast.With | ast.For, region: Region, found: Collection[str]
+) -> list[Stmt]:
     """Store the tiles that are read after a region into tensors of their own; return these."""
-    found = live_after(ctx, node)
     if not found:
         return []
     made: list[Stmt] = []

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from pypto._src.ir.array_types import same_dims, static_shape
+from pypto._src.ir.array_types import same_dim, same_dims, static_shape
 from pypto._src.ir.enums import MemorySpace
-from pypto._src.ir.exprs import ConstInt
-from pypto._src.ir.opdef import Operands
+from pypto._src.ir.exprs import ConstInt, const_value
+from pypto._src.ir.opdef import Operands, not_whole
 from pypto._src.ir.types import Type
 from pypto._src.lazy import lazy_module
 from pypto._src.ops.define import Tile, block_op
-from pypto._src.ops.layout import tile_type
+from pypto._src.ops.layout import tile_type, with_valid
 from pypto._src.ops.promotion.casts import on_signed
 from pypto._src.ops.reduce import SPREAD
 from pypto._src.ops.rules.type_rules import (
@@ -22,6 +22,7 @@ from pypto._src.ops.rules.type_rules import (
     operand_name,
     refuse,
 )
+from pypto._src.ops.rules.valid_parts import check_decomposition, parts_differ, valid_or_all
 
 if TYPE_CHECKING:
     import numpy as np
@@ -49,8 +50,23 @@ def _joined(o: Operands) -> Type:
     return tile_type(shape, o.tile(0), MemorySpace.Vec, "the result")
 
 
+def _joined_part(o: Operands, kind: Type) -> Type:
+    """Refuse what would leave a gap between the columns; rows are valid in both or in neither."""
+    check_decomposition(o)
+    (rows, columns), (other_rows, others) = valid_or_all(o.tile(0)), valid_or_all(o.tile(1))
+    if not same_dim(rows, other_rows):
+        parts_differ(o, 0, 1, (rows, others))
+    left, right = const_value(columns), const_value(others)
+    if left is None or left != const_value(o.tile(0).shape[1]):
+        raise not_whole(f"{called(o.op)} takes all columns of", operand_name(o, 0))
+    if right is None:
+        raise not_whole(f"{called(o.op)} takes all columns of", operand_name(o, 1))
+    return with_valid(kind, (rows, ConstInt(left + right)))
+
+
 @block_op(
     types=_joined,
+    valid=_joined_part,
     dtypes=SPREAD,
     in_place=(),
     decomposition=on_signed,

@@ -74,7 +74,7 @@ def valid_or_all(kind: TileType) -> tuple[Expr, ...]:
     return valid_part(kind) or kind.shape
 
 
-def _check_decomposition(o: Operands) -> None:
+def check_decomposition(o: Operands) -> None:
     """Check that no other ops, which know nothing of valid parts, stand in place of the call."""
     if o.op.decomposition is not None and o.tile(0).dtype.is_unsigned_int():
         refuse_part(o)
@@ -109,7 +109,7 @@ def parts_differ(
 
 def same_part(o: Operands, kind: Type) -> Type:
     """Elementwise: all tiles have one valid part, which is the result's. Refuses unsigned ones."""
-    _check_decomposition(o)
+    check_decomposition(o)
     return equal_part(o, kind)
 
 
@@ -124,7 +124,7 @@ def equal_part(o: Operands, kind: Type) -> Type:
 
 def reduced_rows(o: Operands, kind: Type) -> Type:
     """[R, C] with its valid [r, c] -> a column [R, 1] with the valid [r, 1]."""
-    _check_decomposition(o)
+    check_decomposition(o)
     part = valid_part(o.tile(0))
     if part is None or is_column(o.tile(0)):
         refuse(
@@ -139,13 +139,13 @@ def reduced_rows(o: Operands, kind: Type) -> Type:
 
 def beside_column(o: Operands, kind: Type) -> Type:
     """[R, C] beside a column [R, 1], whose rows are valid wherever those of the tile are."""
-    _check_decomposition(o)
+    check_decomposition(o)
     return _beside(o, kind, 0)
 
 
 def beside_row(o: Operands, kind: Type) -> Type:
     """[R, C] beside a row [1, C], whose columns are valid wherever those of the tile are."""
-    _check_decomposition(o)
+    check_decomposition(o)
     return _beside(o, kind, 1)
 
 
