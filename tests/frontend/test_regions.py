@@ -313,6 +313,31 @@ def test_other_shapes(target: Any) -> None:
     assert np.allclose(z, (x * 2 + 2).ravel(), rtol=1e-6)
 
 
+def test_operators_in_a_region(target: Any) -> None:
+    """An operator takes what the op of its name takes: whole tensors, and products as they are."""
+
+    @pl.jit(target=target)
+    def signs(
+        x: pl.Tensor[[16, 32], pl.FP32],
+        w: pl.Tensor[[32, 32], pl.FP32],
+        y: pl.Out[pl.Tensor[[16, 32], pl.FP32]],
+        z: pl.Out[pl.Tensor[[16, 32], pl.FP32]],
+    ):
+        with pl.at(level=pl.Level.CORE_GROUP):
+            product = pl.matmul(x, w)
+            y[:] = product * x + -x
+            z[:] = pl.sel(product > x, 2.0 * product, x)
+        return y, z
+
+    x, w = (RNG.integers(-4, 5, shape).astype(np.float32) for shape in ((16, 32), (32, 32)))
+    y, z = np.zeros_like(x), np.zeros_like(x)
+    both_texts(signs, x, w, y, z)
+    signs(x, w, y, z)
+    product = x @ w
+    assert (y == product * x - x).all()
+    assert (z == np.where(product > x, 2 * product, x)).all()
+
+
 def test_elements_in_a_region(target: Any) -> None:
     """An element of a tensor is read and written in memory: no row has to fit a tile."""
 

@@ -69,9 +69,9 @@ def call(
     callee: Unified | OpDef[..., Any],
     args: Sequence[Any],
     kwargs: Mapping[str, Any],
-    node: ast.Call,
+    node: Any,
 ) -> Any:
-    """Return the call of an op in a region."""
+    """Return the call of an op in a region, by its name or as an operator."""
     name = name_of(callee)
     handler = _HANDLERS.get(name)
     if handler is not None:
@@ -100,10 +100,13 @@ def _texts(
     args: Sequence[Any],
     kwargs: Mapping[str, Any],
     operands: Sequence[Any],
-    node: ast.Call,
+    node: ast.expr,
 ) -> dict[Expr, str]:
     """Return how users write operands that stand for others: loads of whole tensors."""
-    nodes = [*node.args, *(word.value for word in node.keywords)]
+    if isinstance(node, ast.Call):
+        nodes = [*node.args, *(word.value for word in node.keywords)]
+    else:  # an operator
+        nodes = [child for child in ast.iter_child_nodes(node) if isinstance(child, ast.expr)]
     given = [*args, *kwargs.values()]
     if len(nodes) != len(given):
         return {}

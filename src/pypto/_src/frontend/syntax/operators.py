@@ -311,7 +311,7 @@ def _op_named(name: str) -> OpDef[..., Any] | Unified | None:
 def _on_tiles(ctx: Context, node: Any, symbol: str, name: str, left: Any, right: Any) -> Any:
     """Return the op that an operator on tiles or tensors means."""
     op = _op_named(name) if name else None
-    if op is None or not _exists_for(op, left if _is_shaped(left) else right):
+    if op is None or not _exists_for(ctx, op, left if _is_shaped(left) else right):
         hint = _other_operator(ctx, node, symbol, left, right)
         raise _no_operator(ctx, node, symbol, left, right, hint)
     args = (left, right)
@@ -320,7 +320,7 @@ def _on_tiles(ctx: Context, node: Any, symbol: str, name: str, left: Any, right:
             raise _number_first(ctx, node, symbol, name, left, right)
         args = (right, left)
     try:
-        return op_call(ctx, op, args, {}, node)
+        return _op_call(ctx, op, args, {}, node)
     except ParserError as error:
         error.hint = error.hint or _load_hint(ctx, node, left, right)
         if error.slug == "argument-kind":  # which names an argument; an operator has none
@@ -340,9 +340,22 @@ def _load_hint(ctx: Context, node: Any, left: Any, right: Any) -> str | None:
     )
 
 
-def _exists_for(op: OpDef[..., Any] | Unified, value: Expr) -> bool:
+def _op_call(
+    ctx: Context,
+    op: OpDef[..., Any] | Unified,
+    args: Sequence[Any],
+    words: dict[str, Any],
+    node: Any,
+) -> Any:
+    """Return the call of an op that an operator stands for: in a region, what its call is there."""
+    if ctx.region is None:
+        return op_call(ctx, op, args, words, node)
+    return ctx.region.call(ctx, op, args, words, node)
+
+
+def _exists_for(ctx: Context, op: OpDef[..., Any] | Unified, value: Expr) -> bool:
     """True if an op of that name takes ``value`` first; every operator's op takes tiles."""
-    if not isinstance(value.type, TensorType):
+    if ctx.region is not None or not isinstance(value.type, TensorType):
         return True
     ops = op.candidates if isinstance(op, Unified) else (op,)
     return any(each.params[0].kind == TENSOR for each in ops)
@@ -372,7 +385,7 @@ def unary_op(ctx: Context, node: ast.UnaryOp) -> Any:
         return computed(ctx, node, python, held(ctx, value, node))
     if _is_shaped(value):
         op = _op_named(name) if name else None
-        if op is None or not _exists_for(op, value):
+        if op is None or not _exists_for(ctx, op, value):
             hint = f"write {ctx.source.operand(node.operand)} * -1" if op is not None else None
             raise InvalidOperationError(
                 f"there is no {symbol!r} of {describe(value)}",
@@ -380,7 +393,7 @@ def unary_op(ctx: Context, node: ast.UnaryOp) -> Any:
                 hint=hint,
                 slug="no-operator",
             )
-        return op_call(ctx, op, (value,), {}, node)
+        return _op_call(ctx, op, (value,), {}, node)
     if kind is None:
         return value
     try:
@@ -488,9 +501,9 @@ def _compare_tiles(ctx: Context, node: ast.Compare, symbol: str, left: Any, righ
     if not _is_shaped(left):
         args, meant = (right, left), _MIRRORED.get(symbol, symbol)
     op = _op_named("cmp" if _is_shaped(args[1]) else "cmps")
-    if op is None or not _exists_for(op, args[0]):
+    if op is None or not _exists_for(ctx, op, args[0]):
         raise _no_operator(ctx, node, symbol, left, right, _of_tiles(ctx, node))
-    return op_call(ctx, op, args, {"cmp_type": _CMP_TYPES[meant]}, node)
+    return _op_call(ctx, op, args, {"cmp_type": _CMP_TYPES[meant]}, node)
 
 
 def _of_tiles(ctx: Context, node: ast.Compare) -> str:
