@@ -212,20 +212,57 @@ def double(x: pl.Tensor, out: pl.Out[pl.Tensor]):
 """
 
 
-def test_a_kernel_of_jit_is_no_program(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A file with nothing but ``@pl.jit`` kernels is told how one becomes a program."""
+DECLARED = """\
+import pypto.language as pl
+
+ROWS = pl.dynamic("ROWS")
+
+
+@pl.jit
+def scaled(
+    x: pl.Tensor[[64, 64], pl.FP32],
+    by: pl.Scalar[pl.INT32],
+    out: pl.Out[pl.Tensor[[64, 64], pl.FP32]],
+):
+    x.bind_dynamic(0, ROWS)
+    out.bind_dynamic(0, ROWS)
+    for block in pl.spmd((pl.tensor.dim(x, 0) + 15) // 16, name_hint="scale"):
+        rows = pl.min(16, pl.tensor.dim(x, 0) - block * 16)
+        part = pl.slice(x, [16, 64], [block * 16, 0], valid_shape=[rows, 64])
+        out[block * 16 : block * 16 + 16, :] = pl.mul(part, pl.cast(by, pl.FP32))
+    return out
+"""
+
+
+def test_a_kernel_of_jit_is_the_program_of_its_annotations(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Tools take a file with ``@pl.jit`` kernels as it is: sizes and scalars are of each call."""
+    path = write(tmp_path, DECLARED)
+    assert "by: pl.Scalar[pl.INT32]" in output(capsys, "show", path)
+    assert "sync    ok" in output(capsys, "check", path)
+    assert "out: [37, 64] float32" in output(capsys, "run", path, "--size", "ROWS=37")
+    assert "scaled on a2a3" in output(capsys, "profile", f"{path}:scaled", "--size", "ROWS=37")
+    assert refused(capsys, "profile", path).endswith("= hint: --size ROWS=64\n")
+    write(tmp_path, DECLARED + "\n\n@pl.jit\ndef other(x: pl.Tensor[[64, 64], pl.FP32]): ...\n")
+    several = f"error: {path} defines several programs: scaled, other  [program-name]\n"
+    assert refused(capsys, "show", path) == several + f"  = hint: name one: {path}:scaled\n"
+
+
+def test_annotations_without_shapes_make_no_program(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A kernel for tensors of any shape is told what to declare, or how to make a program."""
     path = write(tmp_path, JITTED)
     assert refused(capsys, "show", path) == (
-        f"error: {path} defines no program: double is made one by what it is called with  "
-        "[program-name]\n"
-        "  = hint: program = double.parse(pl.Tensor[[64, 64], pl.FP32], ...)\n"
+        "error: the annotation of 'x' has no shape, and double is compiled without arrays  "
+        "[argument-kind]\n"
+        "  = hint: declare x: pl.Tensor[[64, 64], pl.FP32]\n"
     )
     kind = "pl.Tensor[[16, 64], pl.FP32]"
     write(tmp_path, f"{JITTED}\nprogram = double.parse({kind}, {kind})\n")
     assert "def double(self" in output(capsys, "show", path)
-    assert refused(capsys, "check", f"{path}:double").startswith(
-        f"error: {path} defines no program 'double': double is made one by what it is called with"
-    )
+    assert "has no shape" in refused(capsys, "check", f"{path}:double")
 
 
 HOST = """\

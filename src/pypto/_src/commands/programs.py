@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 else:
     np = lazy_module("numpy")
 
-_Kind = TypeVar("_Kind", Program, Function)
+_Kind = TypeVar("_Kind", Program, Function, JitFunction)
 
 
 def load(text: str) -> Program:
@@ -51,16 +51,20 @@ def load_case(text: str) -> tuple[Program, example_cases.Case | None]:
     named = variables.get(name) if name is not None and found else None
     if name is not None and isinstance(named, Program | Function):
         found.setdefault(name, named)  # a second name of a program, or a function beside programs
-    if not found:
-        raise _no_program(path, variables)
-    if name is not None and name not in found and isinstance(variables.get(name), JitFunction):
-        raise _only_jitted(f"{path} defines no program {name!r}", [name])
-    program = _chosen(path, name, found)
+    kernels = _named(variables, JitFunction)
+    if not found and not kernels:
+        raise _no_program(path)
+    kernel = variables.get(name) if name is not None else None
+    if name is not None and name not in found and isinstance(kernel, JitFunction):
+        found = kernels = {name: kernel}
+    program = _chosen(path, name, found or kernels)
     cases: Sequence[example_cases.Case] = variables.get("CASES", ())
     return program, next((case for case in cases if case.program is program), None)
 
 
-def _chosen(path: Path, name: str | None, found: Mapping[str, Program | Function]) -> Program:
+def _chosen(
+    path: Path, name: str | None, found: Mapping[str, Program | Function | JitFunction]
+) -> Program:
     """Return the program of a name among those of a file, or the only one."""
     names = ", ".join(found)
     if name is None and len(found) == 1:
@@ -78,6 +82,8 @@ def _chosen(path: Path, name: str | None, found: Mapping[str, Program | Function
         what = f"{path} defines no {name!r}; it defines {names}"
         raise CallError(what, hint=hint, slug="program-name")
     program = found[name]
+    if isinstance(program, JitFunction):
+        return program.declared()
     return program if isinstance(program, Program) else Program([program], program.name)
 
 
@@ -126,8 +132,10 @@ def load_text(text: str, command: str, *, execute: bool) -> Program:
     return _chosen(path, name, programs if programs and name not in found else found)
 
 
-def programs_in(path: Path) -> dict[str, Program | Function]:
+def programs_in(path: Path) -> Mapping[str, Program | Function]:
     """Execute a file; return its programs by name, and the functions that are in none of them.
+
+    Those of ``@pl.jit`` are its programs if there are no others.
 
     Raises:
         PyptoError: the file fails.
@@ -140,6 +148,9 @@ def programs_in(path: Path) -> dict[str, Program | Function]:
     for name, value in _named(variables, Function).items():
         if (value.name, value.span) not in inside:
             found[name] = value
+    if not found:
+        kernels = _named(variables, JitFunction)
+        return {name: kernel.declared() for name, kernel in kernels.items()}
     return found
 
 
@@ -150,21 +161,9 @@ def split(text: str) -> tuple[Path, str | None]:
     return (Path(head), name) if colon and name.isidentifier() and head else (Path(text), None)
 
 
-def _no_program(path: Path, variables: Mapping[str, Any]) -> CallError:
-    """Return the error for a file without a program; one of ``@pl.jit`` comes with a call."""
-    jitted = [name for name, value in variables.items() if isinstance(value, JitFunction)]
-    if not jitted:
-        hint = "put @pl.program above a class of functions"
-        return CallError(f"{path} defines no program", hint=hint, slug="program-name")
-    return _only_jitted(f"{path} defines no program", jitted)
-
-
-def _only_jitted(message: str, names: Sequence[str]) -> CallError:
-    return CallError(
-        f"{message}: {', '.join(names)} is made one by what it is called with",
-        hint=f"program = {names[0]}.parse(pl.Tensor[[64, 64], pl.FP32], ...)",
-        slug="program-name",
-    )
+def _no_program(path: Path) -> CallError:
+    hint = "put @pl.program above a class of functions, or @pl.jit above a function"
+    return CallError(f"{path} defines no program", hint=hint, slug="program-name")
 
 
 def _execute(path: Path) -> dict[str, Any]:

@@ -221,6 +221,18 @@ class JitFunction(Entry):
             error.at(place_of_frame(sys._getframe(1)))  # pyright: ignore[reportPrivateUsage]
             raise
 
+    def declared(self) -> Program:
+        """Return the program for the shapes of the annotations; each call gives the scalars.
+
+        Raises:
+            CallError: an annotation has no shape, or a constant of the kernel has no default.
+            ParserError: the kernel makes no sense for such arguments.
+        """
+        version = self._present()
+        scalars = [p for p in version.parameters if isinstance(p, ScalarParameter)]
+        numbers = {p.name: RUNTIME for p in scalars if p.default is REQUIRED}
+        return version.program(version.views(version.arguments((), numbers)))
+
     def __repr__(self) -> str:
         names = self._function.__code__.co_varnames[: self._function.__code__.co_argcount]
         return f"<pl.jit {self.__qualname__}({', '.join(names)})>"
