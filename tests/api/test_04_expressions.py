@@ -105,7 +105,7 @@ FIELDS: dict[str, str] = {
     "Program": "-name functions_ attrs entry -span",
     "ReturnStmt": "value -span",
     "ScalarType": "dtype",
-    "ScopeStmt": "scope_kind body -span",
+    "ScopeStmt": "scope_kind name_hint body -span",
     "SeqStmts": "stmts -span",
     "ShapedType": "shape dtype -memref",
     "Stmt": "-span",

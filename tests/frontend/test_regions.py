@@ -16,6 +16,7 @@ import pytest
 import pypto.language as pl
 from pypto import ir
 from pypto._src.emit.host.device.generate import generate_orchestration
+from pypto._src.errors import SerializeError
 from pypto._src.ir.roles import core_type, kernels
 from pypto._src.passes.pass_manager import OptimizationStrategy, PassManager
 from pypto.runtime import RunConfig
@@ -151,8 +152,39 @@ def test_blocks(target: Any) -> None:
     strip = floats(96, 64).astype(np.float16)
     gain, faded = floats(96, 1), np.zeros((96, 64), np.float32)
     both_texts(fade, strip, gain, faded)
+    names = [function.name for function in fade.lower(strip, gain, faded).functions_]
+    assert names == ["carrier", "fade", "fade_incore_0", "fade_rows"]
     fade(strip, gain, faded)
     assert np.allclose(faded, (strip.astype(np.float32) * gain + 1) * 2, rtol=1e-6)
+
+
+def test_names_of_kernels(target: Any) -> None:
+    """A region names its kernels, also those for each kind of core; any identifier will do."""
+
+    @pl.jit(target=target)
+    def double(x: pl.Tensor[[32, 32], pl.FP32], y: pl.Out[pl.Tensor[[32, 32], pl.FP32]]):
+        with pl.at(level=pl.Level.CORE_GROUP, name_hint="union"):
+            twice = pl.add(x, x)
+        for b in pl.spmd(2, name_hint="square"):
+            product = pl.matmul(twice[b * 16 : b * 16 + 16, :], x)
+            y[b * 16 : b * 16 + 16, :] = pl.add(product, 1.0)
+        with pl.incore(name_hint="double"):
+            pl.assemble(y, pl.mul(y, 0.5), [0, 0])
+        return y
+
+    x, y = floats(32, 32), np.zeros((32, 32), np.float32)
+    both_texts(double, x, y)
+    names = [function.name for function in double.lower(x, y).functions_]
+    assert names == ["double", "double_1", "square_aic", "square_aiv", "union"]
+    double(x, y)
+    assert np.allclose(y, ((x + x) @ x + 1) / 2, rtol=1e-5)
+    program = double.parse(x, y)
+    again = ir.deserialize(ir.serialize(program))
+    ir.assert_structural_equal(again, program)
+    assert 'pl.incore(name_hint="union")' in str(again)
+    assert "statement.scope incore @union {" in ir.to_statement_text(program)
+    with pytest.raises(SerializeError, match="has an identifier as name"):
+        ir.deserialize(ir.serialize(program).replace(b"\xa5union", b"\xa5uni n"))
 
 
 @pl.jit.inline

@@ -128,6 +128,23 @@ out: pl.Out[T[[16, 32], pl.FP32]]):
     ]
 
 
+def test_names() -> None:
+    """A scope names its kernel; a name that is taken gets a number, whoever has it."""
+    after = outlined("""
+        with pl.incore(name_hint="rows"):
+            a = pl.exp(x)
+        with pl.incore(name_hint="rows"):
+            b = pl.exp(a)
+        with pl.incore(name_hint="main"):
+            c = pl.exp(b)
+        with pl.incore():
+            d = pl.exp(c)
+        return d
+        """)
+    names = [function.name for function in after.functions_]
+    assert names == ["main", "main_1", "main_incore_0", "rows", "rows_1"]
+
+
 def test_directions() -> None:
     """What is only written is Out, what is read as well InOut, views and loops included."""
     after = outlined("""

@@ -179,7 +179,13 @@ def typed(value: Any, kind: Any) -> Any:
 
 
 class incore:
-    """Mark statements that run on one core: ``with pl.incore():``."""
+    """Mark statements that run on one core: ``with pl.incore():``.
+
+    The kernel that they become is called ``name_hint``, with a number where that is taken.
+    """
+
+    def __init__(self, name_hint: str = "") -> None:
+        self.name_hint = name_hint
 
     def __enter__(self) -> None:
         return None

@@ -249,17 +249,28 @@ class WhileStmt(Stmt, metaclass=NodeMeta):
 
 
 class ScopeStmt(Stmt, metaclass=NodeMeta):
-    """A marked region, such as ``with pl.incore()``."""
+    """A marked region, such as ``with pl.incore()``.
+
+    ``name_hint`` is what the kernel that it becomes is called, "" if anything will do.
+    """
 
     scope_kind: ScopeKind
+    name_hint: str
     body: Stmt
 
     def __init__(
-        self, scope_kind: ScopeKind, body: Stmt | Sequence[Stmt], span: Span = UNKNOWN_SPAN
+        self,
+        scope_kind: ScopeKind,
+        body: Stmt | Sequence[Stmt],
+        span: Span = UNKNOWN_SPAN,
+        name_hint: str = "",
     ) -> None:
         if not isinstance(scope_kind, ScopeKind):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise unwanted("the kind of a scope", ScopeKind, scope_kind)
+        if not isinstance(name_hint, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise unwanted("the name of a scope's kernel", str, name_hint)
         _put(self, "scope_kind", scope_kind)
+        _put(self, "name_hint", name_hint)
         _put(self, "body", as_body(body))
         _put(self, "span", span if span.__class__ is Span else not_a_span(self, span))
 

@@ -313,7 +313,9 @@ class _Printer(TypePrinter):
                 self.end("statement.return", stmt.value, pad)
             case ScopeStmt():
                 self.flush(pad)
-                self.lines.append(f"{pad}statement.scope {stmt.scope_kind.name.lower()} {{")
+                kind = stmt.scope_kind.name.lower()
+                name = f" @{name_text(stmt.name_hint)}" if stmt.name_hint else ""
+                self.lines.append(f"{pad}statement.scope {kind}{name} {{")
                 self.statements(statements(stmt.body), pad + _STEP)
                 self.lines.append(f"{pad}}}")
             case BreakStmt():

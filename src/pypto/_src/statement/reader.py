@@ -317,12 +317,13 @@ class _Reader(OpReader):
         first = s.index
         s.index += 1
         kind = self.one_of(_SCOPES, "the kind of a scope")
+        name = s.symbol("the name of its kernel", is_function_name) if s.kind == SYMBOL else ""
         s.want("{", "after the kind of a scope")
         self.deeper("regions")
         stmts = self.statements("statement.scope")
         s.want("}", "at the end of statement.scope")
         self.depth -= 1
-        return ScopeStmt(kind, seq(stmts), s.span(first))
+        return ScopeStmt(kind, seq(stmts), s.span(first), name)
 
     def compound(self, results: Results, first: int) -> Stmt:
         word = self.s.word

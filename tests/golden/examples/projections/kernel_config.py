@@ -18,22 +18,22 @@ ORCHESTRATION = {
 KERNELS = [
     {
         "func_id": 0,
-        "source": str(_ROOT_DIR / "kernels/aiv/projections_incore_0.cpp"),
+        "source": str(_ROOT_DIR / "kernels/aiv/rms_norm.cpp"),
         "core_type": "aiv",
     },
     {
         "func_id": 1,
-        "source": str(_ROOT_DIR / "kernels/aic/projections_incore_1.cpp"),
+        "source": str(_ROOT_DIR / "kernels/aic/project.cpp"),
         "core_type": "aic",
     },
     {
         "func_id": 2,
-        "source": str(_ROOT_DIR / "kernels/aic/projections_incore_2.cpp"),
+        "source": str(_ROOT_DIR / "kernels/aic/project_1.cpp"),
         "core_type": "aic",
     },
     {
         "func_id": 3,
-        "source": str(_ROOT_DIR / "kernels/aic/projections_incore_3.cpp"),
+        "source": str(_ROOT_DIR / "kernels/aic/project_2.cpp"),
         "core_type": "aic",
     },
 ]

@@ -171,12 +171,20 @@ class _Body(Values):
     def scope(self, node: ast.With) -> Stmt:
         call = node.items[0].context_expr
         plain = len(node.items) == 1 and node.items[0].optional_vars is None
-        if not plain or not isinstance(call, ast.Call) or call.args or call.keywords:
+        if not plain or not isinstance(call, ast.Call) or call.args:
             raise Unread("a scope was wanted", node)
         if self.word(call.func) != "incore":
             raise Unread("there is no such scope", node)
+        name = ""
+        for option in call.keywords:
+            value = option.value.value if isinstance(option.value, ast.Constant) else None
+            if option.arg != "name_hint" or not isinstance(value, str):
+                raise Unread("there is no such option of a scope", option)
+            name = value
+        if name and not is_function_name(name):
+            raise Unread(f"{name!r} is no identifier", call)
         span = self.span
-        return ScopeStmt(ScopeKind.InCore, self.body(node.body), span)
+        return ScopeStmt(ScopeKind.InCore, self.body(node.body), span, name)
 
     # ----------------------------------------------------------- branches and loops
 

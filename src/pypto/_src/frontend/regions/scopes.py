@@ -112,7 +112,7 @@ def _at(ctx: Context, node: ast.With, call: ast.Call, target: ast.expr | None) -
     _options(ctx, call, words)
     if ctx.region is not None and not ctx.region.may_carry:
         raise _nested(ctx, call)
-    _region(ctx, node, _name_hint(ctx, words), live_after(ctx, node))
+    _region(ctx, node, _name(ctx, words), live_after(ctx, node))
     _name_task(ctx, target)
 
 
@@ -196,7 +196,7 @@ def _launch_phase(
     try:
         if name is not None:
             names.bind(name, block)
-        _region(ctx, node, _name_hint(ctx, words), read_later, block)
+        _region(ctx, node, _name(ctx, words), read_later, block)
         stmts = ctx.block
         if ctx.known_number(count) != 1 and not ctx.broken:
             check_disjoint(ctx, stmts, block)
@@ -260,6 +260,7 @@ def _region(
     """Append the scope of a region."""
     around = ctx.region
     if around is not None:  # the only statement of a launch: the body of its blocks
+        around.name = around.name or name
         ctx.run(node.body)
         return
     names = ctx.names
@@ -288,7 +289,7 @@ def _region(
         bound = names.close(mark)
     span, shadowed = ctx.span(node), region.shadowed
     ctx.block += [*region.before, *made]
-    ctx.block.append(ScopeStmt(ScopeKind.InCore, body_of(stmts, span), span))
+    ctx.block.append(ScopeStmt(ScopeKind.InCore, body_of(stmts, span), span, region.name))
     for key, var in region.results.items():
         if key in shadowed and shadowed[key] is not var:
             ctx.assign(key, var, node)
@@ -472,15 +473,18 @@ def _options(ctx: Context, call: ast.Call, words: dict[str, ast.expr]) -> None:
         )
 
 
-def _name_hint(ctx: Context, words: dict[str, ast.expr]) -> str:
-    place = words.get("name_hint")
-    if place is None:
-        return ""
-    name = place.value if isinstance(place, ast.Constant) else None
+def _name(ctx: Context, words: dict[str, ast.expr]) -> str:
+    node = words.get("name_hint")
+    return "" if node is None else name_hint(ctx, node)
+
+
+def name_hint(ctx: Context, node: ast.expr) -> str:
+    """Return the name that a region gives to its kernel."""
+    name = node.value if isinstance(node, ast.Constant) else None
     if not isinstance(name, str) or (name and (not name.isidentifier() or iskeyword(name))):
         raise ParserSyntaxError(
-            f"name_hint is an identifier in quotes, got {ctx.source.text(place)}",
-            ctx.span(place),
+            f"name_hint is an identifier in quotes, got {ctx.source.text(node)}",
+            ctx.span(node),
             hint='write name_hint="rows"',
             slug="region-option",
         )

@@ -7,7 +7,7 @@ from typing import Final
 
 from pypto._src.errors import ParserSyntaxError, UnsupportedFeatureError
 from pypto._src.frontend import markers
-from pypto._src.frontend.state.context import Context, Form, Forms, body_of
+from pypto._src.frontend.state.context import Context, Form, Forms, body_of, refuse_keyword_twice
 from pypto._src.frontend.syntax.assignments import ann_assign, assign, aug_assign, expression
 from pypto._src.ir.enums import ScopeKind
 from pypto._src.ir.stmts import ScopeStmt
@@ -23,16 +23,23 @@ def _with(ctx: Context, node: ast.With) -> None:
         with_(ctx, node)
         return
     assert isinstance(call, ast.Call)
-    if call.args or call.keywords:
+    refuse_keyword_twice(ctx, call)
+    words = {word.arg: word.value for word in call.keywords}
+    if call.args or words.keys() - {"name_hint"}:
         raise ParserSyntaxError(
-            f"{ctx.source.text(call.func)} takes no arguments",
+            f"{ctx.source.text(call.func)} takes no argument but name_hint",
             ctx.span(call),
             hint=f"write with {ctx.source.text(call.func)}():",
             slug="argument-count",
         )
+    name = ""
+    if words:
+        from pypto._src.frontend.regions.scopes import name_hint
+
+        name = name_hint(ctx, words["name_hint"])
     stmts = ctx.body(node.body)
     span = ctx.span(node)
-    ctx.block.append(ScopeStmt(ScopeKind.InCore, body_of(stmts, span), span))
+    ctx.block.append(ScopeStmt(ScopeKind.InCore, body_of(stmts, span), span, name))
 
 
 def _pass(ctx: Context, node: ast.Pass) -> None:

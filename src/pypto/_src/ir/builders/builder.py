@@ -403,16 +403,17 @@ class IfStmtBuilder(_WithResults):
 class ScopeBuilder(Block):
     """The scope inside ``with ib.scope(...) as scope``."""
 
-    def __init__(self, builder: IRBuilder, span: Span, kind: ScopeKind) -> None:
+    def __init__(self, builder: IRBuilder, span: Span, kind: ScopeKind, name_hint: str) -> None:
         super().__init__(builder, span)
         self._kind = kind
+        self._name_hint = name_hint
 
     def get_result(self) -> ScopeStmt:
         """Return the scope, after its block."""
         return self._closed()
 
     def _finish(self) -> ScopeStmt:
-        return ScopeStmt(self._kind, self._body(), self._span)
+        return ScopeStmt(self._kind, self._body(), self._span, self._name_hint)
 
 
 class ProgramBuilder(Block):
@@ -535,15 +536,17 @@ class IRBuilder:
             raise ValueError("an if stands outside of a function")
         return IfStmtBuilder(self, span or caller_span(), condition)
 
-    def scope(self, scope_kind: ScopeKind, span: Span | None = None) -> ScopeBuilder:
-        """Open a marked region.
+    def scope(
+        self, scope_kind: ScopeKind, span: Span | None = None, name_hint: str = ""
+    ) -> ScopeBuilder:
+        """Open a marked region, whose kernel is to be called ``name_hint``.
 
         Raises:
             ValueError: outside of a function.
         """
         if not self.in_function():
             raise ValueError("a scope stands outside of a function")
-        return ScopeBuilder(self, span or caller_span(), scope_kind)
+        return ScopeBuilder(self, span or caller_span(), scope_kind, name_hint)
 
     def in_function(self) -> bool:
         """True inside a function."""

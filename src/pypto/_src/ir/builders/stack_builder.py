@@ -200,13 +200,13 @@ class IRBuilder:
         """Close the branch, append it to the block around it, and return it."""
         return self._end(build.IfStmtBuilder, end_span)
 
-    def begin_scope(self, kind: ScopeKind, span: Span) -> None:
-        """Open a marked region.
+    def begin_scope(self, kind: ScopeKind, span: Span, name_hint: str = "") -> None:
+        """Open a marked region, whose kernel is to be called ``name_hint``.
 
         Raises:
             ValueError: outside of a function.
         """
-        self._builder.scope(kind, span).__enter__()
+        self._builder.scope(kind, span, name_hint).__enter__()
 
     def end_scope(self, end_span: Span) -> ScopeStmt:
         """Close the region, append it to the block around it, and return it."""

@@ -32,7 +32,7 @@ from pypto._src.ir.name_rules import (
     is_variable_name,
 )
 from pypto._src.ir.node_base import Node
-from pypto._src.ir.stmts import AssignStmt, EvalStmt, Function, OpStmts, Program
+from pypto._src.ir.stmts import AssignStmt, EvalStmt, Function, OpStmts, Program, ScopeStmt
 from pypto._src.ir.types import (
     MemRefType,
     ScalarType,
@@ -113,6 +113,7 @@ RULES: Final[tuple[tuple[type[Node], Callable[[Any], bool], str], ...]] = (
         lambda n: len(n.params) == len(n.param_directions),
         "has a direction for each parameter",
     ),
+    (ScopeStmt, lambda n: is_program_name(n.name_hint), "has an identifier as name, or none"),
     (Program, _names_agree, "has functions in name order, each name once"),
 )
 

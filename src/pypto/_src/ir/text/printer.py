@@ -358,7 +358,8 @@ class _Statements:
                 self.lines.append(f"{pad}{self._names.given[arg]}: {self._exprs.type(arg.type)}")
 
     def scope(self, stmt: ScopeStmt, pad: str) -> None:
-        self.lines.append(f"{pad}with {self._prefix}.{stmt.scope_kind.name.lower()}():")
+        option = f"name_hint={self._exprs.value(stmt.name_hint)}" if stmt.name_hint else ""
+        self.lines.append(f"{pad}with {self._prefix}.{stmt.scope_kind.name.lower()}({option}):")
         self.body(stmt.body, pad + _STEP)
 
     def sequence(self, stmt: Stmt, pad: str) -> None:

@@ -201,7 +201,7 @@ class _SplitMixed(Mutator):
             return scope
         from pypto._src.passes.tensors.split_mixed_scopes import split_scope
 
-        whole = ScopeStmt(scope.scope_kind, seq(body, scope.span), scope.span)
+        whole = ScopeStmt(scope.scope_kind, seq(body, scope.span), scope.span, scope.name_hint)
         return split_scope(whole, self._names, self._roots) or scope
 
 
@@ -242,13 +242,20 @@ class _Outliner(Mutator):
         outside = self._used_outside(body)
         out: list[Stmt] = []
         stretches = self._stretches(body, outside)
+        several = sum(not stretch.on_host for stretch in stretches) > 1
         for index, stretch in enumerate(stretches):
             if stretch.on_host:
                 out += stretch.stmts
                 continue
+            name = scope.name_hint
+            if several and name:
+                from pypto._src.passes.tensors.split_mixed_scopes import name_on_core
+
+                core = next((core for stmt in stretch.stmts if (core := _core(stmt))), None)
+                name = name_on_core(name, core)
             later = [stmt for other in stretches[index + 1 :] for stmt in other.stmts]
             wanted = outside | set(_used_by(later))
-            out += self._call(stretch.stmts, wanted, scope.span)
+            out += self._call(stretch.stmts, wanted, scope.span, name)
         return [*out, *after]
 
     def _used_outside(self, body: Sequence[Stmt]) -> set[Var]:
@@ -269,7 +276,7 @@ class _Outliner(Mutator):
         out = [_Stretch(before, True), *(_Stretch(p, False) for p in parts), _Stretch(after, True)]
         return [stretch for stretch in out if stretch.stmts]
 
-    def _call(self, body: list[Stmt], wanted: set[Var], span: Span) -> list[Stmt]:
+    def _call(self, body: list[Stmt], wanted: set[Var], span: Span, name: str) -> list[Stmt]:
         """Make a kernel of ``body``; return the statements that call it."""
         results = [v for stmt in body for v in defined_by(stmt) if v in wanted]
         for var in results:
@@ -278,7 +285,7 @@ class _Outliner(Mutator):
         results.sort(key=lambda var: var.name)
         body = self._one_name_each(body)
         inputs = self._inputs(body)
-        kernel = self._kernel(body, inputs, results, span)
+        kernel = self._kernel(body, inputs, results, span, self._new_name(name))
         self._check_names(kernel, inputs, span)
         self.kernels.append(kernel)
         kinds = tuple(var.type for var in results)
@@ -357,7 +364,12 @@ class _Outliner(Mutator):
         return sorted(free, key=lambda var: var.name)
 
     def _kernel(
-        self, body: list[Stmt], inputs: Sequence[Var], results: Sequence[Var], span: Span
+        self,
+        body: list[Stmt],
+        inputs: Sequence[Var],
+        results: Sequence[Var],
+        span: Span,
+        name: str,
     ) -> Function:
         mapping: dict[Var, Expr] = {}
         from pypto._src.passes.structure.inline_calls import Clone
@@ -372,12 +384,14 @@ class _Outliner(Mutator):
         if values:
             stmts.append(ReturnStmt(values, span))
         kinds = [value.type for value in values]
-        kernel = Function(self._name(), params, kinds, seq(stmts, span), span, FunctionType.InCore)
+        kernel = Function(name, params, kinds, seq(stmts, span), span, FunctionType.InCore)
         return with_directions(kernel)
 
-    def _name(self) -> str:
-        """Return the name of the next kernel."""
-        return self._function_names.numbered(f"{self._parent}_incore_", 0)
+    def _new_name(self, wanted: str) -> str:
+        """Return the name of the next kernel: ``wanted``, with a number where that is taken."""
+        if not wanted:
+            return self._function_names.numbered(f"{self._parent}_incore_", 0)
+        return self._function_names.like(wanted)
 
 
 def _sharing(inputs: Sequence[Var], roots: Mapping[Var, Sequence[Var]]) -> dict[Var, None]:

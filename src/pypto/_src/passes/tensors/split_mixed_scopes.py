@@ -20,10 +20,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, TypeAlias
 
-from pypto._src.diagnostics import Span
 from pypto._src.errors import PyptoError
 from pypto._src.ir.array_types import TensorType, TileType, exprs_of_type, static_shape, valid_part
-from pypto._src.ir.enums import CoreType, MemorySpace, PipeType, ScopeKind
+from pypto._src.ir.enums import CoreType, MemorySpace, PipeType
 from pypto._src.ir.exprs import Call, ConstInt, Expr, IterArg, MakeTuple, Var
 from pypto._src.ir.fresh_names import NewNames
 from pypto._src.ir.opdef import op_of
@@ -89,9 +88,14 @@ def split_scope(
     if cores_of(body) != _BOTH:
         return None
     try:
-        return _Splitter(body, names, roots, scope.span).run()
+        return _Splitter(scope, body, names, roots).run()
     except (_Unsplit, PyptoError):
         return None
+
+
+def name_on_core(name: str, core: CoreType | None) -> str:
+    """Return what the part of a region called ``name`` that one core does is called."""
+    return f"{name}_aic" if core is CoreType.CUBE else f"{name}_aiv"
 
 
 def cores_of(stmts: Sequence[Stmt]) -> frozenset[CoreType]:
@@ -151,15 +155,16 @@ class _Splitter:
 
     def __init__(
         self,
+        scope: ScopeStmt,
         body: list[Stmt],
         names: NewNames,
         roots: Mapping[Var, Sequence[Var]],
-        span: Span,
     ) -> None:
+        self._scope = scope
         self._body = body
         self._names = names
         self._roots = roots
-        self._span = span
+        self._span = scope.span
         self._made: list[Stmt] = []  # the tensors in which tiles are handed over
         self._held: dict[Var, Var] = {}  # tiles, by the tensor that they are in
         self._where: dict[Var, _Part] = {}  # which part makes a tile or scalar
@@ -372,7 +377,8 @@ class _Splitter:
         for node in nodes:
             if isinstance(node, _Part):
                 body = seq([*node.loads, *node.stmts], self._span)
-                out.append(ScopeStmt(ScopeKind.InCore, body, self._span))
+                name = self._scope.name_hint and name_on_core(self._scope.name_hint, node.core)
+                out.append(ScopeStmt(self._scope.scope_kind, body, self._span, name))
             elif isinstance(node, _Lifted):
                 out.append(self._rebuilt(node))
             else:

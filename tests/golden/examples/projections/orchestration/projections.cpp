@@ -74,7 +74,7 @@ void aicpu_orchestration_entry(PTO2Runtime* rt, uint64_t* args, int arg_count)
     uint64_t normed_0_shapes[2] = {16, 1024};
     Tensor normed_0 = make_tensor(normed_0_shapes, 2, DataType::BFLOAT16);
     // projections.py:30
-    // Task 0: projections_incore_0
+    // Task 0: rms_norm
     PTOParam params_t0[] = {
         make_input_param(ext_norm),
         make_output_param(normed_0),
@@ -85,7 +85,7 @@ void aicpu_orchestration_entry(PTO2Runtime* rt, uint64_t* args, int arg_count)
     // projections.py:46
     for (int64_t block_0 = 0; block_0 < 8; block_0 += 1) {
         PTO2_SCOPE(rt) {
-            // Task 1: projections_incore_1
+            // Task 1: project
             PTOParam params_t1[] = {
                 make_scalar_param(static_cast<uint64_t>(block_0)),
                 make_input_param(normed_0),
@@ -99,7 +99,7 @@ void aicpu_orchestration_entry(PTO2Runtime* rt, uint64_t* args, int arg_count)
     // projections.py:46
     for (int64_t block_1 = 0; block_1 < 2; block_1 += 1) {
         PTO2_SCOPE(rt) {
-            // Task 2: projections_incore_2
+            // Task 2: project_1
             PTOParam params_t2[] = {
                 make_scalar_param(static_cast<uint64_t>(block_1)),
                 make_output_param(ext_k),
@@ -113,7 +113,7 @@ void aicpu_orchestration_entry(PTO2Runtime* rt, uint64_t* args, int arg_count)
     // projections.py:46
     for (int64_t block_2 = 0; block_2 < 2; block_2 += 1) {
         PTO2_SCOPE(rt) {
-            // Task 3: projections_incore_3
+            // Task 3: project_2
             PTOParam params_t3[] = {
                 make_scalar_param(static_cast<uint64_t>(block_2)),
                 make_input_param(normed_0),

@@ -4,7 +4,7 @@
 
 using namespace pto;
 
-__aicore__ __attribute__((always_inline)) void runProjectionsIncore0(__gm__ int64_t* args)
+__aicore__ __attribute__((always_inline)) void runRmsNorm(__gm__ int64_t* args)
 {
     // Unpack arguments
     __gm__ float* norm = reinterpret_cast<__gm__ float*>(args[0]);
@@ -196,5 +196,5 @@ __aicore__ __attribute__((always_inline)) void runProjectionsIncore0(__gm__ int6
 
 extern "C" __aicore__ void kernel_entry(__gm__ int64_t* args)
 {
-    runProjectionsIncore0(args);
+    runRmsNorm(args);
 }

@@ -15,7 +15,7 @@ static inline __aicore__ int64_t region_begin(
     return begin;
 }
 
-__aicore__ __attribute__((always_inline)) void runProjectionsIncore1(__gm__ int64_t* args)
+__aicore__ __attribute__((always_inline)) void runProject(__gm__ int64_t* args)
 {
     // Unpack arguments
     int64_t block_0 = args[0];
@@ -143,5 +143,5 @@ __aicore__ __attribute__((always_inline)) void runProjectionsIncore1(__gm__ int6
 
 extern "C" __aicore__ void kernel_entry(__gm__ int64_t* args)
 {
-    runProjectionsIncore1(args);
+    runProject(args);
 }
