@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import linecache
 import re
+import textwrap
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -18,7 +19,7 @@ import pytest
 
 import pypto
 from pypto import ir, runtime
-from pypto._src.errors import EvaluationError, PyptoWarning
+from pypto._src.errors import EvaluationError, PyptoError, PyptoWarning
 from pypto._src.ir.stmts import Program
 from tests.examples.emitted import Emitted
 from tests.natively import Array, compiler
@@ -156,6 +157,156 @@ HABITS: dict[str, Habit] = {
             "the other branch is taken, it has no value; write a = pl.full([16, 64], pl.FP32, 0.0) "
             "before the if [maybe-unassigned]",
         ],
+    ),
+    "values of any kind that one branch assigns": Habit(
+        """
+    def main(
+        self,
+        n: pl.INT64,
+        x: pl.Tensor[[64, 64], pl.FP32],
+        y: pl.InOut[pl.Tensor[[64, 64], pl.FP32]],
+    ):
+        rows = n + 2
+        if n > 2:
+            pair = (pl.load(x, [0, 0], [16, 64]), n)
+            five = pl.load(x, [16, 0], [16, 64], valid_shapes=[5, 64])
+            some = pl.load(x, [32, 0], [16, 64], valid_shapes=[rows, 64])
+        if n > 2:
+            a, m = pair
+            y = pl.store(pl.mul(a, m), [0, 0], [16, 64], y)
+            y = pl.store(five, [16, 0], [16, 64], y)
+            y = pl.store(pl.add(some, 1.0), [32, 0], [16, 64], y)
+""",
+        lambda: [4, ramp(64, 64), zeros(64, 64)],
+        lambda given: np.concatenate(
+            [
+                given[1][:16] * 4,
+                *(given[1][16:21], zeros(11, 64)),
+                *(given[1][32:38] + 1, zeros(26, 64)),
+            ]
+        ),
+        [
+            "habit.py:18: 'five' is assigned in only one branch of an if, and read after it: where "
+            "the other branch is taken, it has no value; write five = "
+            "pl.set_validshape(pl.create_tile([16, 64], pl.FP32), 5, 64) before the if "
+            "[maybe-unassigned]",
+            "habit.py:17: 'pair' is assigned in only one branch of an if, and read after it: where "
+            "the other branch is taken, it has no value; write pair = "
+            "(pl.full([16, 64], pl.FP32, 0.0), 0) before the if [maybe-unassigned]",
+            "habit.py:19: 'some' is assigned in only one branch of an if, and read after it: where "
+            "the other branch is taken, it has no value; write some = "
+            "pl.set_validshape(pl.create_tile([16, 64], pl.FP32), rows, 64) before the if "
+            "[maybe-unassigned]",
+        ],
+    ),
+    "a tensor that one branch makes": Habit(
+        """
+    def main(
+        self,
+        n: pl.INT64,
+        x: pl.Tensor[[16, 64], pl.FP32],
+        y: pl.InOut[pl.Tensor[[16, 64], pl.FP32]],
+    ):
+        if n > 2:
+            t = pl.create_tensor([16, 64], pl.FP32)
+            t = self.twice(x, t)
+        if n > 2:
+            y = self.twice(t, y)
+
+    @pl.function(type=pl.FunctionType.InCore)
+    def twice(
+        self, x: pl.Tensor[[16, 64], pl.FP32], y: pl.Out[pl.Tensor[[16, 64], pl.FP32]]
+    ) -> pl.Tensor[[16, 64], pl.FP32]:
+        a = pl.load(x, [0, 0], [16, 64])
+        return pl.store(pl.add(a, a), [0, 0], [16, 64], y)
+""",
+        lambda: [3, ramp(16, 64), zeros(16, 64)],
+        lambda given: 4 * given[1],
+        [
+            "habit.py:16: 't' is assigned in only one branch of an if, and read after it: where "
+            "the other branch is taken, it has no value; write "
+            "t = pl.create_tensor([16, 64], pl.FP32) before the if [maybe-unassigned]"
+        ],
+        kind="Orchestration",
+    ),
+    "a tensor that one branch makes and a region fills": Habit(
+        """
+    def main(
+        self,
+        n: pl.INT64,
+        x: pl.Tensor[[16, 64], pl.FP32],
+        y: pl.InOut[pl.Tensor[[16, 64], pl.FP32]],
+    ):
+        if n > 2:
+            t = pl.create_tensor([16, 64], pl.FP32)
+            with pl.at(level=pl.Level.CORE_GROUP):
+                t[:] = x * 2.0
+        if n > 2:
+            with pl.at(level=pl.Level.CORE_GROUP):
+                y[:] = t * 2.0
+""",
+        lambda: [3, ramp(16, 64), zeros(16, 64)],
+        lambda given: 4 * given[1],
+        [
+            "habit.py:16: 't' is assigned in only one branch of an if, and read after it: where "
+            "the other branch is taken, it has no value; write "
+            "t = pl.create_tensor([16, 64], pl.FP32) before the if [maybe-unassigned]"
+        ],
+        kind="Opaque",
+    ),
+    "a name that has another type in each iteration": Habit(
+        """
+    def main(
+        self,
+        n: pl.INT64,
+        x: pl.Tensor[[64, 64], pl.FP16],
+        y: pl.InOut[pl.Tensor[[64, 64], pl.FP32]],
+    ):
+        a, scale = pl.load(x, [0, 0], [16, 64]), 2
+        for i in pl.range(4):
+            a = pl.load(x, [i * 16, 0], [16, 64])
+            a = pl.cast(a, pl.FP32)
+            if i == n:
+                scale = 1.5
+                a = pl.mul(a, scale)
+            else:
+                a = pl.row_expand_add(a, pl.row_max(a))
+            y = pl.store(a, [i * 16, 0], [16, 64], y)
+        y = pl.store(pl.cast(pl.load(x, [0, 0], [1, 64]), pl.FP32), [2, 0], [1, 64], y)
+""",
+        lambda: [1, ramp(64, 64, dtype=np.float16) % 7, zeros(64, 64)],
+        lambda given: np.concatenate(
+            [
+                (given[1][:2] + 6, given[1][:1], given[1][3:16] + 6, given[1][16:32] * 1.5)[at]
+                for at in range(4)
+            ]
+            + [given[1][32:] + 6]
+        ).astype(np.float32),
+    ),
+    "a name that has another type after both branches": Habit(
+        """
+    def main(
+        self,
+        n: pl.INT64,
+        x: pl.Tensor[[16, 64], pl.FP16],
+        y: pl.InOut[pl.Tensor[[16, 64], pl.FP32]],
+    ):
+        a = pl.load(x, [0, 0], [16, 64])
+        for i in pl.range(3):
+            if i == n:
+                a = pl.cast(pl.add(a, a), pl.FP32)
+            else:
+                a = pl.add(pl.cast(a, pl.FP32), 1.0)
+            a = pl.cast(a, pl.FP16)
+        if n > 5:
+            a = pl.cast(a, pl.FP32)
+        else:
+            b = pl.cast(a, pl.FP32)
+            a = pl.sub(b, 1.0)
+        y = pl.store(a, [0, 0], [16, 64], y)
+""",
+        lambda: [1, ramp(16, 64, dtype=np.float16) % 7, zeros(16, 64)],
+        lambda given: 2 * given[1].astype(np.float32) + 2,
     ),
     "the first iteration is another one": Habit(
         """
@@ -414,10 +565,74 @@ def test_a_variable_without_a_value_is_an_error_when_it_is_read(kind: str) -> No
     assert caught.value.span.begin_line == 17
 
 
+@pytest.mark.parametrize(
+    ("body", "line", "hint"),
+    [
+        (
+            "for i in pl.range(2):\n    a = pl.add(pl.cast(a, pl.FP32), 1.0)\n",
+            17,
+            "before the loop or branch, write a = pl.cast(a, pl.FP32)",
+        ),
+        (
+            "for i in pl.range(2):\n    a = pl.row_max(a)\n    if i == n:\n        continue\n"
+            "    a = pl.load(x, [0, 0], [16, 64])\n",
+            17,
+            "assign to another name: a2 = ...",
+        ),
+        (
+            "for i in pl.range(2):\n    if i == n:\n        a = pl.row_max(a)\n        break\n"
+            "y = pl.store(a, [0, 0], [16, 64], y)\n",
+            18,
+            "assign to another name: a2 = ...",
+        ),
+        (
+            "if n > 2:\n    a = pl.row_max(a)\ny = pl.store(a, [0, 0], [16, 64], y)\n",
+            17,
+            "assign to another name: a2 = ...",
+        ),
+        (
+            "if n > 2:\n    a = pl.row_max(a)\nelse:\n    a = pl.col_max(a)\n"
+            "y = pl.store(a, [0, 0], [16, 64], y)\n",
+            17,
+            "assign to another name: a2 = ...",
+        ),
+    ],
+)
+def test_a_value_of_another_type_that_is_read_outside_is_an_error(
+    body: str, line: int, hint: str
+) -> None:
+    """In another iteration or after a loop or branch a name cannot have another type."""
+    habit = Habit(
+        """
+    def main(
+        self,
+        n: pl.INT64,
+        x: pl.Tensor[[16, 64], pl.FP16],
+        y: pl.InOut[pl.Tensor[[16, 64], pl.FP16]],
+    ):
+        a = pl.load(x, [0, 0], [16, 64])
+"""
+        + textwrap.indent(body, " " * 8),
+        list,
+        lambda given: given[-1],
+    )
+    with pytest.raises(PyptoError, match="'a' changes its type in a loop or branch") as caught:
+        parsed(habit)
+    assert (caught.value.place.begin_line, caught.value.hint) == (line, hint)
+
+
 @pytest.mark.parametrize("form", ["python", "statement", "bytes"])
-def test_a_program_with_such_a_variable_is_read_back(form: str) -> None:
-    """What only one branch assigns stays that in every form of a program."""
-    name = "a name that one branch assigns, read where it was taken"
+@pytest.mark.parametrize(
+    "name",
+    [
+        "a name that one branch assigns, read where it was taken",
+        "values of any kind that one branch assigns",
+        "a name that has another type in each iteration",
+        "a name that has another type after both branches",
+    ],
+)
+def test_a_program_with_such_a_variable_is_read_back(form: str, name: str) -> None:
+    """What only one branch assigns, or gives another type, stays that in every form."""
     habit = HABITS[name]
     program, _ = parsed(habit)
     again: Any

@@ -120,7 +120,7 @@ def test_no_tile_of_integers_begins_with_a_fraction() -> None:
     before = (
         "    a = 0.5\n    for i in pl.range(2):\n        a = pl.cast(t, pl.INT32, mode='floor')\n"
     )
-    assert hint_for("t", before) == "assign to another name: a2 = ..."
+    assert hint_for("a", before) == "assign to another name: a2 = ..."
 
 
 def test_a_tile_that_is_promoted_in_a_loop_is_cast_before_it() -> None:

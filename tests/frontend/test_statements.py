@@ -394,7 +394,6 @@ pl.load(x, [0, 0], [64, 64], pl.MemorySpace.Mat)
     ("text", "kind", "slug"),
     [
         ("for i in pl.range(n):\n    x = i\ny = x", LostVariableError, "undefined-name"),
-        ("if n > 1:\n    x = (n, 1)\ny = x", LostVariableError, "undefined-name"),
         (
             "if n > 1:\n    x = n\nelse:\n    x = n > 2\ny = x",
             LostVariableError,
@@ -403,7 +402,7 @@ pl.load(x, [0, 0], [64, 64], pl.MemorySpace.Mat)
         ("i = n\nfor i in pl.range(n):\n    pass\ny = i", LostVariableError, "undefined-name"),
         ("y = x\nx = n", UndefinedVariableError, "undefined-name"),
         ("for i in pl.range(n):\n    i = 2", ParserTypeError, "loop-variable"),
-        ("x = n\nfor i in pl.range(n):\n    x = n > 2", ParserTypeError, "type-change"),
+        ("x = n\nfor i in pl.range(n):\n    x = n > 2\ny = x", ParserTypeError, "type-change"),
         ("x = [1]\nif n > 1:\n    x = [2]", ParserTypeError, "type-change"),
         (
             "for i, (a,) in pl.range(n, init_values=(n,)):\n    b = pl.yield_(a)\n"

@@ -12,6 +12,8 @@ from pypto._src.dtypes import DataType, promote
 from pypto._src.errors import OpError, OpTypeError
 from pypto._src.ir.array_types import (
     MemRef,
+    ShapedType,
+    TensorType,
     TileType,
     TileView,
     static_shape,
@@ -19,14 +21,15 @@ from pypto._src.ir.array_types import (
 )
 from pypto._src.ir.emit_sites import CppSite, PtoSite
 from pypto._src.ir.enums import MemorySpace, TilePad
-from pypto._src.ir.exprs import Call, ConstFloat, ConstInt, Expr, Var, const_value
+from pypto._src.ir.exprs import Call, ConstFloat, ConstInt, Expr, MakeTuple, Var, const_value
 from pypto._src.ir.opdef import RESULT, Complete, Operands, literal, space_of_number
-from pypto._src.ir.types import MemRefType, ScalarType, Type, same_type, scalar_type
+from pypto._src.ir.types import MemRefType, ScalarType, TupleType, Type, same_type, scalar_type
 from pypto._src.lazy import lazy_module
 from pypto._src.ops.define import (
     BY_PYTHON_NAME,
     FACTORS,
     FLOATS,
+    REGISTRY,
     STORABLE,
     Ints,
     Offsets,
@@ -170,20 +173,31 @@ BY_PYTHON_NAME["block", "create"] = create_tile  # another name of it
 def unassigned_value(var: Var) -> Expr | None:
     """Return what a variable may begin with that not all paths assign: nobody may read it.
 
-    None for a variable that is no scalar and no tile that is valid throughout.
+    None for a variable of whose type there is no value of constant size.
     """
-    kind = var.type
+    return _unassigned(var.type, known_space(var) or MemorySpace.Vec, var.span)
+
+
+def _unassigned(kind: Type, space: MemorySpace, span: Span) -> Expr | None:
     if isinstance(kind, ScalarType):
         is_float = kind.dtype.is_float()
         return ConstFloat(0.0, kind.dtype) if is_float else ConstInt(0, kind.dtype)
-    if not isinstance(kind, TileType) or kind.memref is not None:
+    if isinstance(kind, TupleType):
+        items = [_unassigned(item, MemorySpace.Vec, span) for item in kind.types]
+        given = [item for item in items if item is not None]
+        return MakeTuple(given, span) if len(given) == len(items) else None
+    shape = static_shape(kind) if isinstance(kind, ShapedType) else None
+    if not isinstance(kind, ShapedType) or kind.memref is not None or shape is None:
         return None
-    shape = static_shape(kind)
-    if shape is None or valid_part(kind) is not None:
-        return None
-    space = known_space(var) or MemorySpace.Vec
+    made: Expr
     try:
-        made: Expr = create_tile.build([list(shape), kind.dtype, space], {}, var.span)
+        if isinstance(kind, TensorType):
+            made = REGISTRY["tensor.create"].build([list(shape), kind.dtype], {}, span)
+        else:
+            made = create_tile.build([list(shape), kind.dtype, space], {}, span)
+        valid = valid_part(kind)
+        if valid is not None:
+            made = REGISTRY["block.set_validshape"].build([made, list(valid)], {}, span)
     except OpError:  # there is no such tile in that memory
         return None
     return made if same_type(made.type, kind) else None

@@ -200,9 +200,11 @@ def _launch_phase(
         stmts = ctx.block
         if ctx.known_number(count) != 1 and not ctx.broken:
             check_disjoint(ctx, stmts, block)
+        retyped = names.retyped_since(mark)
     finally:
         ctx.block = outside
         bound = names.close(mark)
+    bound |= retyped
     _keep(ctx, {key: bound[key] for key in bound if bound[key] is not block}, read_later)
     span = ctx.span(node)
     body = body_of(stmts, span)
@@ -283,10 +285,12 @@ def _region(
         ctx.run(node.body)
         made = _handed_out(ctx, node, region, read_later)
         stmts = without_unused_loads(ctx.block, region)
+        retyped = names.retyped_since(mark)
     finally:
         ctx.region = names.shadow = None
         ctx.block = outside
         bound = names.close(mark)
+    bound |= retyped
     span, shadowed = ctx.span(node), region.shadowed
     ctx.block += [*region.before, *made]
     ctx.block.append(ScopeStmt(ScopeKind.InCore, body_of(stmts, span), span, region.name))
@@ -348,6 +352,8 @@ def _keep(ctx: Context, bound: dict[str, Any], read_later: Collection[str]) -> N
         is_over = isinstance(kind, ScalarType) and name not in read_later
         if isinstance(kind, TileType) or is_over:
             ctx.names.lose({name: value}, "a value of a region")
+        elif isinstance(value, Var):
+            ctx.names.rebind(name, value)
         else:
             ctx.names.bind(name, value)
 

@@ -40,12 +40,12 @@ from pypto._src.frontend.state.scope import (
     same_value_type,
 )
 from pypto._src.frontend.state.signatures import Callee, Swapped
-from pypto._src.ir.array_types import MemRef, TensorType, TileType, same_dims
+from pypto._src.ir.array_types import MemRef, TensorType, TileType, same_dims, valid_part
 from pypto._src.ir.enums import FunctionType
 from pypto._src.ir.exprs import Call, Expr, MakeTuple, Var
 from pypto._src.ir.opdef import OpDef, op_of
 from pypto._src.ir.stmts import AssignStmt, EvalStmt, Function, Stmt, checked_assign, seq
-from pypto._src.ir.types import ScalarType, Type
+from pypto._src.ir.types import ScalarType, TupleType, Type
 from pypto._src.ops import tensor
 from pypto._src.ops.unified import unified
 
@@ -421,13 +421,25 @@ class Context:
 
         if self.strict_ssa or not isinstance(value, Var) or value in self.origins:
             return False
-        if unassigned_value(value) is None:
+        if unassigned_value(value) is None or not self._may_begin(value.type):
             return False
         if value not in self.names.partial:
             self.names.partial.add(value)
             hint = f"write {name} = {first_value(value.type)} before {place}"
             warn(f"{name!r} is {why}", value.span, hint=hint, slug="maybe-unassigned")
         return True
+
+    def _may_begin(self, kind: Type) -> bool:
+        """True if a variable can have a type before what it holds is computed."""
+        if isinstance(kind, TupleType):
+            return all(self._may_begin(item) for item in kind.types)
+        if isinstance(kind, TensorType):  # kernels make none
+            return self.region is None and self.func_type is not FunctionType.InCore
+        return all(
+            self.names.values.get(size.name) is size
+            for size in valid_part(kind) or ()
+            if isinstance(size, Var)
+        )
 
     def undefined(self, node: ast.Name) -> ParserError:
         """Return the error for a name that means nothing here."""
@@ -492,9 +504,13 @@ class Context:
         """Return the statement that lets a variable begin before a loop or branch."""
         from pypto._src.ops.new_tiles import unassigned_value
 
-        if unassigned_value(lost.value) is None:
+        for size in valid_part(lost.value.type) or ():
+            if isinstance(size, Var) and self.names.values.get(size.name) is not size:
+                return f"write {line_at(size.span).strip()} before it"
+        kind = lost.value.type
+        if unassigned_value(lost.value) is None or not self._may_begin(kind):
             return f"assign {name} before it as well"
-        return f"write {name} = {first_value(lost.value.type)} before it"
+        return f"write {name} = {first_value(kind)} before it"
 
     def _later(self, name: str, place: Span) -> tuple[Label, ...]:
         """Return where a name is assigned that is read before, for an error at ``place``."""

@@ -17,6 +17,7 @@ class LiveNames:
     def __init__(self, body: Sequence[ast.stmt], wanted: tuple[type[ast.stmt], ...]) -> None:
         self._wanted = wanted
         self._after: dict[ast.stmt, frozenset[str]] = {}
+        self._end: dict[ast.stmt, frozenset[str]] = {}  # where an iteration of a loop ends
         # By loop, what an iteration reads before it assigns it; not all over for each loop around.
         self._first: dict[ast.stmt, frozenset[str]] = {}
         self.before = self._block(body, frozenset())
@@ -24,6 +25,10 @@ class LiveNames:
     def after(self, node: ast.stmt) -> frozenset[str]:
         """Return the names that are read after ``node``."""
         return self._after.get(node, frozenset())
+
+    def at_end(self, node: ast.For | ast.While) -> frozenset[str]:
+        """Return the names that are read after an iteration of a loop: by the next, or later."""
+        return self._end.get(node, frozenset())
 
     def _block(self, body: Sequence[ast.stmt], live: frozenset[str]) -> frozenset[str]:
         for node in reversed(body):
@@ -40,9 +45,11 @@ class LiveNames:
             case ast.For():
                 target = _stored(node.target)
                 later = live | (self._iteration(node) - target)
+                self._end[node] = later | self._end.get(node, frozenset())
                 return live | (self._block(node.body, later) - target) | _read(node.iter)
             case ast.While():
                 later = live | self._iteration(node) | _read(node.test)
+                self._end[node] = later | self._end.get(node, frozenset())
                 return live | self._block(node.body, later) | _read(node.test)
             case ast.With():
                 items = [item.context_expr for item in node.items]
@@ -89,7 +96,16 @@ def read_names(body: Sequence[ast.stmt]) -> frozenset[str]:
 
 def live_after(ctx: Any, node: ast.stmt) -> frozenset[str]:
     """Return the names that are read after a region, loop or if of the function that is parsed."""
+    return _of(ctx).after(node)
+
+
+def live_at_end(ctx: Any, node: ast.For | ast.While) -> frozenset[str]:
+    """Return the names that are read after an iteration of a loop that is parsed."""
+    return _of(ctx).at_end(node)
+
+
+def _of(ctx: Any) -> LiveNames:
     if ctx.live is None:
         ctx.live = LiveNames(ctx.node.body, (ast.With, ast.If, ast.For, ast.While))
     found: LiveNames = ctx.live
-    return found.after(node)
+    return found

@@ -39,9 +39,17 @@ def first_value(kind: Type) -> str:
 
     if isinstance(kind, ScalarType) and kind.dtype is DataType.BOOL:
         return "False"
+    if isinstance(kind, TupleType):
+        items = ", ".join(map(first_value, kind.types))
+        return f"({items},)" if len(kind.types) == 1 else f"({items})"
+    if isinstance(kind, TensorType):
+        return f"pl.create_tensor({spell_dims(kind.shape)}, pl.{kind.dtype.member})"
     if not isinstance(kind, TileType):
         return "0.0" if isinstance(kind, ScalarType) and kind.dtype.is_float() else "0"
     size = f"{spell_dims(kind.shape)}, pl.{kind.dtype.member}"
+    part = valid_part(kind)
+    if part is not None:
+        return f"pl.set_validshape(pl.create_tile({size}), {spell_dims(part)[1:-1]})"
     if kind.dtype in full.dtypes and kind.tile_view is None:
         return f"pl.full({size}, {'0.0' if kind.dtype.is_float() else '0'})"
     return f"pl.create_tile({size})"

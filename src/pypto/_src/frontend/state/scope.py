@@ -71,6 +71,13 @@ class Lost(NamedTuple):
     hint: str | None = None
 
 
+class Retyped(NamedTuple):
+    """What a name of an outer block means there; in this block it has a value of another type."""
+
+    outside: Var
+    level: int
+
+
 class Names:
     """The local names of one function, with the nesting of blocks."""
 
@@ -79,12 +86,14 @@ class Names:
         "candidates",
         "fixed",
         "journal",
+        "jumped",
         "left",
         "level",
         "levels",
         "lost",
         "partial",
         "plain",
+        "retyped",
         "shadow",
         "sizes",
         "tuples",
@@ -100,6 +109,8 @@ class Names:
         self.lost: dict[str, Lost] = {}
         self.partial: set[Var] = set()  # those that only one branch of some if assigns
         self.left: dict[str, Any] = {}  # what branches that leave this iteration bind
+        self.retyped: dict[Var, Retyped] = {}  # those that have a name of an outer block
+        self.jumped: dict[str, Var] = {}  # of these, what a jump leaves this iteration with
         self.fixed: set[Var] = set()  # loop variables: nobody assigns them
         self.sizes: dict[Var, None] = {}  # how much is valid of tiles, whose types name it
         self.tuples: dict[int, Type] = {}  # types, by their ids, that ``sizes`` was told of
@@ -146,6 +157,30 @@ class Names:
         self.level -= 1
         self.plain.clear()
         return bound
+
+    def retyped_since(self, mark: int) -> dict[str, Var]:
+        """Return the names of outer blocks that have a value of another type in this block."""
+        if not self.retyped:
+            return {}
+        found: dict[str, Var] = {}
+        for name, _, _ in self.journal[mark:]:
+            var = self.values.get(name)
+            if not isinstance(var, Var) or var not in self.retyped:
+                continue
+            if self.retyped[var].level < self.level:
+                found[name] = var
+        return found
+
+    def rebind(self, name: str, var: Var) -> None:
+        """Let a name of another type mean ``var`` behind the block that made it, too."""
+        change = self.retyped.get(var)
+        if change is not None and change.level == self.level:  # this block's own name
+            outer = self.retyped.get(change.outside)
+            if outer is None:
+                del self.retyped[var]
+            else:
+                self.retyped[var] = outer
+        self.bind(name, var)
 
     def lose(self, bound: dict[str, Any], place: str) -> None:
         """Remember names that went out of scope, for the error of who reads them."""
@@ -197,8 +232,15 @@ class Names:
                     return old
             elif self.levels[name] != self.level:
                 raise self._alias_error(name, old)
+            change = self.retyped.get(old) if self.retyped and isinstance(old, Var) else None
+            if change is not None and same_joined_type(change.outside.type, kind):
+                self.bind(name, change.outside)  # what it is outside again
+                self.levels[name] = change.level
+                return change.outside
             var = Var(name, kind, span)
             self.bind(name, var)
+            if change is not None:
+                self.retyped[var] = change
             return var
         if isinstance(old, Var) and old in self.sizes:
             raise ParserTypeError(
@@ -207,22 +249,24 @@ class Names:
                 slug="valid-shape",
                 related=(Label(old.span, f"{name} is defined here"),),
             )
-        if isinstance(old, Var) and same_value_type(old.type, kind):
-            if same_valid_part(old.type, kind):
-                return old
-            raise ParserTypeError(
-                f"{name!r} is valid in another part in a loop or branch than before it",
-                hint=f"assign to another name: {name}2 = ...",
-                slug="valid-shape",
-                related=(Label(old.span, f"{name} is defined here"),),
-            )
+        if isinstance(old, Var) and same_joined_type(old.type, kind):
+            return old
         if self.shadow is not None and kind.__class__ is TileType:
             outside = old if isinstance(old, Var) and old.type.__class__ is TensorType else None
             if outside is not None and self.shadow(name, self.levels[name], outside):
                 var = Var(name, kind, span)
                 self.bind(name, var)
                 return var
-        raise self._type_change(name, old, kind)
+        if not isinstance(old, Var):
+            raise ParserTypeError(
+                f"{name!r} is a constant of the kernel; a loop or branch cannot assign it",
+                hint=f"assign to another name: {name}2 = ...",
+                slug="type-change",
+            )
+        var = Var(name, kind, span)
+        self.retyped[var] = Retyped(old, self.levels[name])
+        self.bind(name, var)
+        return var
 
     def _candidate(self, name: str, kind: Type) -> Var | None:
         for branch in reversed(self.candidates):
@@ -238,18 +282,23 @@ class Names:
             slug="type-change",
         )
 
-    def _type_change(self, name: str, old: Any, kind: Type) -> ParserTypeError:
-        if not isinstance(old, Var):
+    def type_change(self, name: str, var: Var) -> ParserTypeError:
+        """Return the error for a value of another type that is read outside its block."""
+        old = self.retyped[var].outside
+        if same_value_type(old.type, var.type):
             return ParserTypeError(
-                f"{name!r} is a constant of the kernel; a loop or branch cannot assign it",
+                f"{name!r} is valid in another part in a loop or branch than before it",
+                var.span,
                 hint=f"assign to another name: {name}2 = ...",
-                slug="type-change",
+                slug="valid-shape",
+                related=(Label(old.span, f"{name} is defined here"),),
             )
-        before, now = spell_apart(old.type, kind)
+        before, now = spell_apart(old.type, var.type)
         return ParserTypeError(
             f"{name!r} changes its type in a loop or branch, from {before} to {now}",
-            hint=first_tile(name, old, kind)
-            or first_cast(name, old, kind)
+            var.span,
+            hint=first_tile(name, old, var.type)
+            or first_cast(name, old, var.type)
             or f"assign to another name: {name}2 = ...",
             slug="type-change",
             related=(Label(old.span, f"{before} here"),),

@@ -47,6 +47,7 @@ class Block(NamedTuple):
 
     stmts: list[Stmt]
     bound: dict[str, Any]
+    retyped: dict[str, Var]  # names of outer blocks that have values of other types at its end
     yielded: Yielded | None
     ends: bool  # by return, break or continue
 
@@ -54,10 +55,11 @@ class Block(NamedTuple):
 def parse_block(ctx: Context, body: Sequence[ast.stmt], inside: dict[str, Var]) -> Block:
     """Parse a nested block, in which the names of ``inside`` are known too."""
     if not body:
-        return Block([], {}, None, ends=False)
+        return Block([], {}, {}, None, ends=False)
     names = ctx.names
     mark = names.open()
     outside, ctx.block = ctx.block, []
+    retyped: dict[str, Var] = {}
     try:
         for name, var in inside.items():
             names.bind(name, var)
@@ -65,10 +67,11 @@ def parse_block(ctx: Context, body: Sequence[ast.stmt], inside: dict[str, Var]) 
         ctx.run(rest)
         yielded = _evaluate(ctx, found)
         stmts = ctx.block
+        retyped = names.retyped_since(mark)
     finally:
         ctx.block = outside
         bound = names.close(mark)
-    return Block(stmts, bound, yielded, ends=isinstance(body[-1], _JUMPS))
+    return Block(stmts, bound, retyped, yielded, ends=isinstance(body[-1], _JUMPS))
 
 
 _JUMPS: Final = (ast.Return, ast.Break, ast.Continue)

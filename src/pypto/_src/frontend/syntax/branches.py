@@ -25,10 +25,11 @@ from pypto._src.frontend.syntax.blocks import (
     parse_block,
     yield_text,
 )
-from pypto._src.ir.array_types import same_valid_part
-from pypto._src.ir.exprs import Expr, Var, as_expr
+from pypto._src.ir.array_types import TensorType, same_valid_part
+from pypto._src.ir.exprs import Call, Expr, Var, as_expr
 from pypto._src.ir.stmts import AssignStmt, IfStmt, Stmt, YieldStmt
 from pypto._src.ir.types import ScalarType, Type, same_type
+from pypto._src.ops import tensor
 
 
 def if_(ctx: Context, node: ast.If) -> None:
@@ -113,9 +114,14 @@ def _merge(ctx: Context, node: ast.If, then: Block, orelse: Block) -> None:
                 if block.ends:
                     names.left |= block.bound
         if not (then.ends and orelse.ends):
-            for name, value in (orelse if then.ends else then).bound.items():
+            going_on = orelse if then.ends else then
+            for name, value in going_on.bound.items():
                 names.bind(name, value)
+            for name, var in going_on.retyped.items():
+                names.rebind(name, var)
         return
+    if then.retyped or orelse.retyped:
+        _merge_retyped(ctx, node, then.retyped, orelse)
     one_only: dict[str, Any] = {}
     for name, value in then.bound.items():
         other = orelse.bound.get(name, MISSING)
@@ -135,8 +141,38 @@ def _merge(ctx: Context, node: ast.If, then: Block, orelse: Block) -> None:
                 "is taken, it has no value",
                 "the if",
             ):
+                _create_before(ctx, one_only[name], then if name in then.bound else orelse)
                 names.bind(name, one_only.pop(name))
     names.lose(one_only, "defined only in one branch of an if")
+
+
+def _create_before(ctx: Context, var: Var, block: Block) -> None:
+    """Let a tensor that one branch makes be made before the if, where regions write it.
+
+    What regions write has to be one tensor on all paths.
+    """
+    if not isinstance(var.type, TensorType) or not ctx.launches_regions:
+        return
+    for at, stmt in enumerate(block.stmts):
+        if isinstance(stmt, AssignStmt) and stmt.var is var:
+            if isinstance(stmt.value, Call) and stmt.value.op is tensor.create:
+                ctx.block.append(block.stmts.pop(at))
+            return
+
+
+def _merge_retyped(ctx: Context, node: ast.If, then: dict[str, Var], orelse: Block) -> None:
+    """Let names of other types go on to have them if both branches agree, or nobody reads them."""
+    from pypto._src.frontend.state.live_names import live_after
+
+    names = ctx.names
+    for name, var in (orelse.retyped | then).items():
+        other = orelse.retyped.get(name)
+        if name in then and other is not None and same_type(var.type, other.type):
+            orelse.stmts.append(AssignStmt(var, other, other.span))
+            names.rebind(name, var)
+        elif name in live_after(ctx, node):
+            ctx.report(names.type_change(name, var), node)
+            names.bind(name, BROKEN)
 
 
 def _merge_name(ctx: Context, name: str, value: Any, other: Any, else_stmts: list[Stmt]) -> None:

@@ -22,6 +22,7 @@ from pypto._src.frontend import markers
 from pypto._src.frontend.source.python_names import MISSING
 from pypto._src.frontend.state.context import Context, body_of
 from pypto._src.frontend.state.messages import nearest
+from pypto._src.frontend.state.scope import BROKEN
 from pypto._src.frontend.syntax.blocks import Block, parse_block
 from pypto._src.frontend.syntax.loop_carried import (
     carried_results,
@@ -215,13 +216,17 @@ def _loop(
         ctx.region.settle(ctx, body)
     outside, names.candidates = names.candidates, []
     left, names.left = names.left, {}
+    jumped, names.jumped = names.jumped, {}
     ctx.loops.append(bool(iter_args))
     try:
         block = parse_block(ctx, body, inside)
     finally:
         names.candidates = outside
         left, names.left = names.left, left
+        jumped, names.jumped = names.jumped, jumped
         ctx.loops.pop()
+    if block.retyped or jumped:
+        _refuse_retyped(ctx, node, block.retyped, jumped)
     lost = block.bound
     if ctx.region is not None:
         lost = _handed_on(ctx, node, lost)
@@ -234,6 +239,24 @@ def _loop(
             names.lose({name: inside[name]}, "defined only in the loop")
             names.bind(name, MISSING)
     return block, results
+
+
+def _refuse_retyped(
+    ctx: Context, node: ast.For | ast.While, retyped: dict[str, Var], jumped: dict[str, Var]
+) -> None:
+    """Report names that become another type in a loop, and are read in it again or after it.
+
+    ``retyped`` have it where an iteration ends, ``jumped`` where a jump ends it.
+    """
+    from pypto._src.frontend.state.live_names import live_at_end
+
+    names = ctx.names
+    live = live_at_end(ctx, node)
+    for name, var in (jumped | retyped).items():
+        outside = names.values.get(name, BROKEN)
+        if name in live and outside is not var and outside is not BROKEN:
+            ctx.report(names.type_change(name, var), node)
+            names.bind(name, BROKEN)
 
 
 def _partial(
@@ -409,13 +432,23 @@ def _is_left(body: Sequence[ast.stmt]) -> bool:
 def break_(ctx: Context, node: ast.Break) -> None:
     """Parse ``break``."""
     _refuse_jump(ctx, node, "break")
+    _note_retyped(ctx)
     ctx.block.append(BreakStmt(ctx.span(node)))
 
 
 def continue_(ctx: Context, node: ast.Continue) -> None:
     """Parse ``continue``."""
     _refuse_jump(ctx, node, "continue")
+    _note_retyped(ctx)
     ctx.block.append(ContinueStmt(ctx.span(node)))
+
+
+def _note_retyped(ctx: Context) -> None:
+    """Note which names have a value of another type than outside where a jump leaves."""
+    names = ctx.names
+    if names.retyped:
+        found = ((name, value) for name, value in names.values.items() if isinstance(value, Var))
+        names.jumped |= {name: var for name, var in found if var in names.retyped}
 
 
 def _refuse_jump(ctx: Context, node: ast.stmt, word: str) -> None:

@@ -20,6 +20,7 @@ from pypto._src.ir.exprs import (
     CONSTANTS,
     BinaryExpr,
     Call,
+    ConstFloat,
     ConstInt,
     Expr,
     GlobalVar,
@@ -313,10 +314,11 @@ class _Rewrite(Mutator):
     def _begin(self, var: Var, stmts: list[Stmt]) -> Expr | None:
         """Return what a variable has on a path that does not assign it, made at its end."""
         value = None if self._unassigned_value is None else self._unassigned_value(var)
-        if not isinstance(value, Call):
+        if value is None or isinstance(value, ConstInt | ConstFloat):
             return value
+        value = self._present(value)
         last = [stmts.pop()] if stmts and isinstance(stmts[-1], YieldStmt) else []
-        begun = self._define(var, var.type)
+        begun = self._define(var, value.type)
         stmts += [checked_assign(begun, value, var.span), *last]
         return begun
 
