@@ -13,13 +13,14 @@ from typing import Final
 from pypto._src.analysis.liveness import Range, is_data, peak
 from pypto._src.analysis.stmt_tree import Block, ProgramPoint, call_of, points_in, read_by
 from pypto._src.diagnostics import Span
-from pypto._src.ir.array_types import TileType, static_shape
+from pypto._src.ir.array_types import TensorType, TileType, same_dims, static_shape
 from pypto._src.ir.enums import ParamDirection
 from pypto._src.ir.exprs import Call, MakeTuple, Var
 from pypto._src.ir.inspect.source_names import resized, user_line, user_name, user_value
 from pypto._src.ir.opdef import INTS, op_of
 from pypto._src.ir.stmts import AssignStmt, Function, Stmt
 from pypto._src.ir.traversal.queries import uses
+from pypto._src.ops.memory import load
 from pypto._src.ops.new_tiles import create_tile, full
 from pypto._src.passes.memory.dynamic_storage_allocation import Item, plan
 from pypto._src.passes.memory.memory_reuse import Buffer, aligned
@@ -185,9 +186,11 @@ def _smaller(found: Sequence[Buffer], live: Sequence[Live], memory: Memory) -> s
                     cut = [*shape]
                     cut[dim] = -(-shape[dim] // parts)
                     what = ("rows", "columns")[dim > 0]
+                    part = _part_of_tensor(each.maker, cut, dim)
+                    now = f"{each.name} as {_retold(each.maker, cut, dim)}"
                     return (
-                        f"work on {cut[dim]} {what} at a time, {each.name} as "
-                        f"{_retold(each.maker, cut, dim)}: then {needed} bytes are needed"
+                        f"work on {cut[dim]} {what} at a time, {part or now}: then {needed} bytes "
+                        "are needed"
                     )
                 parts *= 2
     return None
@@ -225,6 +228,26 @@ def _sizes(call: Call) -> int | None:
         if param.kind == INTS and param.name in ("shape", "shapes"):
             return index
     return None
+
+
+def _part_of_tensor(maker: Stmt | None, shape: Sequence[int], dim: int) -> str | None:
+    """Return what to write for a whole tensor that a region loads without saying so, else None."""
+    call = None if maker is None else call_of(maker)
+    if maker is None or call is None or op_of(call) is not load:
+        return None
+    text, whole = user_value(maker), call.args[0]
+    is_said = text is None or any(f"{name}(" in text for name in ("load", "slice"))
+    tile, tensor = call.type, whole.type
+    if is_said or not isinstance(whole, Var):
+        return None
+    if not isinstance(tile, TileType) or not isinstance(tensor, TensorType):
+        return None
+    if not same_dims(tile.shape, tensor.shape):
+        return None
+    cut = f"i:i + {shape[dim]}"
+    parts = ", ".join(cut if axis == dim else ":" for axis in range(len(shape)))
+    name = user_name(whole)
+    return f"{name}[{parts}] for {name}"
 
 
 def _retold(maker: Stmt | None, shape: Sequence[int], dim: int) -> str:
