@@ -151,13 +151,13 @@ def test_places_of_lines() -> None:
     text = codegen.generate(lowered())
     lines = text.split("\n")
     found = {
-        word: codegen.place_of(1 + next(i for i, line in enumerate(lines) if word in line))
+        word: codegen.span_of(1 + next(i for i, line in enumerate(lines) if word in line))
         for word in ("module {", "func.func", "%c64 =", "tload", "texp", "tstore", "    return")
     }
     wanted = {"module {": -1, "func.func": 6, "%c64 =": 6, "tload": 10, "texp": 11, "tstore": 11}
     assert {word: place.begin_line for word, place in found.items()} == {**wanted, "    return": 6}
     assert found["texp"].filename == "scaled.py"
-    assert codegen.place_of(0) is codegen.place_of(len(lines) + 1) is UNKNOWN_SPAN
+    assert codegen.span_of(0) is codegen.span_of(len(lines) + 1) is UNKNOWN_SPAN
 
 
 def test_locations_on_request() -> None:
@@ -278,8 +278,8 @@ def test_parts_of_elements_that_no_move_takes() -> None:
     ]
 
 
-def test_a_part_with_too_many_places_is_refused() -> None:
-    """The choice is not written for a thousand places and more; with addresses it is no matter."""
-    with pytest.raises(EmitError, match="may begin at 1025 places of its tile"):
+def test_a_part_with_too_many_offsets_is_refused() -> None:
+    """The choice is not written for a thousand offsets and more; with addresses it is no matter."""
+    with pytest.raises(EmitError, match="may begin at 1025 offsets in its tile"):
         part(LEVEL2, rows=1025, columns=8, shape=[1, 8])
     assert "pto.alloc_tile addr = %8" in part(LEVEL3, rows=1025, columns=8, shape=[1, 8])

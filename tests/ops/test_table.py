@@ -162,7 +162,7 @@ def in_usual_memory(value: Expr) -> Expr:
     return value
 
 
-UNPLACED = [case for case in plain_rows() if not case.op.placed]
+UNPLACED = [case for case in plain_rows() if not case.op.names_spaces]
 
 
 @pytest.mark.parametrize("case", UNPLACED, ids=lambda case: case.name)
@@ -173,7 +173,7 @@ def test_usual_memory_does_not_matter(case: Case) -> None:
             call = build_call(case, dtype, shapes)
             op = op_of(call)
             assert op is not None
-            assert not op.placed
+            assert not op.names_spaces
             placed = tuple(map(in_usual_memory, call.args))
             assert same_type(op.result_type(placed, call.kwargs), call.type)
 

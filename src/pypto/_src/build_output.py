@@ -263,13 +263,13 @@ class _PtoText(NamedTuple):
 
     function: Function
     text: str
-    place_of: Callable[[int], Span]  # the place in the user's source of a line of the text
+    span_of: Callable[[int], Span]  # of a line of the text, in the user's source
 
     @staticmethod
     def of(program: Program, function: Function) -> _PtoText:
         codegen = PTOCodegen()
         text = codegen.generate(program.with_functions([function]))
-        return _PtoText(function, text, codegen.place_of)
+        return _PtoText(function, text, codegen.span_of)
 
 
 def _pto_files(program: Program, folder: Path, *, assemble: bool) -> dict[str, str]:
@@ -342,7 +342,7 @@ def _refused(kernel: _PtoText, source: Path, done: Finished) -> AssemblerError:
     """Return the assembler's errors, at the places of the user's source that they are for."""
     lines = [line for line in done.stderr.splitlines() if "error" in line.lower()]
     found = [match for line in lines if (match := _REFUSAL.search(line))]
-    labels = [Label(_place(kernel, source, match), match["text"]) for match in found]
+    labels = [Label(_span(kernel, source, match), match["text"]) for match in found]
     labels = [label for label in labels if label.span.begin_line > 0][:_MOST_REFUSALS]
     if not lines:  # it died
         lines = [f"it ends with code {done.code} and says nothing"]
@@ -355,10 +355,10 @@ def _refused(kernel: _PtoText, source: Path, done: Finished) -> AssemblerError:
     )
 
 
-def _place(kernel: _PtoText, source: Path, match: re.Match[str]) -> Span:
+def _span(kernel: _PtoText, source: Path, match: re.Match[str]) -> Span:
     line = int(match["line"])
     if Path(match["file"]).name == source.name:
-        return kernel.place_of(line)
+        return kernel.span_of(line)
     return Span(match["file"], line, max(int(match["column"]) - 1, 0))
 
 

@@ -105,7 +105,7 @@ def span_of(
     return made
 
 
-def place_of_frame(frame: FrameType) -> Span:
+def span_of_frame(frame: FrameType) -> Span:
     """Return the place of the expression that a frame is evaluating."""
     code = frame.f_code
     found = next(islice(code.co_positions(), frame.f_lasti // 2, None), (None,) * 4)

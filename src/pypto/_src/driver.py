@@ -15,7 +15,7 @@ from types import FrameType
 from typing import Any, Final, Literal
 
 from pypto._src.backend import BackendType
-from pypto._src.diagnostics import place_of_frame, spelled_like
+from pypto._src.diagnostics import span_of_frame, spelled_like
 from pypto._src.emit.cpp.generate import kernel_file
 from pypto._src.emit.cpp.launch_sizes import tensor_sizes
 from pypto._src.emit.cpp.options import DEFAULT, CppOptions
@@ -34,7 +34,7 @@ from pypto._src.ir.verify.verifier import IRVerifier
 from pypto._src.logs import log_event
 from pypto._src.passes.memory.memory_plan import MemoryPlan
 from pypto._src.passes.pass_manager import OptimizationStrategy, PassManager
-from pypto._src.run.access_location import place_of_access
+from pypto._src.run.access_location import span_of_access
 from pypto._src.run.arguments import Additions, Bound, Signature
 from pypto._src.run.array_views import is_array
 from pypto._src.run.effects import effects
@@ -175,7 +175,7 @@ class CompiledProgram:
         try:
             return random_arguments(self, seed, sizes or {})
         except CallError as error:
-            error.at(place_of_frame(sys._getframe(1)))  # pyright: ignore[reportPrivateUsage]
+            error.at(span_of_frame(sys._getframe(1)))  # pyright: ignore[reportPrivateUsage]
             raise
 
     def __call__(self, *args: Any, **named: Any) -> Any:
@@ -191,7 +191,7 @@ class CompiledProgram:
                 self._signature.check_fixed(given, index, number)
             return self.run(given)
         except (CallError, KernelError) as error:
-            error.at(place_of_frame(sys._getframe(1)))  # pyright: ignore[reportPrivateUsage]
+            error.at(span_of_frame(sys._getframe(1)))  # pyright: ignore[reportPrivateUsage]
             raise
 
     def run(self, args: Sequence[Any]) -> Any:
@@ -286,7 +286,7 @@ def compile_program(
     if not isinstance(options, CppOptions):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise CallError(
             f"options is a {type(options).__name__}, CppOptions was wanted",
-            place_of_frame(frame),
+            span_of_frame(frame),
             hint="options=CppOptions(profile=True)",
             slug="argument-kind",
         )
@@ -514,7 +514,7 @@ def _kernel_run(kernel: Kernel, function: Function, additions: Additions) -> Cal
             place = None
             if error.access is not None:
                 tensor, writes = error.access
-                place = place_of_access(function, tensor, writes=writes)
+                place = span_of_access(function, tensor, writes=writes)
             raise (error if place is None else error.at(place)) from None
         if len(results) == 1:
             return bound.values[results[0]]

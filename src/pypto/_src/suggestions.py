@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from types import FrameType
 from typing import Any, Final, NoReturn
 
-from pypto._src.diagnostics import Span, place_of_frame, spelled_like, text_at
+from pypto._src.diagnostics import Span, span_of_frame, spelled_like, text_at
 from pypto._src.errors import KeywordError, UnknownNameError
 
 _ELSEWHERE: Final = {
@@ -116,7 +116,7 @@ def refuse_name(owner: str, name: str, known: Iterable[str], frame: FrameType) -
     asker = str(frame.f_globals.get("__name__", ""))
     if name.startswith("_") or asker.partition(".")[0] in _NO_USERS:
         raise AttributeError(f"{owner} has no attribute {name!r}")
-    place: Span = place_of_frame(frame)
+    place: Span = span_of_frame(frame)
     names = [text for text in known if not text.startswith("_")]
     text = text_at(place)
     prefix = text.removesuffix(name) if text.endswith(f".{name}") else ""
@@ -136,7 +136,7 @@ def refuse_keywords(
         name = next(iter(unknown))
         raise KeywordError(
             f"{owner} has no argument {name!r}; it has {', '.join(known) or 'none'}",
-            place_of_frame(frame),
+            span_of_frame(frame),
             meant_keyword(name, known) if known else f"write {owner}",
         )
 

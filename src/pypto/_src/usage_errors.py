@@ -10,7 +10,7 @@ import sys
 from types import FrameType
 from typing import Any, Final
 
-from pypto._src.diagnostics import lines_at, place_of_frame
+from pypto._src.diagnostics import lines_at, span_of_frame
 from pypto._src.errors import CallError
 
 _CALL: Final = r"([\w.]+)(\((?s:.*)\))"
@@ -18,7 +18,7 @@ _CALL: Final = r"([\w.]+)(\((?s:.*)\))"
 
 def uncompiled(kind: str, name: str, frame: FrameType) -> CallError:
     """Return the error for the call, in ``frame``, of a ``kind`` that can only be compiled."""
-    place = place_of_frame(frame)
+    place = span_of_frame(frame)
     text = re.fullmatch(_CALL, lines_at(place))
     compiled, passed = (name, "(...)") if text is None else (text[1], " ".join(text[2].split()))
     return CallError(
@@ -41,7 +41,7 @@ def check_kind(word: str, value: object, kind: type, hint: str, frame: FrameType
     article = "an" if kind.__name__[0] in "aeiouAEIOU" else "a"
     raise CallError(
         f"{word} is {value!r}, {article} {kind.__name__} was wanted",
-        place_of_frame(frame),
+        span_of_frame(frame),
         hint=hint,
         slug="argument-kind",
     )
@@ -74,7 +74,7 @@ def not_a_program(value: Any, taker: str, frame: FrameType | None = None) -> Cal
         hint = f"call {name} itself: it compiles for the arguments it is given"
     return CallError(
         f"{taker} takes a program, got {found}",
-        None if frame is None else place_of_frame(frame),
+        None if frame is None else span_of_frame(frame),
         hint=hint,
         slug="no-program",
     )

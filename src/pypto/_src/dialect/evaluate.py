@@ -311,23 +311,23 @@ def _add_ptr(machine: Machine, op: ops.AddPtrOp, env: dict[SSAValue, Any]) -> li
     return [Pointer(pointer.buffer, pointer.offset + int(env[op.offset]))]
 
 
-def _place(pointer: Pointer, offset: Any) -> int:
-    place = pointer.offset + int(offset)
-    if not 0 <= place < pointer.buffer.size:
+def _element(pointer: Pointer, offset: Any) -> int:
+    element = pointer.offset + int(offset)
+    if not 0 <= element < pointer.buffer.size:
         raise EvaluationError(
-            f"element {place} of {pointer.buffer.size} is accessed", slug="out-of-bounds"
+            f"element {element} of {pointer.buffer.size} is accessed", slug="out-of-bounds"
         )
-    return place
+    return element
 
 
 def _load_scalar(machine: Machine, op: ops.LoadScalarOp, env: dict[SSAValue, Any]) -> list[Any]:
     pointer: Pointer = env[op.ptr]
-    return [pointer.buffer[_place(pointer, env[op.offset])]]
+    return [pointer.buffer[_element(pointer, env[op.offset])]]
 
 
 def _store_scalar(machine: Machine, op: ops.StoreScalarOp, env: dict[SSAValue, Any]) -> list[Any]:
     pointer: Pointer = env[op.ptr]
-    pointer.buffer[_place(pointer, env[op.offset])] = env[op.value]
+    pointer.buffer[_element(pointer, env[op.offset])] = env[op.value]
     return []
 
 

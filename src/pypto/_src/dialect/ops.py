@@ -138,10 +138,10 @@ class MakeTensorViewOp(IRDLOperation):
         strides = named_indices(parser, "strides")
         attributes = parser.parse_optional_attr_dict()
         parser.parse_punctuation(":")
-        place = parser.pos
+        start = parser.pos
         result = parser.parse_type()
         if not isinstance(result, TensorViewType):
-            parser.raise_error("the result of make_tensor_view is a !pto.tensor_view", place)
+            parser.raise_error("the result of make_tensor_view is a !pto.tensor_view", start)
         pointer = parser.resolve_operand(ptr, PtrType(result.data.element))
         return cls.build(
             operands=[pointer, shape, strides], result_types=[result], attributes=attributes
@@ -307,7 +307,7 @@ class SubsetOp(IRDLOperation):
         source = parser.parse_unresolved_operand()
         offsets = indices(parser)
         parser.parse_keyword("sizes")
-        place = parser.pos
+        start = parser.pos
         sizes = parser.parse_comma_separated_list(
             parser.Delimiter.SQUARE, lambda: parser.parse_integer(allow_boolean=False)
         )
@@ -315,7 +315,7 @@ class SubsetOp(IRDLOperation):
         parser.parse_punctuation(":")
         kind = parser.parse_type()
         if not isinstance(kind, TileType) or len(sizes) != 2:
-            parser.raise_error("a subset has two sizes and is of a tile", place)
+            parser.raise_error("a subset has two sizes and is of a tile", start)
         numbers = ArrayAttr([IntegerAttr(size, IntegerType(64)) for size in sizes])
         return cls.build(
             operands=[parser.resolve_operand(source, kind), offsets],

@@ -47,7 +47,7 @@ class _Leaf(Printer):
 
 
 def _label(block: Block) -> str:
-    """Return the name of a block, by default its place in its region."""
+    """Return the name of a block, by default its number in its region."""
     if block.name_hint is not None:
         return block.name_hint
     index = 0 if block.parent is None else block.parent.get_block_index(block)

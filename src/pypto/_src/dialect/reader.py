@@ -1,4 +1,4 @@
-"""`.pto` text -> xDSL module, with the place and the names that the text gives everything.
+"""`.pto` text -> xDSL module, with the spans and the names that the text gives everything.
 
 Owns where the parser of xDSL and that of the assembler differ. Checks nothing that needs a target.
 """
@@ -46,12 +46,12 @@ class Source:
     """How `arith.constant` writes its number."""
 
     def span(self, op: Operation | None) -> Span:
-        """Return the place of an op, that of the file's begin for one that has none."""
+        """Return the span of an op, that of the file's begin for one that has none."""
         begin = 0 if op is None else self.begins.get(op, 0)
-        return place_of(self.text, self.filename, begin, begin)
+        return span_of(self.text, self.filename, begin, begin)
 
 
-def place_of(text: str, filename: str, begin: int, end: int) -> Span:
+def span_of(text: str, filename: str, begin: int, end: int) -> Span:
     """Return the span of ``text[begin:end]``, or up to the end of its line if that is empty."""
     line = text.count("\n", 0, begin) + 1
     start = text.rfind("\n", 0, begin) + 1
@@ -76,7 +76,7 @@ _MOST_ELEMENTS: Final = 1 << 20
 
 
 class PtoParser(Parser):
-    """The parser of xDSL, which also notes places and names, and reads a type's text once."""
+    """The parser of xDSL, which also notes spans and names, and reads a type's text once."""
 
     def __init__(self, context: Context, text: str, filename: str) -> None:
         super().__init__(context, text, filename)
@@ -128,19 +128,19 @@ class PtoParser(Parser):
 
     def parse_shape_dimension(self, allow_dynamic: bool = True) -> int:
         """Parse a size; a shape has no more of them than the rank that there may be."""
-        place = self._current_token.span
-        if _LONG_SHAPE.match(self.lexer.input.content, place.start):
-            self.raise_error(f"a shape has at most {_MOST_DIMENSIONS} dimensions", place)
+        span = self._current_token.span
+        if _LONG_SHAPE.match(self.lexer.input.content, span.start):
+            self.raise_error(f"a shape has at most {_MOST_DIMENSIONS} dimensions", span)
         return super().parse_shape_dimension(allow_dynamic)
 
     def _parse_dense_literal_type(self) -> Any:
         """Parse the type behind a literal; one number may stand for all elements that it names."""
-        place = self._current_token.span
+        span = self._current_token.span
         found: Any = super()._parse_dense_literal_type()
         self._elements += math.prod(found.get_shape())
         if self._elements > _MOST_ELEMENTS:
             self.raise_error(
-                f"the dense literals so far have more than {_MOST_ELEMENTS} elements", place
+                f"the dense literals so far have more than {_MOST_ELEMENTS} elements", span
             )
         return found
 
@@ -166,26 +166,26 @@ class PtoParser(Parser):
         self,
     ) -> builtin.IntegerAttr | builtin.FloatAttr | None:
         """Parse a number; one without a point is no float, as in ``1 : f32``."""
-        place = self._current_token.span
+        span = self._current_token.span
         try:
             number = super().parse_optional_builtin_int_or_float_attr()
         except (OverflowError, VerifyException):
-            self._refuse_number(place)
+            self._refuse_number(span)
         if isinstance(number, builtin.FloatAttr) and math.isinf(number.value.data):
-            self._check_finite(place)
-        read = self.lexer.input.content[place.start : self._current_token.span.start]
+            self._check_finite(span)
+        read = self.lexer.input.content[span.start : self._current_token.span.start]
         self._literal = "".join(read.partition("//")[0].partition(":")[0].split())
         text = self.lexer.input.content
-        if isinstance(number, builtin.FloatAttr) and re.fullmatch(r"-|\d+", place.text):
-            digits = _DIGITS.match(text, place.start)
+        if isinstance(number, builtin.FloatAttr) and re.fullmatch(r"-|\d+", span.text):
+            digits = _DIGITS.match(text, span.start)
             if digits is not None and digits[2] not in (".", "x"):
-                self.raise_error(f"a float has a point: {digits[1]}.0", place)
+                self.raise_error(f"a float has a point: {digits[1]}.0", span)
         return number
 
-    def _check_finite(self, place: TextSpan) -> None:
+    def _check_finite(self, span: TextSpan) -> None:
         """Refuse a decimal number that became an infinity, which is written by its bits."""
-        if not place.text.startswith("0x"):
-            self._refuse_number(place)
+        if not span.text.startswith("0x"):
+            self._refuse_number(span)
 
     def _refuse_number(self, first: TextSpan) -> NoReturn:
         """Refuse a number that its type does not have; ``first`` is its sign, or all of it."""
@@ -233,7 +233,7 @@ def parse(text: str, filename: str = "<pto>") -> Source:
     """Return the module that ``text`` writes.
 
     Raises:
-        ParserSyntaxError: the text is not of the dialect's form; with the place of the mistake.
+        ParserSyntaxError: the text is not of the dialect's form; with the span of the mistake.
     """
     parser: PtoParser | None = None
     _check_strings(text, filename)
@@ -243,8 +243,8 @@ def parse(text: str, filename: str = "<pto>") -> Source:
     except ParseError as error:
         _refuse(error.msg, text, filename, error.span.start, error.span.end)
     except RecursionError:
-        place = 0 if parser is None else parser.pos
-        _refuse("regions are nested too deeply", text, filename, place, place)
+        offset = 0 if parser is None else parser.pos
+        _refuse("regions are nested too deeply", text, filename, offset, offset)
     except (
         ArithmeticError,
         DiagnosticException,
@@ -252,8 +252,8 @@ def parse(text: str, filename: str = "<pto>") -> Source:
         NotImplementedError,
         ValueError,
     ) as error:
-        place = 0 if parser is None else parser.pos
-        _refuse(str(error), text, filename, place, place)
+        offset = 0 if parser is None else parser.pos
+        _refuse(str(error), text, filename, offset, offset)
     return Source(
         module, text, filename, parser.begins, parser.names, parser.comments, parser.literals
     )
@@ -273,9 +273,9 @@ def _check_strings(text: str, filename: str) -> None:
 
 
 def _refuse(message: str, text: str, filename: str, begin: int, end: int) -> NoReturn:
-    place = place_of(text, filename, begin, end)
+    span = span_of(text, filename, begin, end)
     message = _WORDS.get(message.strip(), message.strip()).rstrip("!.")
-    raise ParserSyntaxError(message, place, source_lines=text.split("\n"), slug="pto-syntax")
+    raise ParserSyntaxError(message, span, source_lines=text.split("\n"), slug="pto-syntax")
 
 
 _WORDS: Final = {"in block definition": "expected an op, a block label or the end of the region"}

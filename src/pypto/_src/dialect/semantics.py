@@ -82,7 +82,7 @@ def _beside(scalar: Any, array: Array) -> Any:
 
 
 def elementwise(compute: Callable[..., Any], *names: str) -> Meaning:
-    """Each valid element of dst comes from those of the operands at its place."""
+    """Each valid element of dst comes from those of the operands at its position."""
 
     def run(step: Step) -> None:
         dst = step.tile("dst")
@@ -488,8 +488,8 @@ def _triangle(step: Step) -> None:
 def _gather(step: Step) -> None:
     src, dst = step.tile("src"), step.tile("dst")
     if step.has("idx"):
-        places = step.tile("idx").within(dst.valid)
-        _put(dst, np.ascontiguousarray(src.data).reshape(-1)[places])
+        indices = step.tile("idx").within(dst.valid)
+        _put(dst, np.ascontiguousarray(src.data).reshape(-1)[indices])
         return
     pattern = (step.word("maskPattern") or "P1111").removeprefix("P")
     keep = np.resize(np.array([bit == "1" for bit in reversed(pattern)]), src.live.shape[1])
@@ -511,9 +511,9 @@ def _gather_blocks(step: Step) -> None:
 
 def _scatter(step: Step) -> None:
     src, dst, idx = step.tile("src"), step.tile("dst"), step.tile("idx")
-    places = idx.within(src.valid).astype(np.int64)
+    indices = idx.within(src.valid).astype(np.int64)
     flat = dst.data.reshape(-1)
-    flat[places] = src.live
+    flat[indices] = src.live
 
 
 def _sort32(step: Step) -> None:
@@ -528,12 +528,12 @@ def _sort32(step: Step) -> None:
     for row in range(rows):
         for begin in range(0, cols, 32):
             block = src.data[row, begin : begin + 32]
-            places = idx.data[row, begin : begin + 32]
+            indices = idx.data[row, begin : begin + 32]
             order = np.argsort(-block.astype(np.float32), kind="stable")
             line = dst.data[row].view(np.uint8)
             pairs = np.zeros((len(order), 8), np.uint8)
             pairs[:, :size] = block[order].view(np.uint8).reshape(-1, size)
-            pairs[:, 4:] = places[order].astype(np.uint32).view(np.uint8).reshape(-1, 4)
+            pairs[:, 4:] = indices[order].astype(np.uint32).view(np.uint8).reshape(-1, 4)
             line[begin * 8 : begin * 8 + pairs.size] = pairs.reshape(-1)
 
 
@@ -547,15 +547,15 @@ def _merge_sort(step: Step) -> None:
     pairs = src.data[0, : src.valid[1]].reshape(-1, per_pair)
     size = int(step.values["length"]) // per_pair
     merged = [
-        place
+        position
         for begin in range(0, len(pairs), 4 * size)
-        for place in _merge(pairs[:, 0], begin, size, min(begin + 4 * size, len(pairs)))
+        for position in _merge(pairs[:, 0], begin, size, min(begin + 4 * size, len(pairs)))
     ]
     dst.data[0, : src.valid[1]] = pairs[merged].reshape(-1)
 
 
 def _merge(keys: Array, begin: int, size: int, end: int) -> list[int]:
-    """Return the places of runs of ``size`` between two places, always the largest head next."""
+    """Return the positions of runs of ``size`` between two, always the largest head next."""
     heads = list(range(begin, end, size))
     stops = [min(head + size, end) for head in heads]
     order: list[int] = []
@@ -659,17 +659,17 @@ def _insert(step: Step) -> None:
 
 def _gather_memory(step: Step) -> None:
     region, dst = step.region("src"), step.tile("dst")
-    places = step.tile("idx").within(dst.valid).astype(np.int64)
+    indices = step.tile("idx").within(dst.valid).astype(np.int64)
     flat = region.indices().reshape(-1)
     if step.word("gatherOob") == "clamp":
-        places = np.clip(places, 0, flat.size - 1)
-    _put(dst, region.pointer.buffer[flat[places]])
+        indices = np.clip(indices, 0, flat.size - 1)
+    _put(dst, region.pointer.buffer[flat[indices]])
 
 
 def _scatter_memory(step: Step) -> None:
     region, src = step.region("dst"), step.tile("src")
-    places = step.tile("idx").within(src.valid).astype(np.int64)
-    region.pointer.buffer[region.indices().reshape(-1)[places]] = src.live
+    indices = step.tile("idx").within(src.valid).astype(np.int64)
+    region.pointer.buffer[region.indices().reshape(-1)[indices]] = src.live
 
 
 # Matrix products

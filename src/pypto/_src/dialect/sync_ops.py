@@ -66,18 +66,18 @@ class WordsOp(Operation):
 
     @classmethod
     def _word(cls, parser: Parser, word: type[Word]) -> Attribute:
-        place = parser.pos
+        start = parser.pos
         if not cls.full and parser.parse_optional_punctuation("<") is not None:
             name = parser.parse_identifier()
             parser.parse_punctuation(">")
             if name not in word.words:
                 parser.raise_error(
-                    f"{word.name} is {name!r}, wanted one of {', '.join(word.words)}", place
+                    f"{word.name} is {name!r}, wanted one of {', '.join(word.words)}", start
                 )
             return word(name)
         found = parser.parse_attribute()
         if not isinstance(found, word):
-            parser.raise_error(f"expected an attribute #{word.name}<..>", place)
+            parser.raise_error(f"expected an attribute #{word.name}<..>", start)
         return found
 
     def print(self, printer: Printer) -> None:

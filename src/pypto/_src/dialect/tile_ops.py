@@ -47,11 +47,11 @@ class TileOp(Operation):
         if cls.row.outs:
             parser.parse_keyword("outs")
             parser.parse_punctuation("(")
-            place = parser.pos
+            start = parser.pos
             outs = operand_list(parser)
             if len(outs) != len(cls.row.outs):
                 wanted = len(cls.row.outs)
-                parser.raise_error(f"{cls.name} has {len(outs)} results, wanted {wanted}", place)
+                parser.raise_error(f"{cls.name} has {len(outs)} results, wanted {wanted}", start)
             parser.parse_punctuation(":")
             operands += resolve(parser, outs, type_list(parser))
             parser.parse_punctuation(")")

@@ -98,10 +98,10 @@ def element_bytes(element: Attribute) -> int | None:
 
 
 def _parse_optional_element(parser: AttrParser) -> Attribute | None:
-    place = parser.pos
+    start = parser.pos
     element = parser.parse_optional_type()
     if element is not None and str(element) in _NEWER:
-        parser.raise_error("expected an element type that the assembler knows", place)
+        parser.raise_error("expected an element type that the assembler knows", start)
     return element
 
 
@@ -271,29 +271,29 @@ class TileType(Data[Tile], TypeAttribute):
 
 
 def _parse_choice(parser: AttrParser, what: str, names: Sequence[str]) -> str:
-    place = parser.pos
+    start = parser.pos
     name = parser.parse_identifier_or_str_literal()
     if name not in names:
-        parser.raise_error(f"{what} is {name!r}, wanted one of {', '.join(names)}", place)
+        parser.raise_error(f"{what} is {name!r}, wanted one of {', '.join(names)}", start)
     return name
 
 
 def _parse_number(parser: AttrParser, what: str, limit: int | None = None) -> int:
-    place = parser.pos
+    start = parser.pos
     value = parser.parse_integer(allow_boolean=False)
     if value < 0 or (limit is not None and value >= limit):
         wanted = "not negative" if limit is None or value < 0 else f"below {limit}"
-        parser.raise_error(f"{what} is {value}, wanted a number {wanted}", place)
+        parser.raise_error(f"{what} is {value}, wanted a number {wanted}", start)
     return value
 
 
 def _parse_valid(parser: AttrParser, what: str) -> int:
     if parser.parse_optional_punctuation("?") is not None:
         return DYNAMIC
-    place = parser.pos
+    start = parser.pos
     value = parser.parse_integer(allow_boolean=False)
     if value < DYNAMIC:
-        parser.raise_error(f"{what} is {value}, wanted ?, -1 or a number not negative", place)
+        parser.raise_error(f"{what} is {value}, wanted ?, -1 or a number not negative", start)
     return value
 
 
@@ -339,25 +339,25 @@ def _parse_short(parser: AttrParser) -> Tile:
     """Parse ``vec, 32x32xf32`` and the fields that are not as usual, in any order."""
     space = _parse_choice(parser, "loc", SPACES)
     parser.parse_punctuation(",")
-    place = parser.pos
+    start = parser.pos
     dims, element = _parse_shaped(parser)
     if len(dims) != 2 or DYNAMIC in dims:
-        parser.raise_error(f"a tile has rows and columns, found {dims_text(dims)}", place)
+        parser.raise_error(f"a tile has rows and columns, found {dims_text(dims)}", start)
     tile = Tile(space, element, *dims, *dims)
     blayout = "row_major"
     seen: set[str] = set()
     while parser.parse_optional_punctuation(",") is not None:
-        place = parser.pos
+        start = parser.pos
         key = parser.parse_identifier()
         if key in seen:
-            parser.raise_error(f"{key} is given twice", place)
+            parser.raise_error(f"{key} is given twice", start)
         seen.add(key)
         parser.parse_punctuation("=")
         match key:
             case "valid":
                 valid = [max(dim, DYNAMIC) for dim in parser.parse_dimension_list()]
                 if len(valid) != 2:
-                    parser.raise_error("valid has rows and columns, as in valid=16x8", place)
+                    parser.raise_error("valid has rows and columns, as in valid=16x8", start)
                 tile = replace(tile, valid_row=valid[0], valid_col=valid[1])
             case "blayout":
                 blayout = _parse_choice(parser, key, BLAYOUTS)
@@ -370,7 +370,7 @@ def _parse_short(parser: AttrParser) -> Tile:
             case "compact":
                 tile = replace(tile, compact=_parse_number(parser, key, len(COMPACTS)))
             case _:
-                parser.raise_error(f"a tile type has no field {key!r}", place)
+                parser.raise_error(f"a tile type has no field {key!r}", start)
     return tile.with_layout(blayout)
 
 

@@ -62,7 +62,7 @@ def number(value: Any, kind: Attribute) -> Any:
 
 @dataclass(frozen=True)
 class Pointer:
-    """A place in global memory: a flat array and an offset in elements."""
+    """An address in global memory: a flat array and an offset in elements."""
 
     buffer: Array
     offset: int = 0
@@ -83,24 +83,24 @@ class Region:
         return Region(pointer, tuple(sizes), self.strides)
 
     def indices(self) -> NDArray[np.int64]:
-        """Return the place of each element in the flat array, in the shape of the region.
+        """Return the index of each element in the flat array, in the shape of the region.
 
         Raises:
-            EvaluationError: a place lies outside of the array.
+            EvaluationError: an element lies outside of the array.
         """
-        places = np.full(self.sizes, self.pointer.offset, np.int64)
+        indices = np.full(self.sizes, self.pointer.offset, np.int64)
         for axis, (size, stride) in enumerate(zip(self.sizes, self.strides, strict=True)):
             shape = [1] * len(self.sizes)
             shape[axis] = size
-            places += (np.arange(size, dtype=np.int64) * stride).reshape(shape)
+            indices += (np.arange(size, dtype=np.int64) * stride).reshape(shape)
         limit = self.pointer.buffer.size
-        if places.size and (int(places.min()) < 0 or int(places.max()) >= limit):
+        if indices.size and (int(indices.min()) < 0 or int(indices.max()) >= limit):
             raise EvaluationError(
                 f"a region of {self.sizes} reaches element "
-                f"{int(places.min())} to {int(places.max())} of {limit}",
+                f"{int(indices.min())} to {int(indices.max())} of {limit}",
                 slug="out-of-bounds",
             )
-        return places
+        return indices
 
     def read(self) -> Array:
         """Return the elements in the shape of the region."""

@@ -111,7 +111,7 @@ def as_data(options: Options) -> dict[str, str | bool]:
 
 
 def faults_of(text: str, filename: str, options: Options) -> list[PyptoError]:
-    """Return every fault of a text, each with its place; see `check`."""
+    """Return every fault of a text, each with its span; see `check`."""
     try:
         check(text, filename, options)
     except (ParserSyntaxError, VerificationError) as error:
@@ -163,7 +163,7 @@ class _Context:
     declared: str
     level: str
     insert_sync: bool
-    order: Mapping[Operation, int]  # the place of each op in the text
+    order: Mapping[Operation, int]  # the position of each op in the text
     functions: Mapping[str, func.FuncOp]
     with_ffts: Set[Operation]  # the functions that say where a3 keeps flags
 
@@ -279,7 +279,7 @@ def _index_cast(op: arith.IndexCastOp, context: _Context) -> Broke:
     if _is_carried(source):
         yield Broken("index-cast", "a value that scf.for or scf.if carries is cast to or from i32")
     loaded = isinstance(source, OpResult) and isinstance(source.op, ops.LoadScalarOp)
-    if loaded and _is_place(result):
+    if loaded and _is_address(result):
         yield Broken("index-cast", "a loaded i32, cast to index, is the index of a store_scalar")
 
 
@@ -287,7 +287,7 @@ _IDENTITIES: Final = {"arith.addi": 0, "arith.muli": 1, "arith.maxsi": 0}
 """Ops that the assembler takes for their first operand, and the constants beside it."""
 
 
-def _is_place(value: SSAValue) -> bool:
+def _is_address(value: SSAValue) -> bool:
     """True if a store_scalar or addptr goes where ``value`` says, also after ``+ 0`` and such."""
     values = [value]
     while values:

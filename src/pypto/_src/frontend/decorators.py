@@ -8,7 +8,7 @@ from types import FrameType
 from types import FunctionType as PythonFunction
 from typing import TYPE_CHECKING, Any, Concatenate, Final, Generic, ParamSpec, TypeVar, overload
 
-from pypto._src.diagnostics import Span, place_of_frame
+from pypto._src.diagnostics import Span, span_of_frame
 from pypto._src.errors import ParserError, ParserSyntaxError
 from pypto._src.frontend.programs import (
     Options,
@@ -19,7 +19,7 @@ from pypto._src.frontend.programs import (
 )
 from pypto._src.frontend.source.python_names import Environment, function_environment
 from pypto._src.frontend.source.source import class_source, first_line, function_source
-from pypto._src.frontend.state.errors import place_of
+from pypto._src.frontend.state.errors import span_of
 from pypto._src.frontend.state.messages import describe, nearest
 from pypto._src.frontend.syntax.inline import InlineFunction
 from pypto._src.ir.enums import FunctionType
@@ -107,7 +107,7 @@ def _function(func: Any, options: Options, frame: FrameType) -> Any:
         return parse_function(source, node, environment, options)
     except ParserError as error:
         if not hasattr(func, "__code__"):  # what is decorated has no place of its own
-            error.at(place_of_frame(frame))
+            error.at(span_of_frame(frame))
         raise
     except Exception as error:
         raise _not_parsed(func, error) from error
@@ -115,7 +115,7 @@ def _function(func: Any, options: Options, frame: FrameType) -> Any:
 
 def _misused(func: Any, options: Options, frame: FrameType) -> ParserSyntaxError:
     """Return the error for ``@pl.function`` above a class, or with a type that is none."""
-    place = place_of_frame(frame)
+    place = span_of_frame(frame)
     if isinstance(func, type):
         return ParserSyntaxError(
             f"@pl.function is for a function, got the class {func.__name__!r}",
@@ -145,7 +145,7 @@ def _not_parsed(func: Any, error: Exception) -> ParserSyntaxError:
     code = func.__code__
     return ParserSyntaxError(
         f"parsing function {func.__name__!r} raises {type(error).__name__}: {error}",
-        place_of(error) or Span(code.co_filename, code.co_firstlineno, -1),
+        span_of(error) or Span(code.co_filename, code.co_firstlineno, -1),
         slug="parsing-failed",
     )
 
@@ -189,7 +189,7 @@ def _program(cls: type, strict_ssa: bool, frame: FrameType) -> Program:
     if not isinstance(cls, type):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ParserSyntaxError(
             f"@pl.program is for a class, got {describe(cls)}",
-            place_of_frame(frame),
+            span_of_frame(frame),
             hint=f"move it above class {frame.f_code.co_name}"
             if _is_class_body(frame)
             else "write @pl.function above a function",

@@ -38,7 +38,7 @@ from pypto._src.frontend.programs import (
 from pypto._src.frontend.source.python_names import Environment, module_environment
 from pypto._src.frontend.source.source import TEXT_LINES, Source, no_def, syntax_tree, too_deep
 from pypto._src.frontend.state.context import refuse_keyword_twice
-from pypto._src.frontend.state.errors import place_of
+from pypto._src.frontend.state.errors import span_of
 from pypto._src.frontend.syntax.inline import InlineFunction
 from pypto._src.ir.enums import FunctionType
 from pypto._src.ir.name_rules import is_program_name
@@ -302,7 +302,7 @@ class _Text:
         except RecursionError:
             raise too_deep(self.filename) from None
         except Exception as error:
-            place = place_of(error) or self.filename
+            place = span_of(error) or self.filename
             message = f"running {place} raises {type(error).__name__}: {error}"
             raise TextRunError(message) from error
         kinds = (Function, Program)

@@ -14,7 +14,7 @@ from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Any, cast
 
-from pypto._src.diagnostics import place_of_frame
+from pypto._src.diagnostics import span_of_frame
 from pypto._src.driver import CompiledProgram, compile_program
 from pypto._src.errors import CallError
 from pypto._src.golden.comparison import Comparison, close
@@ -126,7 +126,7 @@ def _check_platform(config: RunConfig, compile_only: bool, frame: FrameType) -> 
         try:
             check_runs_here(config)
         except CallError as error:
-            error.at(place_of_frame(frame))
+            error.at(span_of_frame(frame))
             raise
 
 

@@ -728,7 +728,7 @@ def _on_valid_parts(
     partial = [i for i, kind in enumerate(kinds) if valid_part(kind) is not None]
     beside = [i for i, k in enumerate(kinds) if isinstance(k, TileType) and i not in partial]
     op = op_of(call)
-    is_product = op is not None and op.placed
+    is_product = op is not None and op.names_spaces
     if is_product:
         beside = []  # the sizes of a product are not those of its operands
     count, kind = len(kinds), call.type

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Final, NoReturn, cast
 
-from pypto._src.diagnostics import place_of_frame, text_at
+from pypto._src.diagnostics import span_of_frame, text_at
 from pypto._src.dtypes import DataType
 from pypto._src.errors import CallError
 from pypto._src.ir.array_types import TensorType, TileType
@@ -154,7 +154,7 @@ class _Direction:
     direction: ClassVar[ParamDirection]
 
     def __init__(self, *_args: object, **_named: object) -> NoReturn:
-        place = place_of_frame(sys._getframe(1))  # pyright: ignore[reportPrivateUsage]
+        place = span_of_frame(sys._getframe(1))  # pyright: ignore[reportPrivateUsage]
         name, text = f"pl.{type(self).__name__}", re.fullmatch(_CALL, text_at(place))
         raise CallError(
             f"{name} stands around a type, and is not called",

@@ -190,7 +190,7 @@ class OpDef(Op, Generic[P, R], metaclass=NodeMeta):
     spaces_rule: Callable[[Mapping[str, Any]], Mapping[int, frozenset[MemorySpace]]]
     # Takes a tile from other than vector memory. The type of a call of any other op is the same
     # whether it is known that a plain tile is in vector memory, and a tensor in global memory.
-    placed: bool
+    names_spaces: bool
     pto: str | Callable[[PtoSite], None] | None
     isa: str | Callable[[CppSite], None] | None
     numpy: Callable[..., Any] | None

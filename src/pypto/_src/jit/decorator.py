@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, overload
 
-from pypto._src.diagnostics import place_of_frame
+from pypto._src.diagnostics import span_of_frame
 from pypto._src.driver import TargetName, check_strategy, check_target
 from pypto._src.errors import CallError
 from pypto._src.frontend.decorators import unwrapped
@@ -171,7 +171,7 @@ class Jit:
         if level not in (None, Level.CORE_GROUP):
             raise CallError(
                 f"level is {level!r}; a kernel runs at pl.Level.CORE_GROUP",
-                place_of_frame(frame),
+                span_of_frame(frame),
                 hint="write level=pl.Level.CORE_GROUP",
                 slug="region-option",
             )
@@ -311,7 +311,7 @@ def register_extern(name: str, kernel: Any) -> None:
         raise CallError(
             f"{name!r} is to be {kernel!r}; a function of pl.jit.incore or pl.jit.inline was "
             "wanted",
-            place_of_frame(sys._getframe(1)),  # pyright: ignore[reportPrivateUsage]
+            span_of_frame(sys._getframe(1)),  # pyright: ignore[reportPrivateUsage]
             hint="write @pl.jit.incore above it",
             slug="argument-kind",
         )

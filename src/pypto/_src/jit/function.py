@@ -19,7 +19,7 @@ from types import FrameType
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from pypto._src import knobs
-from pypto._src.diagnostics import place_of_frame
+from pypto._src.diagnostics import span_of_frame
 from pypto._src.driver import CompiledProgram, TargetName, compile_program
 from pypto._src.dtypes import MEMBERS, DataType
 from pypto._src.errors import CallError, ParserSyntaxError, PyptoError
@@ -131,7 +131,7 @@ class JitFunction(Entry):
         if isinstance(func, type):
             raise ParserSyntaxError(
                 f"@pl.jit is for a function, got the class {func.__name__!r}",
-                place_of_frame(frame),
+                span_of_frame(frame),
                 hint=f"put @pl.program above class {func.__name__}",
                 slug="no-source",
             )
@@ -174,7 +174,7 @@ class JitFunction(Entry):
                 made = self._make(version, args)
             return made.run(args if version.takes_all else [args[i] for i in version.passed])
         except CallError as error:
-            error.at(place_of_frame(sys._getframe(1)))  # pyright: ignore[reportPrivateUsage]
+            error.at(span_of_frame(sys._getframe(1)))  # pyright: ignore[reportPrivateUsage]
             raise
 
     def parse(self, *args: Any, **named: Any) -> Program:
@@ -187,7 +187,7 @@ class JitFunction(Entry):
             version = self._present()
             return version.program(version.views(version.arguments(args, named)))
         except CallError as error:
-            error.at(place_of_frame(sys._getframe(1)))  # pyright: ignore[reportPrivateUsage]
+            error.at(span_of_frame(sys._getframe(1)))  # pyright: ignore[reportPrivateUsage]
             raise
 
     def lower(self, *args: Any, **named: Any) -> Program:
@@ -201,7 +201,7 @@ class JitFunction(Entry):
             program = version.program(version.views(version.arguments(args, named)))
             return PassManager(self._options.strategy).run_passes(program)
         except CallError as error:
-            error.at(place_of_frame(sys._getframe(1)))  # pyright: ignore[reportPrivateUsage]
+            error.at(span_of_frame(sys._getframe(1)))  # pyright: ignore[reportPrivateUsage]
             raise
 
     def compile(self, *args: Any, **named: Any) -> CompiledProgram:
@@ -218,7 +218,7 @@ class JitFunction(Entry):
             version = self._present()
             return self._make(version, version.arguments(args, named))
         except CallError as error:
-            error.at(place_of_frame(sys._getframe(1)))  # pyright: ignore[reportPrivateUsage]
+            error.at(span_of_frame(sys._getframe(1)))  # pyright: ignore[reportPrivateUsage]
             raise
 
     def declared(self) -> Program:

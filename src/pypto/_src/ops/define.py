@@ -317,7 +317,7 @@ def _register(
             in_place=frozenset(tiles if in_place is None else in_place),
             columns=frozenset(columns),
             spaces_rule=_spaces_rule(tiles, spaces or {}),
-            placed=bool(spaces),
+            names_spaces=bool(spaces),
             typed=typed,
             decomposition=decomposition,
             of_padded=of_padded,

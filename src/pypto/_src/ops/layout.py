@@ -351,7 +351,7 @@ def are_in_vec(params: Sequence[Var], calls: Iterable[Call]) -> bool:
         op = op_of(call)
         if op is None:
             return False
-        if op.placed and not all(_VEC in s for s in op.operand_spaces(call.kwargs).values()):
+        if op.names_spaces and not all(_VEC in s for s in op.operand_spaces(call.kwargs).values()):
             return False
         makes_tile = call.type.__class__ is TileType and op.view_of is None
         if makes_tile and op.space_of(call) is not _VEC:
@@ -398,7 +398,7 @@ def _learn_in_vec(spaces: dict[Any, MemorySpace], stmt: AssignStmt) -> bool:
     """Do what `_learn` does for ops that take tiles from Vec only, as most do; False for others."""
     call: Any = stmt.value
     op = op_of(call)
-    if op is None or op.placed:
+    if op is None or op.names_spaces:
         return False
     for arg in call.args:
         if arg.type.__class__ is TileType and spaces.get(arg) is not _VEC:

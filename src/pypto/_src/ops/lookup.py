@@ -6,7 +6,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, cast
 
-from pypto._src.diagnostics import UNKNOWN_SPAN, Span, place_of_frame, spelled_like, text_at
+from pypto._src.diagnostics import UNKNOWN_SPAN, Span, span_of_frame, spelled_like, text_at
 from pypto._src.errors import OpError, UnknownNameError
 from pypto._src.ir.exprs import Call, ConstFloat, ConstInt, Expr, Operand, as_exprs
 from pypto._src.ir.opdef import OpDef
@@ -88,7 +88,7 @@ class Level:
         op = named(self._level, name)
         if op is None:
             message = f"there is no op {name!r} in {self._level}"
-            place = place_of_frame(sys._getframe(1))  # pyright: ignore[reportPrivateUsage]
+            place = span_of_frame(sys._getframe(1))  # pyright: ignore[reportPrivateUsage]
             text = text_at(place)
             prefix = text.removesuffix(name) if text.endswith(f".{name}") else ""
             raise UnknownNameError(message, place, did_you_mean(name, dir(self), prefix))

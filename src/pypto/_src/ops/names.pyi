@@ -446,16 +446,16 @@ def fmods(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
 def gather(tile: Tile, indices: Tile, tmp: Tile | None = None) -> Tile:
     """Return the elements of ``tile`` [R, C] at ``indices``, of the shape of these.
 
-    They count all elements in row-major order. A place outside gives 0. ``tmp`` is scratch like
+    They count all elements in row-major order. An index outside gives 0. ``tmp`` is scratch like
     ``indices``, made here unless given.
     """
     ...
 
 @overload
 def gather(input: Tile, dim: int, index: Tile) -> Tile:
-    """Return the elements of each row of ``input`` [R, C] at the places ``index`` [R, K]: [R, K].
+    """Return the elements of each row of ``input`` [R, C] at the indices ``index`` [R, K]: [R, K].
 
-    A place outside of the row has no meaning; the interpreter gives 0. ``dim`` is the last
+    An index outside of the row has no meaning; the interpreter gives 0. ``dim`` is the last
     dimension.
     """
     ...
@@ -473,9 +473,9 @@ def gather(tile: Tile, mask_pattern: int, output_dtype: DataType | None = None) 
 def gather(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
 @overload
 def gather_along(input: Tile, dim: int, index: Tile) -> Tile:
-    """Return the elements of each row of ``input`` [R, C] at the places ``index`` [R, K]: [R, K].
+    """Return the elements of each row of ``input`` [R, C] at the indices ``index`` [R, K]: [R, K].
 
-    A place outside of the row has no meaning; the interpreter gives 0. ``dim`` is the last
+    An index outside of the row has no meaning; the interpreter gives 0. ``dim`` is the last
     dimension.
     """
     ...
@@ -1150,17 +1150,17 @@ def rsqrt(input: Tensor, high_precision: bool = False) -> Tensor:
 def rsqrt(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
 @overload
 def scatter(dst: Tile, src: Tile, indexes: Tile) -> Tile:
-    """Return a tile like ``dst`` with ``src`` [R, C] at the places ``indexes`` [R, C], else 0.
+    """Return a tile like ``dst`` with ``src`` [R, C] at the indices ``indexes`` [R, C], else 0.
 
-    Places count the elements of ``dst`` in row-major order; of equal ones the last counts.
+    Indices count the elements of ``dst`` in row-major order; of equal ones the last counts.
     """
     ...
 
 @overload
 def scatter(input: Tile, dim: int, index: Tile, src: Tile) -> Tile:
-    """Return ``input`` [R, C] with ``src`` [R, K] at the places ``index`` [R, K] of each row.
+    """Return ``input`` [R, C] with ``src`` [R, K] at the indices ``index`` [R, K] of each row.
 
-    Of equal places the last one counts. ``dim`` is the last dimension.
+    Of equal indices the last one counts. ``dim`` is the last dimension.
     """
     ...
 
@@ -1177,9 +1177,9 @@ def scatter(input: Tile, dst: Tile, mask_pattern: int) -> Tile:
 def scatter(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
 @overload
 def scatter_along(input: Tile, dim: int, index: Tile, src: Tile) -> Tile:
-    """Return ``input`` [R, C] with ``src`` [R, K] at the places ``index`` [R, K] of each row.
+    """Return ``input`` [R, C] with ``src`` [R, K] at the indices ``index`` [R, K] of each row.
 
-    Of equal places the last one counts. ``dim`` is the last dimension.
+    Of equal indices the last one counts. ``dim`` is the last dimension.
     """
     ...
 

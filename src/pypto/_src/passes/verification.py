@@ -52,7 +52,7 @@ def _allocated_addresses(program: Program) -> list[Diagnostic]:
         if memref is None or memref in seen:
             continue
         seen.add(memref)
-        wrong = _wrong_place(memref)
+        wrong = _wrong_address(memref)
         if wrong is not None:
             code, what = wrong
             message = f"buffer {memref.name} {what}"
@@ -88,7 +88,7 @@ _DDR: Final = MemorySpace.DDR  # looking it up in its class takes five times as 
 
 
 def _are_placed(memrefs: Iterable[MemRef], target: Target = A2A3) -> bool:
-    """True if nothing is wrong with the addresses; see `_wrong_place`."""
+    """True if nothing is wrong with the addresses; see `_wrong_address`."""
     sizes = {space: memory.physical_bytes for space, memory in target.memories.items()}
     for memref in memrefs:
         space = memref.memory_space_
@@ -100,7 +100,7 @@ def _are_placed(memrefs: Iterable[MemRef], target: Target = A2A3) -> bool:
     return True
 
 
-def _wrong_place(memref: MemRef, target: Target = A2A3) -> tuple[int, str] | None:
+def _wrong_address(memref: MemRef, target: Target = A2A3) -> tuple[int, str] | None:
     """Return the code and the text of what is wrong with the address of a buffer, if anything."""
     if memref.memory_space_ is MemorySpace.DDR:
         return None

@@ -14,8 +14,8 @@ from pypto._src.ir.stmts import AssignStmt, ForStmt, Function, WhileStmt, yielde
 from pypto._src.ir.traversal.queries import calls_of, stmts_in
 
 
-def place_of_access(function: Function, tensor: str, *, writes: bool) -> Span | None:
-    """Return the place of the only access that reads or writes a parameter, else None."""
+def span_of_access(function: Function, tensor: str, *, writes: bool) -> Span | None:
+    """Return the span of the only access that reads or writes a parameter, else None."""
     params = [param for param in function.params if isinstance(param.type, TensorType)]
     roots: dict[Var, str] = {param: param.name for param in params}
     found: list[Span] = []

@@ -124,7 +124,7 @@ class Sizes:
             if dim.value >= 0:
                 return dim.value
             raise CallError(
-                f"{self._place(param, axis)} has no name by which its size could be given",
+                f"{self._dimension(param, axis)} has no name by which its size could be given",
                 param.span,
                 hint=f"{param.name}_{axis} = pl.dynamic('{param.name}_{axis}')",
                 slug="size-unnamed",
@@ -133,14 +133,14 @@ class Sizes:
         if missing is not None:
             raise SizeMissingError(
                 f"{self._function.name} is given no size {missing.name!r}, which "
-                f"{self._place(param, axis)} needs",
+                f"{self._dimension(param, axis)} needs",
                 param.span,
                 self._missing(),
             )
         size = self._values[dim] if isinstance(dim, Var) else self._computed(dim)
         if size < 0:
             raise CallError(
-                f"{self._place(param, axis)}, {python_print(dim)}, is {size}",
+                f"{self._dimension(param, axis)}, {python_print(dim)}, is {size}",
                 param.span,
                 slug="argument-range",
             )
@@ -153,7 +153,7 @@ class Sizes:
         found = (var for kind in kinds for var in uses(kind.shape))
         return list(dict.fromkeys(var.name for var in found if var not in self._values))
 
-    def _place(self, param: Var, axis: int) -> str:
+    def _dimension(self, param: Var, axis: int) -> str:
         return f"dimension {axis} of {param.name!r}"
 
     def _computed(self, dim: Expr) -> int:

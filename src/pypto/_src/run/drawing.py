@@ -97,7 +97,7 @@ def as_svg(tasks: Tasks) -> str:
     The text beside the pointer tells the regions.
     """
     rows = _rows(tasks)
-    places = {
+    positions = {
         node.number: (_LEFT + node.level * _COLUMN, _TOP + rows[node.number] * _ROW)
         for node in tasks.nodes
     }
@@ -106,9 +106,9 @@ def as_svg(tasks: Tasks) -> str:
     lines = [*_page(tasks.entry, width, height), *_head(tasks)]
     for node in tasks.nodes:
         for before, waits in _by_task(node.waits):
-            lines.append(_curve(places[before], places[node.number], node, tasks, waits))
+            lines.append(_curve(positions[before], positions[node.number], node, tasks, waits))
     fills = {name: _FILLS[i % len(_FILLS)] for i, name in enumerate(tasks.counts)}
-    lines += [_box(node, places[node.number], fills[node.name]) for node in tasks.nodes]
+    lines += [_box(node, positions[node.number], fills[node.name]) for node in tasks.nodes]
     lines.append("</svg>")
     return "\n".join(lines) + "\n"
 
@@ -151,8 +151,8 @@ def _dashes(kind: str) -> str:
     return ' stroke-dasharray="4 3"' if kind == WAR else ""
 
 
-def _box(node: TaskNode, place: tuple[int, int], fill: str) -> str:
-    x, y = place
+def _box(node: TaskNode, position: tuple[int, int], fill: str) -> str:
+    x, y = position
     stroke = ' stroke-dasharray="2 2"' if node.is_host else ""
     lines = [_label(node), *([node.place] if node.place is not None else [])]
     lines += [f"reads {_list(node.reads)}"] if node.reads else []

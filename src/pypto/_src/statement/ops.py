@@ -54,7 +54,7 @@ class Results(NamedTuple):
     """The names on the left of an op or statement, with the types written there."""
 
     names: list[str]
-    places: list[int]
+    positions: list[int]
     kinds: list[Type | None]
 
 
@@ -68,7 +68,7 @@ class OpReader(TypeReader):
         s = self.s
         results = Results([], [], [])
         while True:
-            results.places.append(s.index)
+            results.positions.append(s.index)
             results.names.append(s.name(VALUE, "a result"))
             results.kinds.append(self.type() if s.take(":") else None)
             if not s.take(","):
@@ -137,9 +137,9 @@ class OpReader(TypeReader):
             self.assign_items(results, value, kinds, span, ops)
 
     def assign(self, results: Results, value: Expr, span: Span, ops: list[Stmt]) -> None:
-        name, at, kind = results.names[0], results.places[0], results.kinds[0]
+        name, at, kind = results.names[0], results.positions[0], results.kinds[0]
         if name[:1] == "." and self.s.texts[at][1] == ".":
-            if name in self.places:
+            if name in self.positions:
                 self.twice(name, at)
             self.bind(name, value, at)
             self.unused[name] = at
@@ -224,22 +224,22 @@ class OpReader(TypeReader):
         """Read the types of the operands; return these, the constants among them typed."""
         s = self.s
         s.want("(", "before the types of the operands", f"{word} %x : (fp32) -> fp32")
-        places: list[int] = []
+        positions: list[int] = []
         entries: list[Type | Literal] = []
 
         def entry() -> None:
-            places.append(s.index)
+            positions.append(s.index)
             entries.append(self.entry())
 
         self.list_of(entry, ")", "the types of the operands")
         if len(entries) != len(operands):
             count = len(operands)
             message = f"{word} has {count} operands and {len(entries)} types"
-            raise s.error(message, places[0] if places else s.index - 1, cls=ParserTypeError)
+            raise s.error(message, positions[0] if positions else s.index - 1, cls=ParserTypeError)
         element = _element(operands)
         args: list[Expr] = []
-        for operand, kind, place in zip(operands, entries, places, strict=True):
-            args.append(self.typed(operand, kind, place, element, ops))
+        for operand, kind, position in zip(operands, entries, positions, strict=True):
+            args.append(self.typed(operand, kind, position, element, ops))
         return args, tuple([arg.type for arg in args])
 
     def entry(self) -> Type | Literal:
@@ -259,7 +259,7 @@ class OpReader(TypeReader):
         self,
         operand: Expr | Literal | Unknown,
         kind: Type | Literal,
-        place: int,
+        position: int,
         element: DataType | None,
         ops: list[Stmt],
     ) -> Expr:
@@ -270,7 +270,7 @@ class OpReader(TypeReader):
                 message = (
                     f"the operand is {type_text(found)}, its type is given as {type_text(kind)}"
                 )
-                raise s.error(message, place, cls=ParserTypeError)
+                raise s.error(message, position, cls=ParserTypeError)
             return operand
         if isinstance(operand, Literal):
             if isinstance(kind, Literal):
@@ -281,7 +281,7 @@ class OpReader(TypeReader):
         value = self.like_elements(kind, element)
         var = Var(operand.name, value.type, s.span(operand.at))
         self.define(var, operand.at)
-        ops.append(AssignStmt(var, value, s.span(place)))
+        ops.append(AssignStmt(var, value, s.span(position)))
         return var
 
     def like_elements(self, number: Literal, element: DataType | None) -> Expr:
@@ -353,7 +353,7 @@ class OpReader(TypeReader):
         kind = self.type()
         if results is None or len(results.names) != 1:
             raise s.error(f"{FREE} has one result", at, hint=hint)
-        self.define(Var(results.names[0], kind, s.span(results.places[0])), results.places[0])
+        self.define(Var(results.names[0], kind, s.span(results.positions[0])), results.positions[0])
 
     def select(self, results: Results | None, at: int) -> Stmt:
         """Read ``ITE``: a branch that yields one of two operands."""
@@ -370,9 +370,9 @@ class OpReader(TypeReader):
             raise s.error(f"{SELECT} takes a condition and two values, got {len(args)}", word_at)
         span = s.span(at, s.index - 1)
         then, other = YieldStmt([args[1]], span), YieldStmt([args[2]], span)
-        name, place, own = results.names[0], results.places[0], results.kinds[0]
-        var = Var(name, own or kind, s.span(place))
-        self.define(var, place)
+        name, position, own = results.names[0], results.positions[0], results.kinds[0]
+        var = Var(name, own or kind, s.span(position))
+        self.define(var, position)
         return IfStmt(args[0], then, other, [var], span)
 
     # ------------------------------------------------------------------------ attributes

@@ -417,7 +417,7 @@ class _Printer(TypePrinter):
     # ------------------------------------------------------------------ inline constants
 
     def inline_constants(self, stmts: Sequence[Stmt]) -> set[int]:
-        """Return the places of constants that are written inside the op that follows them.
+        """Return the positions of constants that are written inside the op that follows them.
 
         That is: an op on tensors, directly after constants of its element type that nothing else
         uses; its operands name them, its type list has their values.

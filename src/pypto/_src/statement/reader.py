@@ -48,7 +48,7 @@ def from_statement_text(text: str, filename: str = "<string>") -> Program:
 
     Raises:
         ParserError: the text is no program in the statement form. The message says what was found
-            and what was wanted, with the place.
+            and what was wanted, with the span.
     """
     return _Reader(Scanner(text, filename)).module()
 
@@ -182,7 +182,7 @@ class _Reader(OpReader):
         s.want(":", f"after parameter %{name}", f"%{name}: fp32")
         kind = self.type()
         var = self.known.get(name)
-        if name in self.places or not (isinstance(var, Var) and same_type(var.type, kind)):
+        if name in self.positions or not (isinstance(var, Var) and same_type(var.type, kind)):
             if name in self.known:
                 self.twice(name, at)
             var = Var(name, kind, s.span(at))
@@ -204,10 +204,10 @@ class _Reader(OpReader):
                 f"func.kind is {inside!r} before the closing '}}' and {after!r} after it", at
             )
         if word not in KINDS:
-            place = at + 1 if after is not None else at - 1
+            position = at + 1 if after is not None else at - 1
             raise s.error(
                 f"func.kind is {word!r}",
-                place,
+                position,
                 hint=did_you_mean(word, KINDS) or f"write one of {', '.join(KINDS)}",
             )
         return KINDS[word]

@@ -59,7 +59,7 @@ _NAMES: Final = {
 
 
 class Scanner:
-    """The tokens of one text and the place where the reader is."""
+    """The tokens of one text and the token where the reader is."""
 
     def __init__(self, text: str, filename: str) -> None:
         self.text = text
@@ -84,18 +84,18 @@ class Scanner:
         if "bad" in self.kinds:
             self.refuse_character(self.kinds.index("bad"))
 
-    # ----------------------------------------------------------------------------- places
+    # ----------------------------------------------------------------------------- positions
 
     def span(self, first: int, last: int | None = None) -> Span:
         """Return the range from token ``first`` to token ``last`` (itself by default)."""
         last = first if last is None else last
         begin = self.starts[first]
         end = self.starts[last] + len(self.texts[last])
-        line, column = self.place(begin)
-        end_line, end_column = self.place(end)
+        line, column = self.position(begin)
+        end_line, end_column = self.position(end)
         return Span(self.filename, line, column, end_line, end_column)
 
-    def place(self, offset: int) -> tuple[int, int]:
+    def position(self, offset: int) -> tuple[int, int]:
         """Return line (from 1) and column (from 0) of a character."""
         line = bisect_right(self.line_starts, offset)
         return line, offset - self.line_starts[line - 1]
@@ -152,7 +152,7 @@ class Scanner:
         return False
 
     def want(self, text: str, where: str, hint: str | None = None) -> int:
-        """Go past ``text``, which has to stand here; return its place."""
+        """Go past ``text``, which has to stand here; return its number."""
         if not self.take(text):
             raise self.error(
                 f"{text!r} was wanted {where}, found {self.found(self.index)}", hint=hint

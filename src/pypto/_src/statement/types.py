@@ -71,7 +71,7 @@ class Unknown(NamedTuple):
 
 
 class TypeReader:
-    """Reads operands and types; has the place in the text and the names of one function."""
+    """Reads operands and types; has the token and the names of one function."""
 
     def __init__(self, scanner: Scanner) -> None:
         self.s = scanner
@@ -82,7 +82,7 @@ class TypeReader:
     def start_function(self) -> None:
         self.known: dict[str, Expr] = {}  # what each name means here
         self.order: list[str] = []  # names in the order of their definition; scopes are its ends
-        self.places: dict[str, int] = {}  # where each name of the function is defined
+        self.positions: dict[str, int] = {}  # where each name of the function is defined
         self.memrefs: dict[tuple[Any, ...], MemRef] = {}
         self.in_signature = False
         self.unused: dict[str, int] = {}  # values such as %.0 that nothing has used yet
@@ -122,17 +122,17 @@ class TypeReader:
 
     def define(self, var: Var, at: int) -> None:
         """Let the name of ``var`` mean it from here on."""
-        if var.name in self.places or var.name in self.known:
+        if var.name in self.positions or var.name in self.known:
             self.twice(var.name, at)
         self.bind(var.name, var, at)
 
     def bind(self, name: str, value: Expr, at: int) -> None:
         self.known[name] = value
-        self.places[name] = at
+        self.positions[name] = at
         self.order.append(name)
 
     def twice(self, name: str, at: int) -> NoReturn:
-        first = self.places.get(name)
+        first = self.positions.get(name)
         raise self.s.error(
             f"%{name} is defined a second time",
             at,
@@ -143,15 +143,15 @@ class TypeReader:
         )
 
     def undefined(self, name: str, at: int) -> NoReturn:
-        place = self.places.get(name)
-        if place is not None:
+        position = self.positions.get(name)
+        if position is not None:
             raise self.s.error(
                 f"%{name} is not known here",
                 at,
                 hint="yield it from the region that defines it",
                 slug=form.NAMES,
                 cls=ScopeIsolationError,
-                related=(place, "defined here, in a region that has ended"),
+                related=(position, "defined here, in a region that has ended"),
             )
         raise self.s.error(
             f"nothing defines %{name}",
@@ -440,7 +440,7 @@ class TypeReader:
         if kind is None and not self.in_signature:
             self.undefined(operand.name, at)
         var = Var(operand.name, kind or scalar_type(DataType.INDEX), s.span(at))
-        if operand.name in self.places:
+        if operand.name in self.positions:
             self.undefined(operand.name, at)
         # A symbolic dimension is known from here on in all of the function.
         self.known[operand.name] = var

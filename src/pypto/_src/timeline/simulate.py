@@ -83,7 +83,7 @@ class KernelSimulator(Evaluator):
         self.calls.append(CoreTimeline(kernel, self.rates, share))
         return self.calls[-1]
 
-    def place_of(self, array: Any) -> tuple[int, int]:
+    def address_of(self, array: Any) -> tuple[int, int]:
         """Return the number of the buffer that an array lies in, and its first byte there.
 
         Numbers are given in the order of the program, so that they are the same the next time.
@@ -290,7 +290,7 @@ class KernelPlan(Plan):
                 case = _with_valid(found.case, valid)
                 known = timings[valid] = (case, model.timing(case))
             case, timing = known
-            buffer, first = simulator.place_of(array)
+            buffer, first = simulator.address_of(array)
             if offsets is not None:
                 for offset, stride in zip(offsets(env), array.strides, strict=False):
                     first += offset * stride

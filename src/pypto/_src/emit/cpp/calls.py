@@ -14,7 +14,7 @@ from pypto._src.emit.column_transfers import check_column
 from pypto._src.emit.cpp.isa_mapper import Form, ISAMapper
 from pypto._src.emit.cpp.kernel_state import Kernel, space_of
 from pypto._src.emit.cpp.tensors import (
-    Place,
+    TensorRef,
     column_part,
     constant_sizes,
     row_major_text,
@@ -143,10 +143,10 @@ class Calls:
 
     # ----- parts of tensors -----------------------------------------------------------------
 
-    def place(self, call: Call) -> Place:
-        """Return the place that a call of `tensor.view`, or of `tensor.reshape_view`, names."""
+    def view_ref(self, call: Call) -> TensorRef:
+        """Return the tensor that a call of `tensor.view`, or of `tensor.reshape_view`, names."""
         kernel = self.kernel
-        source = kernel.place(call.args[0])
+        source = kernel.ref(call.args[0])
         shape = call.args[1]
         assert isinstance(shape, MakeTuple)
         dims = [d.value if isinstance(d, ConstInt) else kernel.scalar(d) for d in shape.elements]
@@ -159,15 +159,17 @@ class Calls:
         begins = map(self._checked_begin, offsets.elements, dims, source.shape)
         text = self.offset(source, tuple(begins))
         pointer = text if text.isidentifier() else f"({text})"
-        return Place(pointer, source.base, source.element, tuple(dims), source.strides, "", True)
+        return TensorRef(
+            pointer, source.base, source.element, tuple(dims), source.strides, "", True
+        )
 
-    def offset(self, place: Place, offsets: Sequence[Expr]) -> str:
-        """Return ``x + r * 64 + c`` for a place and one offset a dimension."""
+    def offset(self, ref: TensorRef, offsets: Sequence[Expr]) -> str:
+        """Return ``x + r * 64 + c`` for a tensor and one offset a dimension."""
         kernel = self.kernel
         if not self._is_text:
-            return self._short_offset(place, offsets)
-        text, parts = kernel.scalars.text, [place.pointer]
-        for offset, stride in zip(offsets, place.strides, strict=True):
+            return self._short_offset(ref, offsets)
+        text, parts = kernel.scalars.text, [ref.pointer]
+        for offset, stride in zip(offsets, ref.strides, strict=True):
             if stride == 1:
                 parts.append(text(offset, 10))
             else:
@@ -175,17 +177,17 @@ class Calls:
                 parts.append(f"{_literal(wide, stride) or text(wide, 11)} * {stride}")
         return " + ".join(parts)
 
-    def _short_offset(self, place: Place, offsets: Sequence[Expr]) -> str:
+    def _short_offset(self, ref: TensorRef, offsets: Sequence[Expr]) -> str:
         """Return an address whose offset is one expression, to be folded and shared."""
         total: Expr = ConstInt(0)
-        for offset, stride in zip(offsets, place.strides, strict=True):
+        for offset, stride in zip(offsets, ref.strides, strict=True):
             total = binary(Add, total, binary(Mul, offset, self._size(stride)))
         from pypto._src.emit.cpp.scalar_folding import folded
 
         total = folded(total, self.kernel.constants)
         if isinstance(total, ConstInt) and total.value == 0:
-            return place.pointer
-        return f"{place.pointer} + {self.kernel.scalar(total, 10)}"
+            return ref.pointer
+        return f"{ref.pointer} + {self.kernel.scalar(total, 10)}"
 
     def _size(self, size: Size) -> Expr:
         if isinstance(size, int):
@@ -209,23 +211,25 @@ class Calls:
         self.kernel.helpers["view_begin"] = None
         return self._size(f"view_begin({self.kernel.scalar(begin)}, {size}, {limit})")
 
-    def kept(self, place: Place, offsets: Sequence[Expr], sizes: Sequence[Size]) -> Sequence[Expr]:
+    def kept(
+        self, ref: TensorRef, offsets: Sequence[Expr], sizes: Sequence[Size]
+    ) -> Sequence[Expr]:
         """Return the offsets of a region, each an error on the CPU where it leaves its dimension.
 
         The headers see how far a region goes from where it begins, and the end of its tensor. What
         begins beyond the end of a row, or goes beyond a part of a tensor, only this can see.
         """
-        limits = place.shape
-        if _are_known(place, offsets, sizes):
+        limits = ref.shape
+        if _are_known(ref, offsets, sizes):
             return offsets  # the op's type rule has compared them
-        first = 0 if place.is_part else 1
+        first = 0 if ref.is_part else 1
         kept = list(offsets)
         for axis in range(first, len(kept)):
             begin, size, limit = offsets[axis], sizes[axis], limits[axis]
             if isinstance(begin, ConstInt) and isinstance(size, int) and isinstance(limit, int):
                 continue
             is_flat = len(kept) <= 2
-            if not self.kernel.ranges.is_inside(begin, size, limit, place.is_part, is_flat):
+            if not self.kernel.ranges.is_inside(begin, size, limit, ref.is_part, is_flat):
                 self.kernel.helpers["region_begin"] = None
                 text = self.kernel.scalar(begin)
                 kept[axis] = self._size(f"region_begin({axis}, {text}, {size}, {limit})")
@@ -244,10 +248,10 @@ class Calls:
         return (*sizes[: len(sizes) - len(part)], *part)
 
     def view(
-        self, place: Place, offsets: Sequence[Expr], shape: Sequence[Expr], kind: TileType
+        self, ref: TensorRef, offsets: Sequence[Expr], shape: Sequence[Expr], kind: TileType
     ) -> str:
         """Return the GlobalTensor of a region that a tile moves to or from, after pointing it."""
-        key = id(place), id(offsets), id(shape), id(kind.shape), id(kind.tile_view)
+        key = id(ref), id(offsets), id(shape), id(kind.shape), id(kind.tile_view)
         known = self._views.get(key)
         if known is not None:
             name, line, _ = known
@@ -256,19 +260,15 @@ class Calls:
             return name
         sizes = self.moved_sizes(shape, kind)
         if is_column(kind):
-            check_column(sizes, place.strides)
-        if (
-            place.whole
-            and sizes == place.shape
-            and all(const_value(offset) == 0 for offset in offsets)
-        ):
-            name, line = place.whole, ""
+            check_column(sizes, ref.strides)
+        if ref.whole and sizes == ref.shape and all(const_value(offset) == 0 for offset in offsets):
+            name, line = ref.whole, ""
         else:
-            address = self.offset(place, self.kept(place, offsets, sizes))
-            name = self.kernel.regions.object_for(place, sizes, "ND")
+            address = self.offset(ref, self.kept(ref, offsets, sizes))
+            name = self.kernel.regions.object_for(ref, sizes, "ND")
             line = self.point(name, address, sizes)
-        if self._is_text and _are_known(place, offsets, sizes):
-            self._views[key] = name, line, (place, offsets, shape, kind)
+        if self._is_text and _are_known(ref, offsets, sizes):
+            self._views[key] = name, line, (ref, offsets, shape, kind)
         return name
 
     def point(self, name: str, address: str, shape: Sequence[Size]) -> str:
@@ -281,10 +281,10 @@ class Calls:
         return line
 
 
-def _are_known(place: Place, offsets: Sequence[Expr], sizes: Sequence[Size]) -> bool:
+def _are_known(ref: TensorRef, offsets: Sequence[Expr], sizes: Sequence[Size]) -> bool:
     """True if all numbers that say where a region lies in its tensor are constants."""
     known = _CONSTANTS.issuperset(map(type, offsets))
-    return known and str not in map(type, (*sizes, *place.shape))
+    return known and str not in map(type, (*sizes, *ref.shape))
 
 
 _Form: TypeAlias = tuple[OpDef[..., Any], Form, bool]
@@ -337,16 +337,16 @@ class Site:
         rows, the tile's name is from here on that of the same bytes in rows.
         """
         kernel, calls = self._kernel, self._calls
-        place = kernel.place(tensor)
+        ref = kernel.ref(tensor)
         tile, kind = self._moved()
         if layout == "ND":
-            return calls.view(place, offsets, shape, kind)
+            return calls.view(ref, offsets, shape, kind)
         sizes = calls.moved_sizes(shape, kind)
-        part = column_part(sizes, place.strides, kind.dtype.bytes)
-        address = calls.offset(place, calls.kept(place, offsets, sizes))
+        part = column_part(sizes, ref.strides, kind.dtype.bytes)
+        address = calls.offset(ref, calls.kept(ref, offsets, sizes))
         if part.order == "ND":
             self._name_rows(tile, kind, part.shape)
-        there = place._replace(strides=part.strides)
+        there = ref._replace(strides=part.strides)
         name = kernel.regions.object_for(there, part.shape, part.order)
         calls.point(name, address, part.shape)
         return name
@@ -371,9 +371,9 @@ class Site:
 
     def element(self, tensor: Expr, indices: Sequence[Expr]) -> str:
         """Return the text of one element; indices that may be outside are checked on the CPU."""
-        place = self._kernel.place(tensor)
-        checked = map(self._calls.checked_index, indices, place.shape)
-        return f"*({self._calls.offset(place, tuple(checked))})"
+        ref = self._kernel.ref(tensor)
+        checked = map(self._calls.checked_index, indices, ref.shape)
+        return f"*({self._calls.offset(ref, tuple(checked))})"
 
     def reinterpret(self, tile: Expr | None, kind: TileType, suffix: str) -> str:
         """Declare a tile over the bytes of another, or of the result; return its name."""

@@ -1,7 +1,7 @@
 """Loops and branches in C++, and what they carry and result in.
 
-Owns the variables that stand for a scalar, tile or tensor on all ways to a place. Refuses to know
-what the statements inside do: it is told how to write a body.
+Owns the variables that stand for a scalar, tile or tensor on all paths to a statement. Refuses to
+know what the statements inside do: it is told how to write a body.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from pypto._src.emit.cpp.helper_functions import UNROLL_LIMIT
 from pypto._src.emit.cpp.kernel_state import Kernel
 from pypto._src.emit.cpp.prologue import Declarations
 from pypto._src.emit.cpp.scalar_exprs import loop_test
-from pypto._src.emit.cpp.tensors import Place, declare_global
+from pypto._src.emit.cpp.tensors import TensorRef, declare_global
 from pypto._src.emit.writer import check_carried
 from pypto._src.errors import EmitError
 from pypto._src.ir.array_types import TensorType, TileType, dtype_of
@@ -136,7 +136,7 @@ class Flow:
 
     def _carry_pointer(self, arg: IterArg) -> None:
         """Declare the pointer of a tensor that the loop makes another one in each iteration."""
-        init = self._kernel.place(arg.initValue)
+        init = self._kernel.ref(arg.initValue)
         name = self._context.fresh(arg.name)
         self._body.emit_line(f"__gm__ {init.element}* {name} = {init.pointer};")
         self._kernel.new_tensor(
@@ -156,7 +156,7 @@ class Flow:
                 name = "" if kind is None else self._kernel.types.ConvertDataType(kind.dtype)
                 pairs.append(_Next(arg, self._kernel.name(arg), self._kernel.value(value), name))
             elif arg in self._kernel.choices.moved:
-                here, there = self._kernel.place(arg), self._kernel.place(value)
+                here, there = self._kernel.ref(arg), self._kernel.ref(value)
                 self._check_alike(arg, here, there)
                 kind = f"__gm__ {here.element}*"
                 pairs.append(_Next(arg, here.pointer, there.pointer, kind))
@@ -184,7 +184,7 @@ class Flow:
             return True
         return pair.arg in read
 
-    def _check_alike(self, var: Var, a: Place, b: Place) -> None:
+    def _check_alike(self, var: Var, a: TensorRef, b: TensorRef) -> None:
         if a.strides != b.strides:
             raise EmitError(
                 f"the tensor {var.name!r} is one of two that lie differently in memory: their "
@@ -262,14 +262,14 @@ class Flow:
         if (first.shape, first.strides) != (second.shape, second.strides):
             return
         base = first.base if pointer == first.pointer else name
-        place = first._replace(pointer=pointer, base=base, whole=f"{name}Global")
-        self._kernel.places[place.whole] = place
-        lines = declare_global(name, place, place.shape, "ND", "")
+        ref = first._replace(pointer=pointer, base=base, whole=f"{name}Global")
+        self._kernel.refs[ref.whole] = ref
+        lines = declare_global(name, ref, ref.shape, "ND", "")
         self._body.emit_lines(lines.split("\n"))
 
-    def _root_place(self, root: Var | None) -> Place | None:
+    def _root_place(self, root: Var | None) -> TensorRef | None:
         name = None if root is None else self._context.get(root)
-        return None if name is None else self._kernel.places.get(name)
+        return None if name is None else self._kernel.refs.get(name)
 
     def _only_branch(self, stmt: IfStmt, taken: bool) -> None:
         body, other = stmt.then_body, stmt.else_body
@@ -295,21 +295,21 @@ class Flow:
         self._kernel.leave_block()
 
     def _branch_tensor(self, var: Var, value: Expr) -> None:
-        place = self._kernel.place(value)
+        ref = self._kernel.ref(value)
         if not self._is_declared(var):
             if self._context.get(var) is None:
                 self._kernel.same_tensor(var, value)
             return
         name = self._context.get_var_name(var)
         pointer = self._context.get_pointer(name)
-        base = place.base if pointer == place.pointer else pointer
-        inherited = place._replace(pointer=pointer, base=base, whole="")
-        known = self._kernel.places.setdefault(name, inherited)
-        self._check_alike(var, known, place)
+        base = ref.base if pointer == ref.pointer else pointer
+        inherited = ref._replace(pointer=pointer, base=base, whole="")
+        known = self._kernel.refs.setdefault(name, inherited)
+        self._check_alike(var, known, ref)
         if known.whole:
-            self._body.emit_line(f"{name} = {place.whole};")
-        if pointer != place.pointer:
-            self._body.emit_line(f"{pointer} = {place.pointer};")
+            self._body.emit_line(f"{name} = {ref.whole};")
+        if pointer != ref.pointer:
+            self._body.emit_line(f"{pointer} = {ref.pointer};")
 
 
 class _Next:

@@ -15,7 +15,7 @@ from pypto._src.emit.cpp.names import CodeContext
 from pypto._src.emit.cpp.options import CppOptions
 from pypto._src.emit.cpp.prescan import Facts
 from pypto._src.emit.cpp.scalar_exprs import ScalarText
-from pypto._src.emit.cpp.tensors import Choices, Place, Regions
+from pypto._src.emit.cpp.tensors import Choices, Regions, TensorRef
 from pypto._src.emit.cpp.types import TypeConverter
 from pypto._src.emit.cpp.value_ranges import Ranges
 from pypto._src.emit.writer import CodeEmitter, base_name, comment_text, source_text
@@ -37,14 +37,14 @@ class Body(CodeEmitter):
         super().__init__(1)
         self._comments = comments
         self._texts = texts  # the comments have the texts of the lines
-        self.span = UNKNOWN_SPAN  # the place that the lines to come are for
+        self.span = UNKNOWN_SPAN  # the span that the lines to come are for
         self._file = self._shown = ""
         self._line = -1
         self._source = self._named = ""  # what a comment says of it, and what the last one said
         self._is_due = False  # a comment comes before the next line
 
     def note(self, span: Span) -> None:
-        """Say which place of the source the lines to come are for."""
+        """Say which span of the source the lines to come are for."""
         self.span = span
         line, file = span.begin_line, span.filename
         if line == self._line and file == self._file:
@@ -63,7 +63,7 @@ class Body(CodeEmitter):
         self._is_due = source != self._named
 
     def end_notes(self) -> None:
-        """Say that the lines to come are for no place of the source."""
+        """Say that the lines to come are for no span of the source."""
         self._is_due = False
 
     def emit_line(self, line: str = "") -> None:
@@ -109,7 +109,7 @@ class Kernel:
             shared = partial(_shared, sharing, self.context, self.body)
         self.scalars = ScalarText(self.context.get_var_name, shared, checked=True)
         self.helpers = self.scalars.helpers
-        self.places: dict[str, Place] = {}  # by the name that a tensor is registered under
+        self.refs: dict[str, TensorRef] = {}  # by the name that a tensor is registered under
         self.regions = Regions(self.context.fresh)
         self.constants: dict[Var, Expr] = {}  # scalars that folding found to be constant
         self.ranges = Ranges()
@@ -120,24 +120,24 @@ class Kernel:
         """Return the C++ name of a tile or scalar variable."""
         return self.context.get_var_name(var)
 
-    def place(self, value: Expr) -> Place:
+    def ref(self, value: Expr) -> TensorRef:
         """Return where a tensor expression lies."""
-        place = self.places.get(self.context.given.get(value, ""))
-        if place is None:
+        ref = self.refs.get(self.context.given.get(value, ""))
+        if ref is None:
             raise EmitError("a kernel's tensor is not one of its parameters", value.span)
-        return place
+        return ref
 
     def same_tensor(self, var: Var, value: Expr) -> None:
         """Let ``var`` be the tensor ``value``: its object, and with it its pointer."""
         assert isinstance(value, Var)
-        self.place(value)
+        self.ref(value)
         self.context.register_var(var, self.context.get_var_name(value))
 
-    def new_tensor(self, var: Var, name: str, place: Place) -> None:
+    def new_tensor(self, var: Var, name: str, ref: TensorRef) -> None:
         """Let ``var`` be a tensor that begins at another pointer than those before."""
         self.context.register_var(var, name)
-        self.context.register_pointer(name, place.pointer)
-        self.places[name] = place
+        self.context.register_pointer(name, ref.pointer)
+        self.refs[name] = ref
 
     def value(self, expr: Expr) -> str:
         """Return the text of a tile or scalar operand; "" for tensors and tuples."""

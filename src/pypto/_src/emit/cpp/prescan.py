@@ -1,7 +1,7 @@
 """What the C++ generator has to know of a whole function before it writes the first line.
 
 One pass over the statements finds the tiles to declare and the variables whose value the text
-needs. Knows no text, no names and no places.
+needs. Knows no text, no names and no addresses.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ from typing import Final, TypeAlias
 from pypto._src.dtypes import DataType
 from pypto._src.emit.cpp.kernel_state import Kernel, space_of
 from pypto._src.emit.cpp.tensors import (
-    Place,
+    TensorRef,
     declare_global,
     parameter_sizes,
     row_major_text,
@@ -127,9 +127,9 @@ class Declarations:
                 ]
                 strides = self._strides(kind, shape, name)
             element = c_type(kind.dtype)
-            place = Place(name, name, element, tuple(shape), tuple(strides), whole)
-            kernel.places[whole] = place
-            return declare_global(name, place, place.shape, "ND", name)
+            ref = TensorRef(name, name, element, tuple(shape), tuple(strides), whole)
+            kernel.refs[whole] = ref
+            return declare_global(name, ref, ref.shape, "ND", name)
         except EmitError as error:
             raise error.at(param.span) from None
 

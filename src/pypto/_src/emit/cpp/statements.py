@@ -147,8 +147,8 @@ class Statements:
         if not isinstance(value, Call):
             kernel.same_tensor(var, value)
         elif value.op is tensor.view or value.op is tensor.reshape_view:
-            place = self._calls.place(value)
-            kernel.new_tensor(var, kernel.context.fresh(var.name), place)
+            ref = self._calls.view_ref(value)
+            kernel.new_tensor(var, kernel.context.fresh(var.name), ref)
         else:
             self._body.note(stmt.span)
             self._calls.write(value, "")

@@ -33,7 +33,7 @@ from pypto._src.ops.layout import BLOCK_BYTES
 from pypto._src.records import NamedTuple
 
 
-class Place(NamedTuple):
+class TensorRef(NamedTuple):
     """Where a tensor variable lies; sizes and strides count elements, outermost first."""
 
     pointer: str  # the C++ text of its address
@@ -41,7 +41,7 @@ class Place(NamedTuple):
     element: str  # C++ element type
     shape: tuple[Size, ...]
     strides: tuple[Size, ...]
-    whole: str  # GlobalTensor object of exactly this place, "" if there is none
+    whole: str  # GlobalTensor object of exactly this tensor, "" if there is none
     is_part: bool = False  # in a larger tensor: a region can leave it and stay in that one
 
 
@@ -80,18 +80,20 @@ def constant_sizes(dims: Sequence[Expr], what: str) -> tuple[int, ...]:
     return tuple(values)
 
 
-def declare_global(name: str, place: Place, shape: Sequence[Size], order: str, pointer: str) -> str:
+def declare_global(
+    name: str, ref: TensorRef, shape: Sequence[Size], order: str, pointer: str
+) -> str:
     """Return the lines that declare the GlobalTensor ``<name>Global``; no pointer if it is ""."""
     layout = "" if order == "ND" else f", Layout::{order}"
     # The document writes 1 for the strides of filled-up dimensions; nothing is skipped there.
     types = (
         f"using {name}ShapeDim5 = {shape_text(shape)};\n"
-        f"using {name}StrideDim5 = {stride_text(place.strides)};\n"
-        f"using {name}GlobalType = GlobalTensor<{place.element}, {name}ShapeDim5, "
+        f"using {name}StrideDim5 = {stride_text(ref.strides)};\n"
+        f"using {name}GlobalType = GlobalTensor<{ref.element}, {name}ShapeDim5, "
         f"{name}StrideDim5{layout}>;"
     )
     arguments = pointer or "nullptr"
-    sizes, strides = _given(shape), _given(place.strides)
+    sizes, strides = _given(shape), _given(ref.strides)
     if sizes or strides:
         arguments += f", {name}ShapeDim5({sizes})"
     if strides:
@@ -116,21 +118,21 @@ class Regions:
         self.declarations: list[str] = []
         self.declared: set[str] = set()  # pointers that exist where the declarations stand
 
-    def object_for(self, place: Place, shape: Sequence[Size], order: str) -> str:
+    def object_for(self, ref: TensorRef, shape: Sequence[Size], order: str) -> str:
         """Return the GlobalTensor for parts of ``shape``; who uses it points it somewhere.
 
         Sizes known at run time are 1 until they are set.
         """
         static = tuple([size if isinstance(size, int) else -1 for size in shape])
-        key = (place.base, static, place.strides, order)
+        key = (ref.base, static, ref.strides, order)
         known = self._objects.get(key)
         if known is None:
             extent = "x".join(str(d) if isinstance(d, int) else "n" for d in shape)
             suffix = "" if order == "ND" else f"_{order.lower()}"
-            name = self._fresh(f"{place.base}_{extent}{suffix}")
-            pointer = place.base if place.base in self.declared else ""
+            name = self._fresh(f"{ref.base}_{extent}{suffix}")
+            pointer = ref.base if ref.base in self.declared else ""
             plain: list[Size] = [d if isinstance(d, int) else "1" for d in shape]
-            self.declarations.append(declare_global(name, place, plain, order, pointer))
+            self.declarations.append(declare_global(name, ref, plain, order, pointer))
             known = self._objects[key] = f"{name}Global"
         return known
 

@@ -13,7 +13,7 @@ from pypto._src.dtypes import DataType
 from pypto._src.emit.column_transfers import check_column
 from pypto._src.emit.pto.kernel_state import Kernel
 from pypto._src.emit.pto.regions import Write
-from pypto._src.emit.pto.subtiles import Place, Tile
+from pypto._src.emit.pto.subtiles import Tile, TileAddress
 from pypto._src.emit.pto.tensors import TensorName
 from pypto._src.emit.pto.tile_allocations import Texts, address_of, memref_of
 from pypto._src.emit.pto.types import parameter_type, scalar_dtype, tile_buf_type
@@ -68,8 +68,8 @@ class Calls:
         kernel = self.kernel
         value = kernel.item(value)
         source = aliased(value)
-        if source is not None and source in kernel.places:
-            kernel.places[var] = kernel.places[source]
+        if source is not None and source in kernel.addresses:
+            kernel.addresses[var] = kernel.addresses[source]
         if not isinstance(value, Call):
             kernel.tiles[var] = kernel.tile(value)
             return
@@ -85,8 +85,8 @@ class Calls:
                 self._set_valid_shape(texts.valid, name, texts.name)
         site = self._write(value, op, name, texts.name)
         kernel.tiles[var] = site.dst, texts.name
-        if site.place is not None:
-            kernel.places[var] = site.place
+        if site.address is not None:
+            kernel.addresses[var] = site.address
 
     def _reread(self, var: Var, texts: Texts) -> None:
         """Let a variable be the allocation of its own that has the bytes of the tile it views."""
@@ -138,24 +138,24 @@ class Calls:
             self.site = outer
         return site
 
-    def part(self, result: Tile, tile: Expr, row: Expr, column: Expr) -> Place | None:
+    def part(self, result: Tile, tile: Expr, row: Expr, column: Expr) -> TileAddress | None:
         """Write the part of a tile at a row and column; return where it begins, at level 3."""
         kernel = self.kernel
         (name, type_), kind = kernel.tile(tile), tile.type
         assert isinstance(kind, TileType)
         source = Tile(name, type_, kind)
-        place: Place | None = None
-        if kernel.placed:
-            base = kernel.places.get(tile) or Place(address_of(memref_of(tile)), None)
-            place = kernel.parts.begin(kind, base, row, column)
+        address: TileAddress | None = None
+        if kernel.has_addresses:
+            base = kernel.addresses.get(tile) or TileAddress(address_of(memref_of(tile)), None)
+            address = kernel.parts.begin(kind, base, row, column)
         first, second = const_value(row), const_value(column)
-        if place is not None and (place.moved is not None or name in kernel.body.reshapes):
-            kernel.parts.placed(result, place)
+        if address is not None and (address.moved is not None or name in kernel.body.reshapes):
+            kernel.parts.at_address(result, address)
         elif first is not None and second is not None:
             kernel.parts.constant(result, source, first, second)
         else:
             kernel.parts.copied(result, source, row, column)
-        return place
+        return address
 
 
 class Site:
@@ -175,7 +175,7 @@ class Site:
             self.dst = dst
         self.dst_type = dst_type
         self.known: str | None = None  # the value that the result is, if nothing computes it
-        self.place: Place | None = None  # where the result begins, if it is part of a tile
+        self.address: TileAddress | None = None  # where the result begins, if it is part of a tile
         names: list[str] = []
         types: list[str] = []
         for arg, param in zip(call.args, op.operands, strict=True):
@@ -276,7 +276,7 @@ class Site:
         kind = self.call.type
         assert isinstance(kind, TileType)
         result = Tile(self.dst, self.dst_type, kind)
-        self.place = self._calls.part(result, self.call.args[0], row, column)
+        self.address = self._calls.part(result, self.call.args[0], row, column)
 
     def standard(self, mnemonic: str) -> None:
         """Write ``mnemonic ins(a, b : Ta, Tb) outs(d : Td)``."""

@@ -61,17 +61,17 @@ class Head:
 
     def around(self, attributes: str) -> Lines:
         """Return the lines of the whole function, once its body has been written."""
-        place, sections = self._function.span, self._body.sections
-        where = f" {location(place)}".rstrip() if self._body.locations else ""
+        span, sections = self._function.span, self._body.sections
+        where = f" {location(span)}".rstrip() if self._body.locations else ""
         head = f"  func.func {symbol(self._function.name)}"
         separator = ",\n" + " " * len(head)
         text = f"{head}({separator.join(self._parameters)}){attributes} {{"
         constants = sections[_CONSTANTS] = Lines()
         for right, name in self._body.constants.items():
-            constants.add(f"    {name} = {right}{where}", place)
+            constants.add(f"    {name} = {right}{where}", span)
         out = Lines()
         for line in text.split("\n"):
-            out.add(line, place)
+            out.add(line, span)
         for title in _SECTIONS:
             if title in sections and sections[title].texts:
                 out.add(f"    // {title}")
@@ -81,8 +81,8 @@ class Head:
         out.append(body)
         if body.texts:
             out.add("")
-        out.add(f"    return{where}", place)
-        out.add(f"  }}{where}", place)
+        out.add(f"    return{where}", span)
+        out.add(f"  }}{where}", span)
         return out
 
     def _write_parameters(self) -> None:
@@ -135,7 +135,7 @@ class Head:
 
     def _allocate(self) -> None:
         kernel = self._kernel
-        inner = {} if kernel.placed else loops_of_allocations(self._function, kernel.buffers)
+        inner = {} if kernel.has_addresses else loops_of_allocations(self._function, kernel.buffers)
         for key, _ in kernel.buffers:
             if key in inner:
                 kernel.inner_buffers.setdefault(inner[key], []).append(key)

@@ -35,8 +35,8 @@ class PTOCodegen:
 
     Args:
         backend: The backend that it writes for; there is one, so it changes nothing.
-        locations: Say behind each operation which place of the source it is for, as in
-            ``loc("kernel.py":7:5)``; messages of the assembler then name that place.
+        locations: Say behind each operation which span of the source it is for, as in
+            ``loc("kernel.py":7:5)``; messages of the assembler then name that span.
     """
 
     def __init__(self, backend: object = None, *, locations: bool = False) -> None:
@@ -56,9 +56,11 @@ class PTOCodegen:
             EmitError: the program has a part that the dialect cannot express.
         """
         found = [(function, _look_at(function)) for function in kernels(program)]
-        placed = any(facts.has_flags for _, facts in found)
+        has_addresses = any(facts.has_flags for _, facts in found)
         attributes = " attributes {pto.entry}" if len(found) > 1 else ""
-        options = "--pto-level=level3" if placed else "--pto-level=level2 --enable-insert-sync"
+        options = (
+            "--pto-level=level3" if has_addresses else "--pto-level=level2 --enable-insert-sync"
+        )
         lines = Lines()
         lines.add(f"// ptoas {options}")
         lines.add("module {")
@@ -66,7 +68,7 @@ class PTOCodegen:
             if index:
                 lines.add("")
             try:
-                lines.append(self._function(function, facts.dtypes_read, placed, attributes))
+                lines.append(self._function(function, facts.dtypes_read, has_addresses, attributes))
             finally:
                 if self._calls is not None:
                     self._calls.end()
@@ -77,14 +79,14 @@ class PTOCodegen:
         return "\n".join(lines.texts)
 
     def _function(
-        self, function: Function, read: frozenset[DataType], placed: bool, attributes: str
+        self, function: Function, read: frozenset[DataType], has_addresses: bool, attributes: str
     ) -> Lines:
         """Return the lines of one kernel."""
         try:
             check_parameters(function)
         except PyptoError as error:
             raise error.at(function.span) from None
-        kernel = Kernel(function, placed, self, self.locations)
+        kernel = Kernel(function, has_addresses, self, self.locations)
         calls = self._calls = Calls(kernel)
         head = Head(kernel, read)
         try:
@@ -95,8 +97,8 @@ class PTOCodegen:
             Statements(kernel, calls).write(function.body)
         return head.around(attributes)
 
-    def place_of(self, line: int) -> Span:
-        """Return the place in the user's source that a line of the last text is for.
+    def span_of(self, line: int) -> Span:
+        """Return the span of the user's source that a line of the last text is for.
 
         Args:
             line: Its number, from 1 on.

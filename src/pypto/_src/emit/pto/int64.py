@@ -1,9 +1,9 @@
 """Which 64-bit integers of a kernel keep all their bits in the PTO dialect.
 
-The dialect's ``index`` has 32 bits in the C++ that the assembler writes: enough for places, sizes
+The dialect's ``index`` has 32 bits in the C++ that the assembler writes: enough for offsets, sizes
 and loop counters, and what the assembler wants there. A variable of which anything else depends, a
 float, another integer or a comparison, is ``i64`` instead, and so is all that it is made of. A
-place that is a quotient, a remainder or a choice of the smaller one depends on all bits, too.
+offset that is a quotient, a remainder or a choice of the smaller one depends on all bits, too.
 """
 
 from __future__ import annotations
@@ -133,7 +133,7 @@ def _definitions(stmt: Stmt) -> list[tuple[Var, tuple[Expr, ...]]]:
 
 
 def _wanted(stmt: Stmt) -> list[Expr]:
-    """Return the integers in a statement whose value is wanted, and not a place that they give."""
+    """Return the integers in a statement whose value is wanted, not an offset that they give."""
     if isinstance(stmt, AssignStmt) and isinstance(stmt.value, Call) and is_flat(stmt.value):
         return [arg for arg in stmt.value.args if is_int64(arg)]
     found: list[Expr] = []

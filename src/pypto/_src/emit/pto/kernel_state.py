@@ -13,7 +13,7 @@ from pypto._src.emit.pto.function_body import Body
 from pypto._src.emit.pto.int64 import long_variables
 from pypto._src.emit.pto.regions import Regions
 from pypto._src.emit.pto.scalar_exprs import Scalars
-from pypto._src.emit.pto.subtiles import Parts, Place
+from pypto._src.emit.pto.subtiles import Parts, TileAddress
 from pypto._src.emit.pto.tensors import Tensors
 from pypto._src.emit.pto.tile_allocations import Buffers, Key
 from pypto._src.emit.pto.types import rows_and_columns, value_type
@@ -30,14 +30,16 @@ class Kernel:
 
     Args:
         function: What is written.
-        placed: Tiles have addresses (level 3).
+        has_addresses: Tiles have addresses (level 3).
         codegen: What the forms of ops see as ``site.codegen``.
         locations: Operations say which span of the source they are for.
     """
 
-    def __init__(self, function: Function, placed: bool, codegen: Any, locations: bool) -> None:
+    def __init__(
+        self, function: Function, has_addresses: bool, codegen: Any, locations: bool
+    ) -> None:
         self.function = function
-        self.placed = placed
+        self.has_addresses = has_addresses
         self.codegen = codegen
         self.body = Body(locations)
         self.body.span = function.span
@@ -45,12 +47,12 @@ class Kernel:
         self.tensors = Tensors(self.body, self.scalars)
         self.regions = Regions(self.body)
         self.parts = Parts(self.body, self.scalars, self.regions)
-        self.buffers = Buffers(function, placed=placed)
+        self.buffers = Buffers(function, has_addresses=has_addresses)
         # The document numbers allocations before views.
         self.buffer_names: dict[Key, str] = {key: self.body.fresh() for key, _ in self.buffers}
         self.inner_buffers: dict[ForStmt, list[Key]] = {}  # that are allocated in a loop
         self.tiles: dict[Expr, tuple[str, str]] = {}  # name and type
-        self.places: dict[Expr, Place] = {}  # of parts of tiles, at level 3
+        self.addresses: dict[Expr, TileAddress] = {}  # of parts of tiles, at level 3
         self.tuples: dict[Expr, tuple[Expr, ...]] = {}
 
     def operand(self, value: Expr, dtype: DataType | None = None) -> tuple[str, str]:
@@ -90,7 +92,7 @@ class Kernel:
             )
             return
         operands = ""
-        if self.placed:
+        if self.has_addresses:
             operands = f" addr = {self.body.integer(buffer.address, 'i64')}"
         if self.buffers.texts(buffer.kind, buffer.space).valid is not None:
             rows, columns = rows_and_columns(buffer.kind)

@@ -1,6 +1,6 @@
-"""Parts of tiles that begin at a place known at run time, in the PTO dialect.
+"""Parts of tiles that begin at an offset known at run time, in the PTO dialect.
 
-The assembler's own form of a part has a type that follows from the place, so its place is a
+The assembler's own form of a part has a type that follows from the offset, so its offset is a
 constant. With addresses (level 3) a part is one more allocation, at an address computed at run
 time. Where the assembler plans memory it is a copy of the part that is chosen among all there are,
 by halving; nobody writes to a part, so the copy is as good.
@@ -23,8 +23,8 @@ from pypto._src.ir.exprs import Expr, const_value
 from pypto._src.ops.layout import BLOCK_BYTES, is_padded
 from pypto._src.records import NamedTuple
 
-MOST_PLACES: Final = 1024
-"""How many places a part may be chosen from; each takes a few lines."""
+MOST_OFFSETS: Final = 1024
+"""How many offsets a part may be chosen from; each takes a few lines."""
 
 
 class Tile(NamedTuple):
@@ -35,7 +35,7 @@ class Tile(NamedTuple):
     kind: TileType
 
 
-class Place(NamedTuple):
+class TileAddress(NamedTuple):
     """Where a tile begins in its memory: a number of bytes, and another, an ``index`` value."""
 
     constant: int
@@ -51,15 +51,15 @@ class Parts:
         self.regions = regions
 
     def constant(self, result: Tile, source: Tile, row: int, column: int) -> None:
-        """Write the part of a tile that begins at a constant place."""
+        """Write the part of a tile that begins at a constant offset."""
         source = self._allocated(source)
         self.body.emit(f"{result.name} = {self._cut(source, result, row, column)}")
 
     def _cut(self, source: Tile, result: Tile, row: int, column: int) -> str:
-        """Return the operation whose value is a part at a constant place."""
+        """Return the operation whose value is a part at a constant offset."""
         rows, columns = declared_shape(result.kind, MemorySpace.Vec)
-        place = f"{self.body.index(row)}, {self.body.index(column)}"
-        part = f"pto.subset {source.name}[{place}] sizes [{rows}, {columns}] : {source.type}"
+        offset = f"{self.body.index(row)}, {self.body.index(column)}"
+        part = f"pto.subset {source.name}[{offset}] sizes [{rows}, {columns}] : {source.type}"
         if not (is_padded(source.kind) or is_padded(result.kind)):
             return part
         # A subset is valid throughout.
@@ -93,7 +93,7 @@ class Parts:
         name = self.body.assign(f"pto.treshape {tile.name} : {tile.type} -> {type_}")
         return Tile(name, type_, kind)
 
-    def placed(self, result: Tile, begin: Place) -> None:
+    def at_address(self, result: Tile, begin: TileAddress) -> None:
         """Write an allocation for ``result`` at its address."""
         address = self.body.integer(begin.constant, "i64")
         if begin.moved is not None:
@@ -101,7 +101,7 @@ class Parts:
             address = self.body.assign(f"arith.addi {address}, {wide} : i64")
         self.body.emit(f"{result.name} = pto.alloc_tile addr = {address} : {result.type}")
 
-    def begin(self, source: TileType, base: Place, row: Expr, column: Expr) -> Place:
+    def begin(self, source: TileType, base: TileAddress, row: Expr, column: Expr) -> TileAddress:
         """Return where a part begins, given where its tile does."""
         _, columns = declared_shape(source, MemorySpace.Vec)
         size = source.dtype.bytes
@@ -113,33 +113,33 @@ class Parts:
                 terms.append((index, step))
             else:
                 fixed += known * step
-        return Place(fixed, self.scalars.sum_of_products(terms) if terms else None)
+        return TileAddress(fixed, self.scalars.sum_of_products(terms) if terms else None)
 
     def copied(self, result: Tile, source: Tile, row: Expr, column: Expr) -> None:
         """Write an allocation for ``result``, and a copy of the part of ``source`` to it.
 
         Raises:
-            EmitError: there are too many places to choose from.
+            EmitError: there are too many offsets to choose from.
         """
         self.body.emit(f"{result.name} = pto.alloc_tile : {result.type}")
         source = self._allocated(source)
         rows, columns = declared_shape(source.kind, MemorySpace.Vec)
         count, width = declared_shape(result.kind, MemorySpace.Vec)
         unit = BLOCK_BYTES // source.kind.dtype.bytes
-        in_row = 1  # places in one row
+        in_row = 1  # offsets in one row
         if width == columns:
-            place = self.scalars.index(row)
+            offset = self.scalars.index(row)
         else:  # part of one row, which begins with a block
             in_row = (columns - width) // unit + 1
             block = self.body.assign(
                 f"arith.divsi {self.scalars.index(column)}, {self.body.index(unit)} : index"
             )
-            place = self.scalars.sum_of_products([(row, in_row), (block, 1)])
-        places = (rows - count + 1) * in_row
-        if places > MOST_PLACES:
+            offset = self.scalars.sum_of_products([(row, in_row), (block, 1)])
+        offsets = (rows - count + 1) * in_row
+        if offsets > MOST_OFFSETS:
             raise EmitError(
-                f"a part may begin at {places} places of its tile, the PTO dialect chooses from "
-                f"{MOST_PLACES} at most where the assembler plans memory",
+                f"a part may begin at {offsets} offsets in its tile, the PTO dialect chooses from "
+                f"{MOST_OFFSETS} at most where the assembler plans memory",
                 hint="ir.compile(program, strategy=ir.OptimizationStrategy.Default)",
                 slug="emit-op",
             )
@@ -148,19 +148,19 @@ class Parts:
             line = self._cut(source, result, index // in_row, index % in_row * unit)
             self._move(Tile(self.body.assign(line), result.type, result.kind), result)
 
-        self._choose(place, 0, places, copy)
+        self._choose(offset, 0, offsets, copy)
 
-    def _choose(self, place: str, low: int, high: int, write: Callable[[int], None]) -> None:
-        """Write ``write(place)`` for a place from ``low`` to below ``high``."""
+    def _choose(self, offset: str, low: int, high: int, write: Callable[[int], None]) -> None:
+        """Write ``write(offset)`` for an offset from ``low`` to below ``high``."""
         if high - low == 1:
             write(low)
             return
         middle = (low + high) // 2
-        below = self.body.assign(f"arith.cmpi slt, {place}, {self.body.index(middle)} : index")
+        below = self.body.assign(f"arith.cmpi slt, {offset}, {self.body.index(middle)} : index")
 
         def half(low: int, high: int) -> Write:
             def choose(_inside: Sequence[str]) -> Sequence[str]:
-                self._choose(place, low, high, write)
+                self._choose(offset, low, high, write)
                 return ()
 
             return choose

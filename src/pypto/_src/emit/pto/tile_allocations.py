@@ -66,21 +66,21 @@ class _Handover(NamedTuple):
 class Buffers:
     """The buffers of a kernel in order of first definition."""
 
-    def __init__(self, function: Function, *, placed: bool) -> None:
-        self._placed = placed
+    def __init__(self, function: Function, *, has_addresses: bool) -> None:
+        self._has_addresses = has_addresses
         self._found: dict[Key, Buffer] = {}
         self._storage: dict[Expr, Key | None] = {}  # whose bytes; None for part of a tile
         self._handovers: list[_Handover] = []
         self._keys: dict[Expr, Key] = {}  # of the variables that have a buffer of their own
         # By what tells types apart, which the function (or the next dictionary) keeps.
         self._texts: dict[tuple[object, ...], Texts] = {}
-        self._rows = {} if placed else whole_rows(function)
+        self._rows = {} if has_addresses else whole_rows(function)
         self._columns: list[tuple[Key, Key]] = []  # columns with the rows that they are computed as
         for stmt in stmts_in(function.body):
             self._visit(stmt)
         links = [self._link(each) for each in self._handovers]
         found = _in_front(self._found, self._columns)
-        self.by_key = found if placed else _joined(found, [*links, *self._columns])
+        self.by_key = found if has_addresses else _joined(found, [*links, *self._columns])
 
     def of(self, var: Expr) -> Key:
         """Return the key of the buffer that a variable is written to."""
@@ -156,7 +156,7 @@ class Buffers:
 
     def _assign(self, var: Var, value: Expr) -> None:
         source = aliased(value)
-        if source is None or (self._placed and self.reread(var, value)):
+        if source is None or (self._has_addresses and self.reread(var, value)):
             self._define(var)
         elif source in self._rows and self.reread(var, value):
             row = self._storage.get(source)

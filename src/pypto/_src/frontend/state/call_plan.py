@@ -50,7 +50,7 @@ class CallPlan:
         self.type = made.type
         self.has_effect = bool(used.writes) or used.view_of is not None
         # True if an operand may be in a memory that the op does not take it from.
-        self.unplaced = used.placed and _is_unplaced(used, made)
+        self.unplaced = used.names_spaces and _is_unplaced(used, made)
         self.on_tiles = used.level == "block"
         # What each operand is: the number of an argument, or what makes it. Nothing if only the op
         # can build the call.

@@ -28,7 +28,7 @@ from pypto._src.errors import (
 from pypto._src.frontend.source.assigned_names import assigned_names, bound_names
 from pypto._src.frontend.source.python_names import MISSING, Environment, items_of
 from pypto._src.frontend.source.source import Source
-from pypto._src.frontend.state.errors import Errors, as_parser_error, note_place
+from pypto._src.frontend.state.errors import Errors, as_parser_error, note_span
 from pypto._src.frontend.state.messages import describe, did_you_mean, first_value
 from pypto._src.frontend.state.scalar_promotion import number
 from pypto._src.frontend.state.scope import (
@@ -537,7 +537,7 @@ class Context:
             except Cascade:
                 self.recover(node, level, mark, block)
             except Exception as error:
-                note_place(error, self.span(node))
+                note_span(error, self.span(node))
                 raise
             if node.__class__ in TERMINATORS and index + 1 < len(nodes):
                 self.report(_unreachable(self, node, nodes[index + 1]), node)

@@ -49,15 +49,15 @@ class Errors:
 _PLACE: Final = "__pypto_place__"
 
 
-def note_place(error: Exception, span: Span) -> None:
+def note_span(error: Exception, span: Span) -> None:
     """Keep where in a kernel an error arose that is no error of the front end; the first counts."""
     if not hasattr(error, _PLACE):
         setattr(error, _PLACE, span)
         error.add_note(f"raised while {span.filename}, line {span.begin_line}, was parsed")
 
 
-def place_of(error: Exception) -> Span | None:
-    """Return what `note_place` has kept."""
+def span_of(error: Exception) -> Span | None:
+    """Return what `note_span` has kept."""
     return getattr(error, _PLACE, None)
 
 

@@ -39,7 +39,7 @@ def with_moves(
     None if there is no such operand, or the op refuses the call all the same.
     """
     ops = callee.candidates if isinstance(callee, Unified) else [callee]
-    op = next((op for op in ops if op.placed), None)
+    op = next((op for op in ops if op.names_spaces), None)
     if op is None:
         return None
     values, has_moved = list(args), False

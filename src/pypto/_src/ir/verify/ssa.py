@@ -64,7 +64,7 @@ class _Definitions:
         self.cache = cache
         self.known = Known()  # the last one last
         self.gone: set[Var] = set()  # those that are no longer known
-        self.places: dict[Var, Span] = {}  # of definitions that were looked at longer
+        self.spans: dict[Var, Span] = {}  # of definitions that were looked at longer
         self.returns: list[ReturnStmt] = []
         self.in_place = True  # so far; see `Look`
         self.left: list[Stmt] = []
@@ -104,13 +104,13 @@ class _Definitions:
         if var in self.known or var in self.gone:
             self.assigned_again(var, span)
         else:
-            self.places[var] = span
+            self.spans[var] = span
         self.known[var] = self.cache.part(var.type)
 
     def assigned_again(self, var: Var, span: Span) -> None:
         def make() -> Diagnostic:
             message = f"variable {var.name!r} is assigned a second time"
-            related = [Label(self.place_of(var), "first assigned here")]
+            related = [Label(self.span_of(var), "first assigned here")]
             return finding(SSAErrorType.MULTIPLE_ASSIGNMENT, message, span, related=related)
 
         self.wrong.append(make)
@@ -138,7 +138,7 @@ class _Definitions:
             where = "where it is not known" if was_known else "without a definition"
             message = f"variable {var.name!r} is read {where}"
             ends = "its scope ends with this block"
-            related = [Label(self.place_of(var), ends)] if was_known else ()
+            related = [Label(self.span_of(var), ends)] if was_known else ()
             return finding(SSAErrorType.UNDEFINED_VARIABLE, message, span, related=related)
 
         self.wrong.append(make)
@@ -146,9 +146,9 @@ class _Definitions:
     def find(self, code: SSAErrorType, message: str, span: Span) -> None:
         self.wrong.append(lambda: finding(code, message, span))
 
-    def place_of(self, var: Var) -> Span:
+    def span_of(self, var: Var) -> Span:
         """Return where a variable was first defined, for who reads a finding."""
-        return self.places.get(var) or self.assigned[var]
+        return self.spans.get(var) or self.assigned[var]
 
     @cached_property
     def assigned(self) -> dict[Var, Span]:

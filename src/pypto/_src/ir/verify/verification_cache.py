@@ -231,7 +231,7 @@ class VerificationCache:
             known is None  # the process has not met it, in no memory
             or id(known.type) != result
             or (kind != result and kind != _NOTHING)
-            or (operands and self._nowhere and op.placed)
+            or (operands and self._nowhere and op.names_spaces)
             or not all(map(_has_right_constants, call.args))
         ) and not has_right_type(call, var):
             return False
@@ -374,8 +374,8 @@ def _agree(a: Type, b: Type) -> bool:
 def _is_in_usual_memory(kind: Type) -> bool:
     """True for a tensor in global memory and a plain tile in Vec.
 
-    All ops take these but some with `OpDef.placed`; where the memory is not known they are taken
-    for such.
+    All ops take these but some with `OpDef.names_spaces`; where the memory is not known they are
+    taken for such.
     """
     if not isinstance(kind, ShapedType) or kind.memref is None:
         return False

@@ -203,7 +203,7 @@ def _column_position(o: Operands) -> Type:
 
 
 def _first_of_one(call: Call, _let: Let) -> Expr | None:
-    """Return the places in rows of one element: 0 in all of them."""
+    """Return the positions in rows of one element: 0 in all of them."""
     kind, result = call.args[0].type, call.type
     assert isinstance(kind, TileType)
     assert isinstance(result, TileType)

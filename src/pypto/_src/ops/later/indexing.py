@@ -1,6 +1,6 @@
-"""Sequences, and elements taken from places that a tile of numbers says.
+"""Sequences, and elements taken from where a tile of indices says.
 
-The vector unit counts the elements of a whole tile in row-major order. Where the places count
+The vector unit counts the elements of a whole tile in row-major order. Where the indices count
 within rows, the beginnings of the rows are added first.
 """
 
@@ -160,12 +160,12 @@ def arange(
 # --------------------------------------------------------------------------------------------
 
 
-def _check_places(o: Operands, index: int) -> None:
+def _check_indices(o: Operands, index: int) -> None:
     dtype = o.tile(index).dtype
     if dtype not in INDICES:
         refuse(
             o,
-            f"{called(o.op)} takes places of INT16, INT32 or UINT32, {operand_name(o, index)} has "
+            f"{called(o.op)} takes indices of INT16, INT32 or UINT32, {operand_name(o, index)} has "
             f"{dtype.member}",
             "element-type",
             f"pl.cast({operand_name(o, index)}, pl.INT32)",
@@ -192,14 +192,14 @@ def _two_dimensions(o: Operands, *indices: int) -> None:
 
 
 def _check_unpadded(o: Operands) -> None:
-    """Check that the elements of operand 0 follow one another: places count them."""
+    """Check that the elements of operand 0 follow one another: indices count them."""
     kind = o.tile(0)
     rows = static_shape(kind) or (1,)
     if not is_padded(kind) or rows[0] == 1:
         return
     refuse(
         o,
-        f"{called(o.op)} counts elements by their place in {operand_name(o, 0)}, and rows of "
+        f"{called(o.op)} counts elements by their index in {operand_name(o, 0)}, and rows of "
         f"{dims(kind.shape)} are padded to 32 bytes",
         "tile-layout",
         f"load it with {declared_shape(kind)[1]} columns",
@@ -210,7 +210,7 @@ def _check_unpadded(o: Operands) -> None:
 def _gather_type(o: Operands) -> Type:
     _check_unpadded(o)
     _check_source(o, 0)
-    _check_places(o, 1)
+    _check_indices(o, 1)
     _two_dimensions(o, 0, 1)
     return tile_type(o.tile(1).shape, o.tile(0).dtype, MemorySpace.Vec)
 
@@ -226,12 +226,12 @@ _AS_BITS: Final = {D.UINT16: D.INT16, D.UINT32: D.INT32}
 
 
 def _on_moved_bits(call: Call, let: Let) -> Expr | None:
-    """Return what taking stands for: of elements that the unit moves, by places of 32 bits."""
+    """Return what taking stands for: of elements that the unit moves, by indices of 32 bits."""
     tile, indices = call.args[:2]
-    kind, places = tile.type, indices.type
+    kind, numbers = tile.type, indices.type
     assert isinstance(kind, TileType)
-    assert isinstance(places, TileType)
-    narrow, other = places.dtype is D.INT16, _AS_BITS.get(kind.dtype)
+    assert isinstance(numbers, TileType)
+    narrow, other = numbers.dtype is D.INT16, _AS_BITS.get(kind.dtype)
     if kind.dtype is D.BF16:
         return _in_single(gather, [tile, indices], {}, call, let)
     if not narrow and other is None:
@@ -266,10 +266,10 @@ def _as_int32(tile: Expr, let: Let, call: Call) -> Expr:
 def _own_scratch(
     args: Sequence[Any], kwargs: Mapping[str, Any], span: Span
 ) -> tuple[Sequence[Any], Mapping[str, Any]]:
-    """Make the scratch tile, which is like the places, where the call leaves it out."""
+    """Make the scratch tile, which is like the indices, where the call leaves it out."""
     given = args[2] if len(args) > 2 else kwargs.get("tmp")
-    places = args[1] if len(args) > 1 else kwargs.get("indices")
-    kind = places.type if isinstance(places, Expr) else None
+    indices = args[1] if len(args) > 1 else kwargs.get("indices")
+    kind = indices.type if isinstance(indices, Expr) else None
     if given is not None or not isinstance(kind, TileType):
         return args, kwargs
     scratch = create_tile.build([list(kind.shape), kind.dtype], {}, span)
@@ -291,7 +291,7 @@ def _own_scratch(
 def gather(tile: Tile, indices: Tile, tmp: Tile | None = None) -> Tile:
     """Return the elements of ``tile`` [R, C] at ``indices``, of the shape of these.
 
-    They count all elements in row-major order. A place outside gives 0. ``tmp`` is scratch like
+    They count all elements in row-major order. An index outside gives 0. ``tmp`` is scratch like
     ``indices``, made here unless given.
     """
     ...
@@ -300,13 +300,13 @@ def gather(tile: Tile, indices: Tile, tmp: Tile | None = None) -> Tile:
 def _along_type(o: Operands) -> Type:
     _check_unpadded(o)
     _check_source(o, 0)
-    _check_places(o, 1)
+    _check_indices(o, 1)
     _two_dimensions(o, 0, 1)
     _check_last(o)
     if const_value(o.tile(0).shape[0]) != const_value(o.tile(1).shape[0]):
         refuse(
             o,
-            f"{called(o.op)} along rows takes as many rows of places, got {dims(o.tile(1).shape)} "
+            f"{called(o.op)} along rows takes as many rows of indices, got {dims(o.tile(1).shape)} "
             f"for {dims(o.tile(0).shape)}",
             "shape-mismatch",
         )
@@ -333,11 +333,11 @@ def _in_rows(tile: Array, indices: Array, dim: int = -1) -> Array:
 
 
 def in_all(tile: Expr, indices: Expr, let: Let, call: Call) -> Expr:
-    """Return places that count within rows as those that count all elements of ``tile``."""
-    kind, places = tile.type, indices.type
+    """Return indices that count within rows as those that count all elements of ``tile``."""
+    kind, numbers = tile.type, indices.type
     assert isinstance(kind, TileType)
-    assert isinstance(places, TileType)
-    if places.dtype is D.INT16:
+    assert isinstance(numbers, TileType)
+    if numbers.dtype is D.INT16:
         indices = let("wide", _as_int32(indices, let, call))
     indices = signed(indices, let)
     rows, _ = static_shape(kind) or (1, 1)
@@ -352,7 +352,7 @@ def in_all(tile: Expr, indices: Expr, let: Let, call: Call) -> Expr:
 
 
 def _taken_in_rows(call: Call, let: Let) -> Expr:
-    """Return what taking along rows stands for: taking by places that count all elements."""
+    """Return what taking along rows stands for: taking by indices that count all elements."""
     tile, indices = call.args
     made = gather.build([tile, in_all(tile, indices, let, call)], {}, call.span)
     scratch = [let("scratch", arg) if isinstance(arg, Call) else arg for arg in made.args[2:]]
@@ -368,9 +368,9 @@ def _taken_in_rows(call: Call, let: Let) -> Expr:
     decomposition=_taken_in_rows,
 )
 def gather_along(input: Tile, dim: int, index: Tile) -> Tile:
-    """Return the elements of each row of ``input`` [R, C] at the places ``index`` [R, K]: [R, K].
+    """Return the elements of each row of ``input`` [R, C] at the indices ``index`` [R, K]: [R, K].
 
-    A place outside of the row has no meaning; the interpreter gives 0. ``dim`` is the last
+    An index outside of the row has no meaning; the interpreter gives 0. ``dim`` is the last
     dimension.
     """
     ...

@@ -1,7 +1,7 @@
-"""Elements put at places that a tile of numbers says.
+"""Elements put where a tile of indices says.
 
 The vector unit counts the elements of a whole tile in row-major order, and clears the others. So
-what keeps the others puts ones at the same places of a second tile, and chooses by them.
+what keeps the others puts ones at the same indices of a second tile, and chooses by them.
 """
 
 from __future__ import annotations
@@ -43,14 +43,14 @@ else:
 
 D = DataType
 _LAST_16: Final = 2**15
-"""How many elements places of 16 bits count, as elements of 16 bits want them."""
+"""How many elements indices of 16 bits count, as elements of 16 bits want them."""
 
 
-def _check(o: Operands, target: int, source: int, places: int | None) -> None:
-    """Check tiles of two constant dimensions, of one element type, and the numbers of places."""
+def _check(o: Operands, target: int, source: int, indices: int | None) -> None:
+    """Check tiles of two constant dimensions, of one element type, and the indices."""
     check_element(o.op, operand_name(o, target), o.tile(target).dtype)
     check_same_dtype(o, target, source)
-    for index in (target, source, *([] if places is None else [places])):
+    for index in (target, source, *([] if indices is None else [indices])):
         if static_shape(o.tile(index)) is None or len(o.tile(index).shape) != 2:
             refuse(
                 o,
@@ -63,7 +63,7 @@ def _check(o: Operands, target: int, source: int, places: int | None) -> None:
     if is_padded(kind):
         refuse(
             o,
-            f"{called(o.op)} counts elements by their place in {name}, and rows of "
+            f"{called(o.op)} counts elements by their index in {name}, and rows of "
             f"{dims(kind.shape)} are padded to 32 bytes",
             "tile-layout",
             shown=(target,),
@@ -77,19 +77,19 @@ def _check(o: Operands, target: int, source: int, places: int | None) -> None:
             f"pl.cast({name}, pl.FP32)" if kind.dtype.is_float() else None,
             shown=(target,),
         )
-    if places is not None and o.tile(places).dtype not in INDICES:
+    if indices is not None and o.tile(indices).dtype not in INDICES:
         refuse(
             o,
-            f"{called(o.op)} takes places of INT32, {operand_name(o, places)} has "
-            f"{o.tile(places).dtype.member}",
+            f"{called(o.op)} takes indices of INT32, {operand_name(o, indices)} has "
+            f"{o.tile(indices).dtype.member}",
             "element-type",
-            f"pl.cast({operand_name(o, places)}, pl.INT32)",
-            shown=(places,),
+            f"pl.cast({operand_name(o, indices)}, pl.INT32)",
+            shown=(indices,),
         )
 
 
 # --------------------------------------------------------------------------------------------
-# At places of the whole tile
+# By indices into the whole tile
 # --------------------------------------------------------------------------------------------
 
 
@@ -98,7 +98,7 @@ def _flat_type(o: Operands) -> Type:
     if not same_dims(o.tile(1).shape, o.tile(2).shape):
         refuse(
             o,
-            f"{called(o.op)} takes a place for each element, got {dims(o.tile(2).shape)} for "
+            f"{called(o.op)} takes an index for each element, got {dims(o.tile(2).shape)} for "
             f"{dims(o.tile(1).shape)}",
             "shape-mismatch",
             shown=(1, 2),
@@ -106,8 +106,8 @@ def _flat_type(o: Operands) -> Type:
     return tile_type(o.tile(0).shape, o.tile(0).dtype, MemorySpace.Vec)
 
 
-def _put(target: Array, src: Array, places: Array) -> Array:
-    at = places.astype(np.int64).reshape(-1)
+def _put(target: Array, src: Array, indices: Array) -> Array:
+    at = indices.astype(np.int64).reshape(-1)
     inside = (at >= 0) & (at < target.size)
     rows, columns = np.divmod(at[inside], target.shape[1])
     target[rows, columns] = src.reshape(-1)[inside]
@@ -115,9 +115,9 @@ def _put(target: Array, src: Array, places: Array) -> Array:
 
 
 def _onto_pto(site: PtoSite) -> None:
-    target, src, places = site.args[:3]
+    target, src, indices = site.args[:3]
     kinds = f"{site.arg_types[1]}, {site.arg_types[2]}"
-    site.emit(f"pto.tscatter ins({src}, {places} : {kinds}) outs({target} : {site.arg_types[0]})")
+    site.emit(f"pto.tscatter ins({src}, {indices} : {kinds}) outs({target} : {site.arg_types[0]})")
     emit_reshape(site)  # the name of the same bytes
 
 
@@ -134,12 +134,12 @@ def _onto_cpp(site: CppSite) -> None:
     writes=(0,),
     in_place=(0,),
     view_of=0,
-    numpy=lambda target, src, places, _zero: _put(target, src, places),
+    numpy=lambda target, src, indices, _zero: _put(target, src, indices),
     pto=_onto_pto,
     isa=_onto_cpp,
 )
 def scatter_on_target(dst: Tile, src: Tile, indexes: Tile, zero: Axis) -> Tile:
-    """Return ``dst``, which is 0 throughout, with ``src`` at places; ``zero`` is 0."""
+    """Return ``dst``, which is 0 throughout, with ``src`` at these indices; ``zero`` is 0."""
     ...
 
 
@@ -148,23 +148,23 @@ _AS_BITS: Final = {D.UINT16: D.INT16, D.UINT32: D.INT32}
 
 def _on_zeros(call: Call, let: Let) -> Expr:
     """Return what putting elements into zeros stands for, of elements that the unit moves."""
-    target, src, places = call.args
+    target, src, indices = call.args
     kind = target.type
     assert isinstance(kind, TileType)
     other = _AS_BITS.get(kind.dtype)
     if kind.dtype is D.BF16:
         words = {"target_type": D.FP32, "mode": "none"}
         wide = [let("wide", cast.build([each], words, call.span)) for each in (target, src)]
-        found = let("found", scatter.build([*wide, places], {}, call.span))
+        found = let("found", scatter.build([*wide, indices], {}, call.span))
         return cast.build([found], {"target_type": D.BF16, "mode": "rint"}, call.span)
-    places = signed(places, let)
+    indices = signed(indices, let)
     wanted = D.INT16 if kind.dtype.bytes == 2 else D.INT32
-    places = _converted(places, wanted, let, call)
+    indices = _converted(indices, wanted, let, call)
     if other is not None:
         src = let("bits", reread(src, other))
     dtype = other or kind.dtype
     zeros = let("zeros", full.build([list(kind.shape), dtype, 0], {}, call.span))
-    operands = (zeros, src, places, ConstInt(0, D.INDEX))
+    operands = (zeros, src, indices, ConstInt(0, D.INDEX))
     made = Call(scatter, operands, {}, scatter_on_target.result_type(operands, {}), call.span)
     return made if other is None else reread(let("found", made), kind.dtype)
 
@@ -191,9 +191,9 @@ def _converted(tile: Expr, dtype: DataType, let: Let, call: Call) -> Expr:
     with_scratch=scatter_on_target,
 )
 def scatter(dst: Tile, src: Tile, indexes: Tile) -> Tile:
-    """Return a tile like ``dst`` with ``src`` [R, C] at the places ``indexes`` [R, C], else 0.
+    """Return a tile like ``dst`` with ``src`` [R, C] at the indices ``indexes`` [R, C], else 0.
 
-    Places count the elements of ``dst`` in row-major order; of equal ones the last counts.
+    Indices count the elements of ``dst`` in row-major order; of equal ones the last counts.
     """
     ...
 
@@ -203,8 +203,8 @@ def scatter(dst: Tile, src: Tile, indexes: Tile) -> Tile:
 # --------------------------------------------------------------------------------------------
 
 
-def _among(target: Expr, src: Expr, places: Expr, let: Let, call: Call) -> Expr:
-    """Return ``target`` with ``src`` at places that count all of its elements."""
+def _among(target: Expr, src: Expr, indices: Expr, let: Let, call: Call) -> Expr:
+    """Return ``target`` with ``src`` at these indices that count all of its elements."""
     kind, part = target.type, src.type
     assert isinstance(kind, TileType)
     assert isinstance(part, TileType)
@@ -212,8 +212,8 @@ def _among(target: Expr, src: Expr, places: Expr, let: Let, call: Call) -> Expr:
     shape, size = [list(each.shape) for each in (kind, part)]
     ones = let("ones", full.build([size, dtype, 1], {}, call.span))
     room = let("room", create_tile.build([shape, dtype], {}, call.span))
-    put = let("put", scatter.build([target, src, places], {}, call.span))
-    mask = let("mask", scatter.build([room, ones, places], {}, call.span))
+    put = let("put", scatter.build([target, src, indices], {}, call.span))
+    mask = let("mask", scatter.build([room, ones, indices], {}, call.span))
     if kind.dtype is D.BF16:
         words = {"target_type": D.FP32, "mode": "none"}
         wide = [let("wide", cast.build([each], words, call.span)) for each in (put, target)]
@@ -238,7 +238,7 @@ def _along_type(o: Operands) -> Type:
     if not same_dims(o.tile(1).shape, o.tile(2).shape) or rows[0] != rows[1]:
         refuse(
             o,
-            f"{called(o.op)} takes a place for each element, in as many rows; got "
+            f"{called(o.op)} takes an index for each element, in as many rows; got "
             f"{dims(o.tile(1).shape)} for {dims(o.tile(2).shape)} in {dims(o.tile(0).shape)}",
             "shape-mismatch",
             shown=(0,),
@@ -267,9 +267,9 @@ def _along(call: Call, let: Let) -> Expr:
     decomposition=_along,
 )
 def scatter_along(input: Tile, dim: int, index: Tile, src: Tile) -> Tile:
-    """Return ``input`` [R, C] with ``src`` [R, K] at the places ``index`` [R, K] of each row.
+    """Return ``input`` [R, C] with ``src`` [R, K] at the indices ``index`` [R, K] of each row.
 
-    Of equal places the last one counts. ``dim`` is the last dimension.
+    Of equal indices the last one counts. ``dim`` is the last dimension.
     """
     ...
 
@@ -297,7 +297,7 @@ def _put_by_pattern(src: Array, dst: Array, mask_pattern: int) -> Array:
     return out
 
 
-def _as_places(call: Call, let: Let) -> Expr:
+def _as_indices(call: Call, let: Let) -> Expr:
     """Return what putting columns by a pattern stands for: first, first + step, ... of each row."""
     src, target = call.args
     kind = src.type
@@ -319,7 +319,7 @@ def _as_places(call: Call, let: Let) -> Expr:
     dtypes=MOVABLE,
     in_place=(),
     numpy=_put_by_pattern,
-    decomposition=_as_places,
+    decomposition=_as_indices,
 )
 def scatter_mask(input: Tile, dst: Tile, mask_pattern: int) -> Tile:
     """Return ``dst`` [R, C] with the columns that a pattern names replaced by those of ``input``.
@@ -375,9 +375,9 @@ def _as_elements(call: Call, let: Let) -> Expr:
         column = let("column", reshape.build([begins, [count, 1]], {}, call.span))
     counts = let("counts", arange.build([0, [1, width]], {"dtype": D.INT32}, call.span))
     room = let("room", create_tile.build([[count, width], D.INT32], {}, call.span))
-    places = let("places", col_expand.build([room, counts], {}, call.span))
-    places = let("places", row_expand_add.build([places, column], {}, call.span))
-    return _among(target, src, places, let, call)
+    indices = let("places", col_expand.build([room, counts], {}, call.span))
+    indices = let("places", row_expand_add.build([indices, column], {}, call.span))
+    return _among(target, src, indices, let, call)
 
 
 @block_op(

@@ -45,7 +45,7 @@ RUN: Final = 32
 
 
 def _order(values: Array) -> Array:
-    """Return the places of values in descending order; equal ones stay as they are."""
+    """Return the positions of values in descending order; equal ones stay as they are."""
     nan = np.isnan(values)
     return np.lexsort((np.arange(len(values)), -np.where(nan, 0.0, values + 0.0), ~nan))
 

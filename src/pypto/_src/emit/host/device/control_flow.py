@@ -1,6 +1,6 @@
 """Loops and branches of an orchestration, each a scope of the runtime, and what they hand on.
 
-Owns the variables that stand for a scalar or for one tensor or another on all ways to a place.
+Owns the variables that stand for a scalar or for one tensor or another on all paths to a statement.
 Refuses to know what the statements inside do: it is told how to write a body.
 """
 

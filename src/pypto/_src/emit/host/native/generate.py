@@ -75,10 +75,10 @@ class HostText(NamedTuple):
     code: str
     kernels: tuple[str, ...]  # by the number that a task has
     ops: tuple[Call, ...]  # evaluated in Python, by their number
-    spans: tuple[Span, ...]  # place in the user's source of each line of the text
+    spans: tuple[Span, ...]  # span in the user's source of each line of the text
 
     def span(self, line: int) -> Span:
-        """Return the user's place of a line of the text, counted from 1."""
+        """Return the user's span of a line of the text, counted from 1."""
         return self.spans[line - 1] if 0 < line <= len(self.spans) else UNKNOWN_SPAN
 
 
@@ -456,8 +456,8 @@ class _Host:
             self._keep(var, f"{source}.view({parts})")
         elif op is tensor_ops.read:
             at = ", ".join(self._indices(call.args[1]))
-            place = f"rt, {self.value(call.args[0])}, {{{at}}}"
-            self._keep(var, element_text(dtype_of(call), place))
+            arguments = f"rt, {self.value(call.args[0])}, {{{at}}}"
+            self._keep(var, element_text(dtype_of(call), arguments))
         elif op is tensor_ops.dim:
             axis = const_value(call.args[1])
             assert axis is not None

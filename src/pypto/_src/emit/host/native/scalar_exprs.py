@@ -74,11 +74,11 @@ def to_word(dtype: DataType, text: str) -> str:
     return f"static_cast<uint64_t>({text})"
 
 
-def element_text(dtype: DataType, place: str) -> str:
-    """Return the text that reads an element: ``place`` is the call's arguments."""
+def element_text(dtype: DataType, arguments: str) -> str:
+    """Return the text that reads an element: ``arguments`` are those of the call."""
     if dtype in _SHORT_FLOATS:
-        return f"pto2::from_{_SHORT_FLOATS[dtype]}(pto2_rt_read<uint16_t>({place}))"
-    return f"pto2_rt_read<{host_type(dtype)}>({place})"
+        return f"pto2::from_{_SHORT_FLOATS[dtype]}(pto2_rt_read<uint16_t>({arguments}))"
+    return f"pto2_rt_read<{host_type(dtype)}>({arguments})"
 
 
 class HostScalars:
