@@ -15,7 +15,7 @@ import pytest
 
 import pypto.language as pl
 from pypto._src.driver import INCLUDE
-from pypto._src.jit import function as jit_module
+from pypto._src.jit import specialisation as jit_module
 from pypto._src.run.native import load_kernel
 from pypto._src.run.toolchain import Toolchain
 from tests.attack.specialisations import usage

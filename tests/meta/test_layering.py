@@ -129,6 +129,7 @@ checks driver
 golden.*
 golden
 jit jit.captures jit.parameters
+jit.specialisation
 jit.function
 jit.decorator
 commands.example_cases

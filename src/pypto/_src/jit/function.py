@@ -1,77 +1,36 @@
-"""``@pl.jit``: a kernel that is specialised, compiled and run when it is called with arrays.
-
-Decides what a call specialises on, and keeps one compiled program a combination. Parsing is the
-front end's work, with constants and sizes put into the names around the function; compiling is
-the driver's.
-"""
+"""``@pl.jit``: a kernel that is specialised, compiled and run when it is called with arrays."""
 
 from __future__ import annotations
 
 import ast
-import copy
 import functools
 import sys
 import threading
-import weakref
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from contextlib import suppress
 from types import FrameType
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import Any
 
-from pypto._src import knobs
 from pypto._src.diagnostics import span_of_frame
-from pypto._src.driver import CompiledProgram, TargetName, compile_program
-from pypto._src.dtypes import MEMBERS, DataType
-from pypto._src.errors import CallError, ParserSyntaxError, PyptoError
+from pypto._src.driver import CompiledProgram, TargetName
+from pypto._src.errors import CallError, ParserSyntaxError
 from pypto._src.frontend.decorators import unwrapped
 from pypto._src.frontend.inline_kernels import InlineKernel
-from pypto._src.frontend.programs import Alone, Method, Options, ProgramParser
+from pypto._src.frontend.programs import Options
 from pypto._src.frontend.region_markers import RUNTIME
 from pypto._src.frontend.source.python_names import (
-    Environment,
     closure_of,
     enclosing_names,
     function_environment,
     plain_value,
 )
-from pypto._src.frontend.source.source import Source, function_source
-from pypto._src.frontend.state.errors import Errors
+from pypto._src.frontend.source.source import function_source
 from pypto._src.frontend.syntax.inline import Entry, InlineFunction
-from pypto._src.ir.annotations import Tensor
-from pypto._src.ir.array_types import TensorType
-from pypto._src.ir.exprs import ConstInt, Var
 from pypto._src.ir.stmts import Program
-from pypto._src.jit.captures import Outside, Reader, cells_of, names_read
-from pypto._src.jit.parameters import (
-    REQUIRED,
-    ArrayParameter,
-    ConstantParameter,
-    Parameter,
-    ScalarParameter,
-    key_function,
-    kind_of_array,
-    parameters_of,
-)
-from pypto._src.lazy import lazy_module
+from pypto._src.jit.captures import names_read
+from pypto._src.jit.parameters import REQUIRED, ScalarParameter
+from pypto._src.jit.specialisation import Definition, Version
 from pypto._src.passes.pass_manager import OptimizationStrategy, PassManager
 from pypto._src.records import NamedTuple
-from pypto._src.run.arguments import plain_number, type_text
-from pypto._src.run.array_views import Argument, array_view, zeros_like_others
-from pypto._src.run.toolchain import find_toolchain
-from pypto._src.suggestions import meant_keyword
-from pypto._src.usage_errors import check_kind
-
-if TYPE_CHECKING:
-    import numpy as np
-
-    Array = np.ndarray[Any, Any]
-else:
-    np = lazy_module("numpy")
-
-MAX_SPECIALISATIONS: Final = 1024
-"""So many are kept, of all kernels of the process together, where the environment says nothing."""
-
-_MAX_MISSES: Final = 1024
 
 
 class _Options(NamedTuple):
@@ -81,28 +40,6 @@ class _Options(NamedTuple):
     target: TargetName
     strategy: OptimizationStrategy
     is_host: bool = False
-
-
-class _Definition(NamedTuple):
-    """The text of a kernel, and how it is compiled."""
-
-    name: str
-    function: Any
-    source: Source
-    node: ast.FunctionDef
-    layers: tuple[Mapping[str, Any], ...]  # the names around it, but for those of enclosing calls
-    options: Options
-    target: TargetName
-    strategy: OptimizationStrategy
-    is_host: bool
-
-    def environment(self, frame: FrameType | None = None) -> Environment:
-        """Return what names mean around the kernel now."""
-        return Environment((closure_of(self.function), *self.layers), frame)
-
-    def outside(self) -> Outside:
-        """Return what the kernel reads from outside, as it is now."""
-        return Outside(Reader(self.node, cells_of(self.function), self.layers))
 
 
 class JitFunction(Entry):
@@ -115,7 +52,7 @@ class JitFunction(Entry):
 
     Nothing is read before the first of these. What the kernel reads from outside has the value of
     the time of the call. What was not used for long is forgotten, and compiled again when it is
-    wanted: see `_Generations`.
+    wanted: see `Generations`.
     """
 
     def __init__(
@@ -150,8 +87,8 @@ class JitFunction(Entry):
         self._lock = threading.RLock()
         self.misses: list[str] = []
         """Why the last 1,024 compilations happened, in order: what no earlier call had."""
-        self._version: _Version | None = None
-        self._versions: dict[Hashable, _Version] = {}
+        self._version: Version | None = None
+        self._versions: dict[Hashable, Version] = {}
 
     def __call__(self, *args: Any, **named: Any) -> Any:
         """Run the kernel, compiled for these arguments now if no earlier call had their kinds.
@@ -245,19 +182,19 @@ class JitFunction(Entry):
         """Return the function that is spliced into a host function."""
         return self._inline
 
-    def _make(self, version: _Version, args: tuple[Any, ...]) -> CompiledProgram:
+    def _make(self, version: Version, args: tuple[Any, ...]) -> CompiledProgram:
         with self._lock:
             return version.make(args)
 
     @functools.cached_property
-    def _definition(self) -> _Definition:
+    def _definition(self) -> Definition:
         function, layers = self._function, self._layers
         source, node = function_source(function)
         known = _known_in_frames(node, (closure_of(function), *layers), self._frames)
         self._frames = ()
-        return _Definition(node.name, function, source, node, (*layers, known), *self._options)
+        return Definition(node.name, function, source, node, (*layers, known), *self._options)
 
-    def _present(self) -> _Version:
+    def _present(self) -> Version:
         """Return the version for what the kernel reads from outside now.
 
         Raises:
@@ -269,434 +206,13 @@ class JitFunction(Entry):
             outside = self._definition.outside()
             version = self._versions.get(outside.key)
             if version is None:
-                version = _Version(self._definition, outside, self.misses, self._version)
+                version = Version(self._definition, outside, self.misses, self._version)
                 kept = {k: v for k, v in self._versions.items() if v.made or v.older}
                 self._versions = {**kept, outside.key: version}
             else:
                 version.outside = outside  # equal, in other objects
             self._version = version
             return version
-
-
-class _Version:
-    """A kernel with what it reads from outside at one time, and what was compiled of it."""
-
-    def __init__(
-        self,
-        definition: _Definition,
-        outside: Outside,
-        misses: list[str],
-        before: _Version | None = None,
-    ) -> None:
-        self.definition = definition
-        self.outside = outside
-        self.misses = misses
-        self.before: Outside | None = None  # of the last one that something was compiled of
-        if before is not None:
-            self.before = before.outside if before.made or before.older else before.before
-        self.environment = definition.environment()
-        header = Method(
-            definition.source,
-            definition.node,
-            self.environment,
-            definition.options,
-            Alone(),
-            Errors(),
-        ).context
-        self.parameters = parameters_of(header, definition.node.args, definition.function)
-        self.passed = [
-            i for i, p in enumerate(self.parameters) if not isinstance(p, ConstantParameter)
-        ]
-        self.takes_all = len(self.passed) == len(self.parameters)
-        self.any_size = any(isinstance(p, ArrayParameter) and p.is_dynamic for p in self.parameters)
-        """True as long as one program may serve all sizes that have a name."""
-        self._find_keys()
-        self.made: dict[tuple[Any, ...], CompiledProgram] = {}  # the young ones: `_Generations`
-        self.older: dict[tuple[Any, ...], CompiledProgram] = {}
-
-    def _find_keys(self) -> None:
-        self.keys = [key_function(each, any_size=self.any_size) for each in self.parameters]
-        self.are_bare = all(key is kind_of_array for key in self.keys)
-
-    # ------------------------------------------------------------------ arguments, in order
-
-    def arguments(self, args: Sequence[Any], named: Mapping[str, Any]) -> tuple[Any, ...]:
-        """Return the arguments of `JitFunction.compile`, of which none may be an array."""
-        named = self.without_config(named)
-        arrays = [p for p in self.parameters if isinstance(p, ArrayParameter)]
-        if not args and not any(p.name in named for p in arrays):
-            named = {**{p.name: self.declared(p) for p in arrays}, **named}
-        return self.arranged(args, named)
-
-    def declared(self, parameter: ArrayParameter) -> _Abstract:
-        """Return the array that an annotation declares; a size with a name is None."""
-        kind = parameter.kind
-        if kind is None:
-            raise CallError(
-                f"the annotation of {parameter.name!r} has no shape, and {self.definition.name} is "
-                "compiled without arrays",
-                hint=f"declare {parameter.name}: pl.Tensor[[64, 64], pl.FP32]",
-                slug="argument-kind",
-            )
-        dims = parameter.with_symbols(kind).shape
-        shape = [dim.value if isinstance(dim, ConstInt) else None for dim in dims]
-        return _Abstract(tuple(shape), kind.dtype.numpy)
-
-    def without_config(self, named: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return keywords without ``config=``, which says where to run; that has to be here."""
-        config = named.get("config")
-        if "config" not in named or any(p.name == "config" for p in self.parameters):
-            return named
-        if config is not None:
-            from pypto._src.run.config import RunConfig, check_runs_here
-
-            frame = sys._getframe(2)  # pyright: ignore[reportPrivateUsage]
-            check_kind("config", config, RunConfig, "write config=RunConfig()", frame)
-            check_runs_here(config)
-        return {key: value for key, value in named.items() if key != "config"}
-
-    def refuse_runtime(self, args: Sequence[Any]) -> None:
-        """Raise CallError for ``pl.RUNTIME`` in a call, which has to give the number."""
-        for parameter, arg in zip(self.parameters, args, strict=True):
-            if arg is RUNTIME:
-                raise CallError(
-                    f"argument {parameter.name!r} of {self.definition.name} is pl.RUNTIME, and a "
-                    "call gives its value",
-                    hint=f"write {self.definition.name}.compile({parameter.name}=pl.RUNTIME)",
-                    slug="argument-kind",
-                )
-
-    def arranged(self, args: Sequence[Any], named: Mapping[str, Any]) -> tuple[Any, ...]:
-        """Return the arguments in the order of the parameters; outputs left out are new arrays."""
-        names = [p.name for p in self.parameters]
-        outputs = {p.name for p in self.parameters if isinstance(p, ArrayParameter) and p.is_out}
-        required = [p.name for p in self.parameters if p.default is REQUIRED]
-        skipped = outputs
-        if outputs & named.keys() or len(args) + len(named) >= len(required):
-            skipped = set[str]()  # not left out
-        order = [name for name in names if name not in skipped]
-        given = dict(zip(order, args, strict=False))
-        left = order[len(args) :]
-        unknown = next((name for name in named if name not in left), None)
-        if unknown is not None:
-            what = f"{self.definition.name} does not take argument {unknown!r}"
-            error = self.refusal(what, "argument-count")
-            error.hint = meant_keyword(unknown, left) or error.hint
-            raise error
-        if len(args) > len(order):
-            what = f"{self.definition.name} does not take {len(args)} arguments"
-            raise self.refusal(what, "argument-count")
-        given |= named
-        for parameter in self.parameters:
-            value = given.setdefault(parameter.name, parameter.default)
-            if value is REQUIRED and parameter.name not in skipped:
-                what = f"argument {parameter.name!r} is missing"
-                raise self.refusal(what, "argument-count")
-        if skipped:
-            self.add_outputs(given)
-        return tuple([given[name] for name in names])
-
-    def add_outputs(self, given: dict[str, Any]) -> None:
-        """Add new arrays for the outputs that a call leaves out.
-
-        Raises:
-            CallError: nothing tells the shape of one.
-        """
-        arrays = [p for p in self.parameters if isinstance(p, ArrayParameter)]
-        passed = [given[p.name] for p in arrays if given[p.name] is not REQUIRED]
-        sizes: dict[Var, int] = {}
-        for parameter in arrays:
-            value = given[parameter.name]
-            if value is not REQUIRED and parameter.kind is not None:
-                kind = parameter.with_symbols(parameter.kind)
-                self.measure(parameter, kind, self.view(parameter, value).shape, sizes)
-        for parameter in arrays:
-            if given[parameter.name] is not REQUIRED:
-                continue
-            kind = parameter.kind
-            dims = () if kind is None else parameter.with_symbols(kind).shape
-            shape = [
-                d.value if isinstance(d, ConstInt) else sizes.get(cast("Var", d)) for d in dims
-            ]
-            if kind is None or None in shape:
-                raise self.refusal(
-                    f"argument {parameter.name!r} is missing, and no other one tells its shape",
-                    "argument-count",
-                )
-            given[parameter.name] = zeros_like_others(
-                passed, tuple(cast("list[int]", shape)), kind.dtype.numpy
-            )
-
-    def refusal(self, message: str, slug: str) -> CallError:
-        names = ", ".join(p.name for p in self.parameters)
-        return CallError(message, hint=f"call it as {self.definition.name}({names})", slug=slug)
-
-    # ------------------------------------------------------------------ what is compiled
-
-    def make(self, args: tuple[Any, ...]) -> CompiledProgram:
-        """Return the program that runs with these arguments, compiled if there is none yet."""
-        views = self.views(args)
-        made = _generations.find(self, self.key(views))
-        if made is None:
-            made = self.compiled(views)
-            self.misses.append(self.reason(self.key(views)))
-            del self.misses[:-_MAX_MISSES]
-            _generations.add(self, self.key(views), made)
-        if not any(isinstance(arg, Tensor) for arg in args):
-            # An array of another library has a key of its own, which then leads here as well.
-            with suppress(AttributeError, TypeError):
-                _generations.add(self, self.key(args), made)
-        return made
-
-    def compiled(self, views: Sequence[Any]) -> CompiledProgram:
-        """Compile for these arguments: for any sizes that have a name where that can be done.
-
-        Where a kernel needs such a size as a number, it is compiled for each anew.
-        """
-        made: CompiledProgram | None = None
-        failure: PyptoError | None = None
-        if self.any_size:
-            try:
-                made = self.compiled_as(self.lowered(views, any_size=True), views)
-            except PyptoError as error:
-                failure = error
-            is_slow = made is not None and made.target != self.definition.target
-            if made is not None and not (is_slow and find_toolchain() is not None):
-                return made
-            if any(isinstance(view, _Abstract) and None in view.shape for view in views):
-                if failure is not None:
-                    raise failure
-                assert made is not None
-                return made
-        found = self.compiled_as(self.lowered(views, any_size=False), views)
-        if self.any_size and not (made is not None and found.target == made.target):
-            self.any_size = False
-            self._find_keys()
-        return found
-
-    def compiled_as(self, program: Program, views: Sequence[Any]) -> CompiledProgram:
-        definition = self.definition
-        made = compile_program(
-            program, definition.target, entry=definition.name, strategy=definition.strategy
-        )
-        made.fixed = {
-            index: views[at]
-            for index, at in enumerate(self.passed)
-            if isinstance(self.parameters[at], ScalarParameter) and views[at] is not None
-        }
-        return made
-
-    def program(self, views: Sequence[Any]) -> Program:
-        """Return the program as parsed: that for any sizes, if the passes take it."""
-        if self.any_size:
-            with suppress(PyptoError):
-                program = self.lowered(views, any_size=True)
-                PassManager(self.definition.strategy).run_passes(program)
-                return program
-        return self.lowered(views, any_size=False)
-
-    def key(self, args: Sequence[Any]) -> tuple[Any, ...]:
-        if self.are_bare and len(args) == len(self.keys):  # the same, without calls
-            return tuple([(arg.shape, arg.dtype) for arg in args])
-        return tuple([key(arg) for key, arg in zip(self.keys, args, strict=True)])
-
-    def lowered(self, args: Sequence[Any], *, any_size: bool) -> Program:
-        """Return the program for these arguments, as parsed."""
-        definition = self.definition
-        constants: dict[str, Any] = {}
-        scalars: dict[str, Any] = {}
-        sizes: dict[Var, int] = {}
-        kinds: dict[str, TensorType] = {}
-        for parameter, arg in zip(self.parameters, args, strict=True):
-            match parameter:
-                case ConstantParameter():
-                    constants[parameter.name] = self.constant(parameter, arg)
-                case ScalarParameter():
-                    scalars[parameter.name] = arg
-                case ArrayParameter(kind=TensorType() as kind):
-                    whole = parameter.with_symbols(kind)
-                    self.measure(parameter, whole, arg.shape, sizes)
-                    if parameter.bound:
-                        shape = whole.shape if any_size else arg.shape
-                        kinds[parameter.name] = TensorType(shape, kind.dtype)
-                case ArrayParameter():
-                    kind = self.tensor_type(parameter, arg)
-                    whole = parameter.with_symbols(kind)
-                    self.measure(parameter, whole, arg.shape, sizes)
-                    kinds[parameter.name] = whole if any_size else kind
-                case _:
-                    continue
-        spelled = {_hidden(name): kind for name, kind in kinds.items()}
-        known = {} if any_size else sizes
-        environment = _Around(self.environment, {**constants, **spelled}, known)
-        parser = ProgramParser(self.definition.name, {})
-        parser.add(
-            definition.source,
-            _specialised(definition.node, constants, kinds),
-            environment,
-            definition.options,
-        )
-        method = parser.methods[definition.name]
-        method.context.is_specialised = True
-        method.context.is_host = definition.is_host
-        method.declare()
-        told = {name: value for name, value in scalars.items() if value is not None}
-        for name, value in told.items():
-            method.context.names.bind(name, value)
-        return parser.finish(definition.source.span(definition.node), entry=self.definition.name)
-
-    def constant(self, parameter: ConstantParameter, arg: Any) -> Any:
-        is_bool = isinstance(arg, bool) and parameter.kind is not bool
-        wanted = (int, float) if parameter.kind is float else parameter.kind
-        if isinstance(arg, wanted) and not is_bool:
-            return arg
-        raise CallError(
-            f"argument {parameter.name!r} of {self.definition.name} is {arg!r}; a Python "
-            f"{parameter.kind.__name__} was wanted, which becomes part of the kernel",
-            hint=f"{parameter.kind.__name__}({parameter.name})" if isinstance(arg, float) else None,
-            slug="argument-kind",
-        )
-
-    def views(self, args: Sequence[Any]) -> list[Any]:
-        """Return what has shape and dtype of the arrays, and the numbers that scalars are."""
-        found = zip(self.parameters, args, strict=True)
-        return [self.view(parameter, arg) for parameter, arg in found]
-
-    def view(self, parameter: Parameter, arg: Any) -> Any:
-        """Return what has shape and dtype of an argument, or the number that it is.
-
-        None stands for a number that each call gives.
-        """
-        if isinstance(parameter, ScalarParameter):
-            if arg is RUNTIME or arg is None:
-                return None
-            return plain_number(self.definition.name, parameter.name, parameter.kind, arg)
-        if not isinstance(parameter, ArrayParameter) or isinstance(arg, _Abstract):
-            return arg
-        if isinstance(arg, Tensor) and arg.dtype is not None:
-            return _Abstract(tuple(arg.shape), arg.dtype.numpy)
-        argument = Argument(
-            parameter.name, self.definition.name, "an array", "np.float32", is_written=False
-        )
-        return array_view(arg, argument)
-
-    def tensor_type(self, parameter: ArrayParameter, arg: Array | _Abstract) -> TensorType:
-        dtype = _element_types().get(arg.dtype)
-        if dtype is not None:
-            return TensorType(cast("tuple[int, ...]", arg.shape), dtype)
-        raise CallError(
-            f"argument {parameter.name!r} of {self.definition.name} is an array of {arg.dtype}, "
-            "which is no element type of a kernel",
-            hint=f"pass {parameter.name}.astype(np.float32)",
-            slug="argument-dtype",
-        )
-
-    def measure(
-        self,
-        parameter: ArrayParameter,
-        kind: TensorType,
-        shape: tuple[int | None, ...],
-        sizes: dict[Var, int],
-    ) -> None:
-        """Note the sizes that an argument gives to symbolic dimensions."""
-        fits = len(shape) == len(kind.shape)
-        for dim, size in zip(kind.shape, shape, strict=False):
-            if isinstance(dim, Var) and size is not None:
-                fits = fits and sizes.setdefault(dim, size) == size
-        if not fits:
-            raise CallError(
-                f"argument {parameter.name!r} of {self.definition.name} is an array {list(shape)}; "
-                f"{type_text(kind)} was wanted"
-                + "".join(f", with {dim.name} = {size}" for dim, size in sizes.items()),
-                hint=self.fitting(parameter, kind, sizes)
-                if len(shape) == len(kind.shape)
-                else None,
-                slug="argument-shape",
-            )
-
-    @staticmethod
-    def fitting(
-        parameter: ArrayParameter, kind: TensorType, sizes: Mapping[Var, int]
-    ) -> str | None:
-        """Return an output of the sizes that other arguments have."""
-        shape = [
-            dim.value if isinstance(dim, ConstInt) else sizes.get(cast("Var", dim))
-            for dim in kind.shape
-        ]
-        if not parameter.is_out or None in shape:
-            return None
-        return f"pass np.empty({tuple(shape)}, np.{kind.dtype.numpy.name})"
-
-    def reason(self, key: tuple[Any, ...]) -> str:
-        """Return what sets a call apart from the most similar one before."""
-        known = [*self.older, *self.made]
-        if not known:
-            changes = [] if self.before is None else self.outside.changes(self.before)
-            return f"{self.definition.name}: {'; '.join(changes) or 'first call'}"
-        nearest = min(known, key=lambda old: sum(a != b for a, b in zip(old, key, strict=True)))
-        parts = [
-            f"{parameter.name} is {_shown(new)}, was {_shown(old)}"
-            for parameter, old, new in zip(self.parameters, nearest, key, strict=True)
-            if old != new
-        ]
-        return f"{self.definition.name}: {'; '.join(parts)}"
-
-
-class _Generations:
-    """Forgets the specialisations that were not used lately, of all kernels of the process.
-
-    What is compiled, or found again, is young. When half of those that may be kept are young, what
-    is old is forgotten, and what is young becomes old. So what is forgotten was not used while
-    half as many others were, and a call that finds a young one, as nearly every call does, does
-    nothing for it. A program that runs, or that somebody holds, lives on until it is let go.
-    """
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._versions: weakref.WeakSet[_Version] = weakref.WeakSet()
-
-    def find(self, version: _Version, key: tuple[Any, ...]) -> CompiledProgram | None:
-        """Return a specialisation, which is young from now on, or None."""
-        found = version.made.get(key) or version.older.get(key)
-        if found is not None:
-            self.add(version, key, found)
-        return found
-
-    def add(self, version: _Version, key: tuple[Any, ...], made: CompiledProgram) -> None:
-        """Keep a specialisation, as a young one, and forget old ones if there are too many."""
-        forgotten: list[object] = []  # outlives the lock: what is let go may run code of others
-        with self._lock:
-            if key in version.made:
-                return
-            most = knobs.MAX_SPECIALISATIONS.get() or MAX_SPECIALISATIONS
-            versions = list(self._versions)
-            if sum(len(each.made) for each in versions) >= max(1, most // 2):
-                for each in versions:
-                    forgotten.append(each.older)
-                    each.older, each.made = each.made if most > 1 else {}, {}
-                    if not each.older:
-                        self._versions.discard(each)
-            forgotten.append(version.older.pop(key, None))
-            version.made[key] = made
-            self._versions.add(version)
-
-
-_generations: Final = _Generations()
-
-
-class _Around(Environment):
-    """What names mean around one specialisation."""
-
-    __slots__ = ("_sizes",)
-
-    def __init__(self, outer: Environment, names: Mapping[str, Any], sizes: dict[Var, int]) -> None:
-        super().__init__((names, *outer.layers), outer.frame)
-        self._sizes = sizes
-
-    def get(self, name: str) -> Any:
-        """Return what ``name`` stands for; a symbolic dimension with a known size is that size."""
-        value = super().get(name)
-        return self._sizes.get(value, value) if isinstance(value, Var) else value
 
 
 def _known_in_frames(
@@ -710,65 +226,3 @@ def _known_in_frames(
             if holder is not None:
                 found[name] = plain_value(holder[name])
     return found
-
-
-def _hidden(name: str) -> str:
-    """Return the name under which a specialisation finds a parameter's type."""
-    return f"type of {name}"
-
-
-def _specialised(
-    node: ast.FunctionDef, constants: Mapping[str, Any], kinds: Mapping[str, TensorType]
-) -> ast.FunctionDef:
-    """Return a definition without its constant parameters, and with the types it is called with."""
-
-    def one(arg: ast.arg) -> ast.arg:
-        annotation = arg.annotation
-        if arg.arg not in kinds or annotation is None:
-            return arg
-        name = ast.Name(_hidden(arg.arg), ast.Load())
-        made = copy.copy(arg)
-        if isinstance(annotation, ast.Subscript) and not isinstance(annotation.slice, ast.Tuple):
-            ast.copy_location(name, annotation.slice)
-            made.annotation = copy.copy(annotation)
-            made.annotation.slice = name
-        else:
-            made.annotation = ast.copy_location(name, annotation)
-        return made
-
-    args = node.args
-    listed = [*args.posonlyargs, *args.args, *args.kwonlyargs]
-    made = copy.copy(node)
-    kept = [one(arg) for arg in listed if arg.arg not in constants]
-    made.args = ast.arguments(posonlyargs=[], args=kept, kwonlyargs=[], kw_defaults=[], defaults=[])
-    return made
-
-
-class _Abstract(NamedTuple):
-    """Shape and dtype of an array that is not there; a size that any call may change is None."""
-
-    shape: tuple[int | None, ...]
-    dtype: Any
-
-
-@functools.cache
-def _element_types() -> dict[Any, DataType]:
-    """Return the element types by their NumPy dtype."""
-    found: dict[Any, DataType] = {}
-    for dtype in MEMBERS.values():
-        if dtype.numpy_name is not None:
-            found.setdefault(dtype.numpy, dtype)
-    return found
-
-
-def _shown(part: Any) -> str:
-    """Return one part of a key as text: that of a constant, of an array, of a shape."""
-    if not isinstance(part, tuple):
-        return str(part)
-    items = cast("tuple[Any, ...]", part)
-    if items and isinstance(items[0], type):
-        is_hexadecimal = items[0] is float and isinstance(items[1], str)
-        return repr(float.fromhex(items[1]) if is_hexadecimal else items[1])
-    if items and isinstance(items[0], tuple):
-        return f"{items[1]} {list(cast('tuple[int, ...]', items[0]))}"
-    return str(list(items))
