@@ -370,6 +370,32 @@ def test_operators_in_a_region(target: Any) -> None:
     assert (z == np.where(product > x, 2 * product, x)).all()
 
 
+def test_products_and_kept_values_as_tiles(target: Any) -> None:
+    """An element of a product is read; a value of an earlier region is stored as a tile is."""
+
+    @pl.jit(target=target)
+    def parts(
+        x: pl.Tensor[[16, 32], pl.FP32],
+        w: pl.Tensor[[32, 32], pl.FP32],
+        y: pl.Out[pl.Tensor[[16, 32], pl.FP32]],
+        z: pl.Out[pl.Tensor[[32, 32], pl.FP32]],
+    ):
+        with pl.at(level=pl.Level.CORE_GROUP):
+            product = pl.matmul(x, w)
+            kept = pl.add(x, product[3, 5])
+            y[:] = kept
+        with pl.at(level=pl.Level.CORE_GROUP):
+            z[0:16, :] = x[:]
+            z = pl.store(kept, [16, 0], z)
+
+    x, w = (RNG.integers(-4, 5, shape).astype(np.float32) for shape in ((16, 32), (32, 32)))
+    y, z = np.zeros_like(x), np.zeros_like(w)
+    both_texts(parts, x, w, y, z)
+    parts(x, w, y, z)
+    assert (y == x + (x @ w)[3, 5]).all()
+    assert (z == np.vstack([x, y])).all()
+
+
 def test_elements_in_a_region(target: Any) -> None:
     """An element of a tensor is read and written in memory: no row has to fit a tile."""
 

@@ -352,7 +352,8 @@ def _store(
     """``pl.store(tile, offsets, out)``: the size is that of the tile, or its valid part."""
     if len(args) != 3 or kwargs.keys() - {"atomic"} or items_of(args[2]) is not None:
         return None
-    tile, offsets, target = args
+    value, offsets, target = args
+    tile = loaded_whole(ctx, value, node)
     if not isinstance(tile, Expr) or not isinstance(tile.type, TileType):
         return None
     sizes = plain_dims(tile.type.shape)

@@ -59,6 +59,8 @@ def read(ctx: Context, node: ast.Subscript, base: Expr) -> Expr:
     if ctx.launches_regions:
         index = _element(ctx, node, kind)
         if index is not None:
+            if isinstance(kind, TileType) and ctx.region is not None:
+                base = ctx.region.operand(ctx, base, node)
             return ctx.element(base, index, node)
     region = _region(ctx, node, kind)
     base, region = _without_indices(ctx, node, base, region)
