@@ -86,6 +86,47 @@ def test_each_region_has_its_own_number_of_valid_rows(target: Any) -> None:
     assert (y[2:] == 2 * x[2:] + 1).all()
 
 
+def test_number_of_valid_rows_in_loops_and_branches(target: Any) -> None:
+    """A name that tiles have as their size means another number in an iteration or a branch."""
+
+    @pl.jit(target=target)
+    def pieces(
+        x: pl.Tensor[[64, 64], pl.FP32],
+        counts: pl.Tensor[[4], pl.INT32],
+        y: pl.InOut[pl.Tensor[[64, 64], pl.FP32]],
+    ):
+        with pl.at(level=pl.Level.CORE_GROUP):
+            rows = pl.cast(pl.read(counts, [0]), pl.INDEX)
+            part = pl.slice(x, [16, 64], [0, 0], valid_shape=[rows, 64])
+            y[0:16, :] = part
+            for i in pl.range(1, 3):
+                rows = pl.cast(pl.read(counts, [i]), pl.INDEX)
+                part = pl.slice(x, [16, 64], [i * 16, 0], valid_shape=[rows, 64])
+                if rows > 8:
+                    rows = pl.min(rows, 3)
+                    few = pl.slice(x, [16, 64], [i * 16, 0], valid_shape=[rows, 64])
+                    y[i * 16 : i * 16 + 16, :] = pl.mul(few, 3.0)
+                else:
+                    y[i * 16 : i * 16 + 16, :] = pl.mul(part, 2.0)
+            rows = pl.cast(pl.read(counts, [0]), pl.INDEX)
+            if rows > 5:
+                rows = pl.cast(pl.read(counts, [3]), pl.INDEX)
+            else:
+                rows = pl.cast(pl.read(counts, [2]), pl.INDEX)
+            part = pl.slice(x, [16, 64], [48, 0], valid_shape=[rows, 64])
+            y[48:64, :] = part
+        return y
+
+    x, y = RNG.random((64, 64), np.float32), np.zeros((64, 64), np.float32)
+    counts = np.array([5, 4, 12, 16], np.int32)
+    wanted = np.zeros((64, 64), np.float32)
+    for first, rows, factor in ((0, 5, 1), (16, 4, 2), (32, 3, 3), (48, 12, 1)):
+        wanted[first : first + rows] = np.float32(factor) * x[first : first + rows]
+    reread(pieces, x, counts, y)
+    pieces(x, counts, y)
+    assert (y == wanted).all()
+
+
 def test_sums_of_rows_of_which_some_are_valid(target: Any) -> None:
     """A column that was filled throughout is added to one of which some rows are valid."""
 

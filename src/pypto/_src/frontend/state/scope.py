@@ -72,7 +72,10 @@ class Lost(NamedTuple):
 
 
 class Retyped(NamedTuple):
-    """What a name of an outer block means there; in this block it has a value of another type."""
+    """What a name of an outer block means there; in this block it has a value of another type.
+
+    Or one that is to be another variable, since tiles have that one as a size.
+    """
 
     outside: Var
     level: int
@@ -233,7 +236,11 @@ class Names:
             elif self.levels[name] != self.level:
                 raise self._alias_error(name, old)
             change = self.retyped.get(old) if self.retyped and isinstance(old, Var) else None
-            if change is not None and same_joined_type(change.outside.type, kind):
+            if (
+                change is not None
+                and change.outside not in self.sizes
+                and same_joined_type(change.outside.type, kind)
+            ):
                 self.bind(name, change.outside)  # what it is outside again
                 self.levels[name] = change.level
                 return change.outside
@@ -242,14 +249,8 @@ class Names:
             if change is not None:
                 self.retyped[var] = change
             return var
-        if isinstance(old, Var) and old in self.sizes:
-            raise ParserTypeError(
-                f"{name!r} is the valid size of a tile and changes in a loop or branch",
-                hint=f"assign to another name: {name}2 = ...",
-                slug="valid-shape",
-                related=(Label(old.span, f"{name} is defined here"),),
-            )
-        if isinstance(old, Var) and same_joined_type(old.type, kind):
+        is_size = isinstance(old, Var) and old in self.sizes  # which tiles go on to have
+        if isinstance(old, Var) and not is_size and same_joined_type(old.type, kind):
             return old
         if self.shadow is not None and kind.__class__ is TileType:
             outside = old if isinstance(old, Var) and old.type.__class__ is TensorType else None
@@ -285,6 +286,14 @@ class Names:
     def type_change(self, name: str, var: Var) -> ParserTypeError:
         """Return the error for a value of another type that is read outside its block."""
         old = self.retyped[var].outside
+        if old in self.sizes:
+            return ParserTypeError(
+                f"{name!r} is the valid size of a tile and changes in a loop or branch",
+                var.span,
+                hint=f"assign to another name: {name}2 = ...",
+                slug="valid-shape",
+                related=(Label(old.span, f"{name} is defined here"),),
+            )
         if same_value_type(old.type, var.type):
             return ParserTypeError(
                 f"{name!r} is valid in another part in a loop or branch than before it",
