@@ -26,7 +26,12 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 COMMANDS = "Scripts" if os.name == "nt" else "bin"
-IN_WHEEL = ("pypto/py.typed", "pypto/examples/softmax.py", "pypto/include/pto/pto-inst.hpp")
+IN_WHEEL = (
+    "golden/__init__.py",
+    "pypto/py.typed",
+    "pypto/examples/softmax.py",
+    "pypto/include/pto/pto-inst.hpp",
+)
 IN_SDIST = ("pyproject.toml", "README.md", "LICENSE", "CHANGELOG.md", "tests/artifact.py")
 
 

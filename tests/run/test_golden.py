@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import ctypes
+import importlib
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +14,11 @@ import pytest
 
 import pypto.language as pl
 from pypto import golden, runtime
-from pypto._src.errors import CallError
+from pypto._src.errors import CallError, OutputError
+from pypto._src.passes.pass_manager import OptimizationStrategy
 from pypto.golden import ScalarSpec, TensorSpec, run_jit
 from pypto.ir.distributed_compiled_program import DistributedConfig
+from pypto.runtime import RunConfig
 
 Array = np.ndarray[Any, Any]
 ROWS = pl.dynamic("ROWS")
@@ -97,7 +102,22 @@ def test_compile_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_folders_of_earlier_runs(tmp_path: Path) -> None:
     """The folder of an earlier run has to be there, and excludes `compile_only`."""
-    assert run_jit(scaling(), specs(), reference, runtime_dir=tmp_path).passed
+    config = {"dump_passes": True, "save_kernels_dir": str(tmp_path / "made")}
+    first = run_jit(scaling(), specs(), reference, compile_cfg=config)
+    assert first.work_dir is not None
+    assert first.work_dir == tmp_path / "made"
+    assert sorted(p.name for p in first.work_dir.iterdir()) == [
+        "kernels",
+        "orchestration",
+        "passes_dump",
+        "program.ir",
+        "program.json",
+    ]
+    assert (first.work_dir / "passes_dump" / "03_after_OutlineIncoreScopes.py").is_file()
+    again = run_jit(None, specs(), reference, runtime_dir=first.work_dir)
+    assert (again.passed, again.work_dir) == (True, first.work_dir)
+    empty = run_jit(scaling(), specs(), reference, runtime_dir=tmp_path)
+    assert str(empty.error).startswith(f"{tmp_path} is not the folder of a compiled program")
     missing = run_jit(scaling(), specs(), runtime_dir=tmp_path / "none")
     assert missing.error == f"there is no folder {tmp_path / 'none'}"
     both = run_jit(scaling(), specs(), compile_only=True, runtime_dir=tmp_path)
@@ -119,6 +139,145 @@ def test_programs() -> None:
     kind = pl.Tensor[[16, 32], pl.FP32]
     program = scaling().parse(kind, pl.RUNTIME, kind)
     assert golden.run(program, specs(), reference).passed
+    strategy = {"strategy": OptimizationStrategy.PTOAS, "skip_ptoas": True}
+    assert golden.run(program, specs(), reference, compile_cfg=strategy).passed
+    with pytest.raises(TypeError, match="RunConfig has no field 'stratgy'"):
+        golden.run(program, specs(), reference, compile_cfg={"stratgy": 1})
+
+
+def test_configurations(tmp_path: Path) -> None:
+    """A configuration chooses passes, and which texts a call writes; a device only compiles."""
+    kernel = scaling()
+    x, y = np.ones((16, 32), np.float32), np.zeros((16, 32), np.float32)
+    dumped = RunConfig(dump_passes=True, save_kernels_dir=str(tmp_path / "dumped"))
+    kernel(x, 2.0, y, config=dumped)
+    assert (y == 2).all()
+    passes = [p.name for p in sorted((tmp_path / "dumped" / "passes_dump").iterdir())]
+    assert passes[0] == "00_frontend.py"
+    assert any("InsertSync" in name for name in passes)
+    ptoas = RunConfig(strategy=OptimizationStrategy.PTOAS, save_kernels_dir=str(tmp_path / "ptoas"))
+    compiled = kernel.compile(x, 2.0, y, config=ptoas)
+    assert compiled.runtime_config is ptoas
+    assert kernel.compile(x, 2.0, y, config=ptoas) is compiled
+    compiled(x, 2.0, y)
+    kernels = list((tmp_path / "ptoas" / "kernels").rglob("*.pto"))
+    assert len(kernels) == 1
+    assert "set_flag" not in kernels[0].read_text()
+    assert "set_flag" in next((tmp_path / "dumped" / "kernels").rglob("*.pto")).read_text()
+    assert len(kernel.lower(x, 2.0, y, config=ptoas).functions_) == 2
+    device = kernel.compile(x, 2.0, y, config=RunConfig(platform="a2a3"))
+    assert (device.platform, device.runtime_name) == ("a2a3", "tensormap_and_ringbuffer")
+    with pytest.raises(CallError, match="a run on a2a3 needs an Ascend 910B"):
+        device(x, 2.0, y)
+    device(x, 2.0, y, config=RunConfig())
+    wrong: Any = "Default"
+    with pytest.raises(TypeError, match="strategy is OptimizationStrategy"):
+        RunConfig(strategy=wrong)
+    with pytest.raises(TypeError, match="dump_passes is True or False, got 'Default'"):
+        RunConfig(dump_passes=wrong)
+
+
+def test_programs_of_folders(tmp_path: Path) -> None:
+    """The folder of a compiled program gives it back, with the numbers that are part of it."""
+    kernel = scaling()
+    x, y = np.ones((16, 32), np.float32), np.zeros((16, 32), np.float32)
+    config = RunConfig(save_kernels_dir=str(tmp_path))
+    folder = kernel.compile(x, 3.0, y, config=config).output_dir
+    loaded = runtime.CompiledProgram.from_dir(folder)
+    assert loaded.output_dir == folder
+    loaded(x, 3.0, y)
+    assert (y == 3).all()
+    with pytest.raises(CallError, match="3"):
+        loaded(x, 4.0, y)
+    (tmp_path / "program.json").write_text('{"entry": 1}')
+    with pytest.raises(OutputError, match="not the folder of a compiled program: 'fixed'"):
+        runtime.CompiledProgram.load(folder)
+
+
+LIBRARY = {
+    "config.py": "ROWS, COLS, STEP = 32, 64, 16\n",
+    "rms_norm.py": """
+import pypto.language as pl
+from config import COLS, STEP
+
+
+@pl.jit.inline
+def rms_norm(x: pl.Tensor[[STEP, COLS], pl.FP32]):
+    mean = pl.mul(pl.row_sum(pl.mul(x, x)), 1.0 / COLS)
+    return pl.row_expand_mul(x, pl.rsqrt(pl.add(mean, 1e-6)))
+""",
+    "program.py": """
+import argparse
+import numpy as np
+import pypto.language as pl
+from golden import TensorSpec, ratio_allclose, run_jit
+from config import COLS, ROWS, STEP
+from rms_norm import rms_norm
+
+
+@pl.jit
+def forward(
+    x: pl.Tensor[[ROWS, COLS], pl.FP32], y: pl.Out[pl.Tensor[[ROWS, COLS], pl.FP32]]
+):
+    for b in pl.spmd(ROWS // STEP, name_hint="rms_norm"):
+        even = rms_norm(x[b * STEP : b * STEP + STEP, :])
+        y[b * STEP : b * STEP + STEP, :] = even
+    return y
+
+
+def golden_forward(t):
+    t["y"][:] = t["x"] / np.sqrt((t["x"] ** 2).mean(1, keepdims=True) + 1e-6)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("-p", "--platform", default="a2a3sim")
+    parser.add_argument("-d", "--device", type=int, default=0)
+    args = parser.parse_args()
+    specs = [
+        TensorSpec("x", [ROWS, COLS], np.float32, init_value=lambda: np.arange(1, COLS + 1)),
+        TensorSpec("y", [ROWS, COLS], np.float32, is_output=True),
+    ]
+    result = run_jit(
+        fn=forward,
+        specs=specs,
+        golden_fn=golden_forward,
+        runtime_cfg={"platform": args.platform, "device_id": args.device},
+        rtol=1e-4,
+        compare_fn={"y": ratio_allclose(atol=1e-4, rtol=1 / 128)},
+    )
+    if not result.passed:
+        raise SystemExit(result.error or 1)
+""",
+}
+
+
+def ran(folder: Path, *args: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, str(folder / "program.py"), *args]
+    return subprocess.run(command, capture_output=True, text=True, check=False, cwd=folder.parent)
+
+
+def test_files_of_a_library(tmp_path: Path) -> None:
+    """A program file runs as a script, with `golden`, its constants and kernels by bare names."""
+    folder = tmp_path / "library"
+    folder.mkdir()
+    for name, text in LIBRARY.items():
+        (folder / name).write_text(text)
+    done = ran(folder, "-p", "a2a3sim", "-d", "0")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("[RUN] PASS (")
+    refused = ran(folder, "-p", "a2a3")
+    assert refused.returncode == 1
+    assert "a run on a2a3 needs an Ascend 910B" in refused.stderr
+    (folder / "golden.py").write_text("raise SystemExit('a golden of the library')\n")
+    assert ran(folder).stderr == "a golden of the library\n"
+
+
+def test_golden_at_the_top() -> None:
+    """The module `golden` has what `pypto.golden` has."""
+    top = importlib.import_module("golden")
+    assert top.__all__ == golden.__all__
+    assert all(getattr(top, name) is getattr(golden, name) for name in top.__all__)
 
 
 def test_specs() -> None:

@@ -18,7 +18,7 @@ from datetime import datetime
 from itertools import count
 from pathlib import Path
 from threading import get_ident
-from typing import Final
+from typing import Any, Final
 
 from pypto._src import knobs
 from pypto._src.backend import BackendType, is_backend_configured, set_backend_type
@@ -29,18 +29,20 @@ from pypto._src.emit.cpp.types import bit_cast_lines, c_type
 from pypto._src.emit.host.device.generate import OrchestrationResult
 from pypto._src.emit.host.device.generate import generate_orchestration as host_text
 from pypto._src.emit.pto.generate import PTOCodegen
-from pypto._src.errors import AssemblerError, EmitError
+from pypto._src.errors import AssemblerError, EmitError, OutputError
 from pypto._src.ir.array_types import TensorType, TileType, dtype_of
 from pypto._src.ir.enums import CoreType
 from pypto._src.ir.exprs import Var
 from pypto._src.ir.name_rules import is_function_name
 from pypto._src.ir.roles import core_type, kernels, outermost
+from pypto._src.ir.serialization.serialize import serialize_to_file
 from pypto._src.ir.stmts import Function, Program
 from pypto._src.ir.traversal.recursion import with_room
 from pypto._src.ir.traversal.symbolic_dims import dimension_vars
 from pypto._src.ir.traversal.walk import walk
 from pypto._src.ir.types import ScalarType
 from pypto._src.logs import log_event
+from pypto._src.ops.serialized import deserialize_from_file
 from pypto._src.output_folder import OutputFolder
 from pypto._src.passes.pass_base import PassContext
 from pypto._src.passes.pass_manager import OptimizationStrategy, PassManager
@@ -123,6 +125,61 @@ def compile(  # noqa: A001  the name of the user's documents
                 folder.rmdir()  # which no dump is in
         raise
     return str(folder)
+
+
+class SavedProgram(NamedTuple):
+    """What the folder of a compiled program says about it besides its texts."""
+
+    program: Program
+    entry: str
+    fixed: Mapping[int, Any]
+    """The arguments that are part of the program, by their index."""
+
+
+_SAVED: Final = "program.ir"
+_ENTRY: Final = "program.json"
+
+
+def write_compiled(
+    saved: SavedProgram,
+    folder: str | os.PathLike[str] | None,
+    strategy: OptimizationStrategy,
+    dump_passes: bool,
+) -> Path:
+    """Write the texts of a program, and the program itself; return the folder.
+
+    Raises:
+        PyptoError: as for `compile`.
+    """
+    made = Path(compile(saved.program, folder, strategy, dump_passes, skip_ptoas=True))
+    serialize_to_file(saved.program, made / _SAVED)
+    fixed = {str(index): value for index, value in saved.fixed.items()}
+    facts = json.dumps({"entry": saved.entry, "fixed": fixed})
+    OutputFolder(made).write({_ENTRY: f"{facts}\n"})
+    return made
+
+
+def read_compiled(folder: str | os.PathLike[str]) -> SavedProgram:
+    """Return the program of a folder that `write_compiled` has written.
+
+    Raises:
+        OutputError: it is none.
+        SerializeError: the program is damaged.
+    """
+    path = Path(folder)
+    try:
+        facts = json.loads((path / _ENTRY).read_text(encoding="utf-8"))
+        entry: str = facts["entry"]
+        fixed = {int(index): value for index, value in facts["fixed"].items()}
+    except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
+        raise OutputError(
+            f"{path} is not the folder of a compiled program: {error}",
+            hint="pass what output_dir of a CompiledProgram is",
+        ) from error
+    program = deserialize_from_file(path / _SAVED)
+    if not isinstance(program, Program):
+        raise OutputError(f"{path / _SAVED} holds no program")
+    return SavedProgram(program, entry, fixed)
 
 
 def _check_function(function: Function) -> None:

@@ -5,6 +5,8 @@ Strings the parts together and decides nothing that one of them could decide.
 
 from __future__ import annotations
 
+import copy
+import os
 import sys
 import threading
 import warnings
@@ -12,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import FrameType
-from typing import Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from pypto._src.backend import BackendType
 from pypto._src.diagnostics import span_of_frame, spelled_like
@@ -52,6 +54,9 @@ from pypto._src.run.shield import adopt, current, shielded
 from pypto._src.run.toolchain import Toolchain, find_toolchain, no_compiler_message
 from pypto._src.usage_errors import check_kind, not_a_program
 
+if TYPE_CHECKING:
+    from pypto._src.run.config import RunConfig
+
 TargetName = Literal["cpu", "interpreter"]
 TARGETS: Final[tuple[TargetName, ...]] = ("cpu", "interpreter")
 
@@ -88,6 +93,9 @@ class CompiledProgram:
         """The C++ that was compiled, by kernel."""
         self.fixed: Mapping[int, Any] = {}
         """The arguments that have to be what the program was compiled for, by their index."""
+        self._strategy = OptimizationStrategy.Default
+        self._config: RunConfig | None = None
+        self._configured: list[CompiledProgram] = []
         self._output_dir: Path | None = None
         self._signature = signature
         self._run = run
@@ -121,8 +129,22 @@ class CompiledProgram:
 
     @property
     def platform(self) -> str:
-        """The name of this machine among the platforms."""
-        return "a2a3sim"
+        """The name of the platform: ``a2a3sim``, this machine, if nobody asked for another."""
+        return self.runtime_config.platform
+
+    @property
+    def runtime_config(self) -> RunConfig:
+        """How the program was asked to be compiled and run."""
+        if self._config is None:
+            from pypto._src.run.config import RunConfig
+
+            self._config = RunConfig()
+        return self._config
+
+    @property
+    def runtime_name(self) -> str:
+        """The runtime that the host text for the device is written for."""
+        return "tensormap_and_ringbuffer"
 
     @property
     def backend_type(self) -> BackendType:
@@ -138,10 +160,63 @@ class CompiledProgram:
             OutputError: the files cannot be written.
         """
         if self._output_dir is None:
-            from pypto._src.build_output import compile as write_texts
+            from pypto._src.build_output import SavedProgram, write_compiled
 
-            self._output_dir = Path(write_texts(self.source, skip_ptoas=True))
+            config = self.runtime_config
+            saved = SavedProgram(self.source, self.entry, self.fixed)
+            folder = config.save_kernels_dir
+            self._output_dir = write_compiled(saved, folder, self._strategy, config.dump_passes)
         return self._output_dir
+
+    @classmethod
+    def from_dir(cls, path: str | os.PathLike[str]) -> CompiledProgram:
+        """Return the program whose `output_dir` a folder is, compiled for this machine.
+
+        Raises:
+            OutputError: the folder is none of those.
+            SerializeError: its program is damaged.
+        """
+        from pypto._src.build_output import read_compiled
+
+        saved = read_compiled(path)
+        made = compile_program(saved.program, entry=saved.entry)
+        made.fixed, made._output_dir = saved.fixed, Path(path)
+        return made
+
+    load = from_dir
+
+    def with_config(self, config: RunConfig) -> CompiledProgram:
+        """Return the same program for another platform, strategy or folder of its texts."""
+        if config == self.runtime_config:
+            return self
+        for made in self._configured:
+            if made.runtime_config == config:
+                return made
+        strategy = config.strategy or self._strategy
+        if strategy is self._strategy:
+            made = copy.copy(self)
+        else:
+            entry, source = self.entry, self.source
+            made = compile_program(source, self.target, entry=entry, strategy=strategy)
+            made.fixed = self.fixed
+        made._config, made._configured, made._output_dir = config, [], None
+        self._configured = [*self._configured[-_MAX_CONFIGURED:], made]
+        return made
+
+    def prepare(self) -> None:
+        """Write the texts that the configuration asks for, and see to it that it can run here.
+
+        Raises:
+            CallError: the configuration names a device.
+        """
+        config = self._config
+        if config is None:
+            return
+        from pypto._src.run.config import check_runs_here
+
+        if config.dump_passes or config.save_kernels or config.save_kernels_dir is not None:
+            _ = self.output_dir
+        check_runs_here(config)
 
     def __getitem__(self, name: str) -> CompiledProgram:
         """Return the program with another function as its entry.
@@ -181,15 +256,21 @@ class CompiledProgram:
     def __call__(self, *args: Any, **named: Any) -> Any:
         """Run the program to its end; arguments stand in order, or by the parameters' names.
 
+        ``config=RunConfig(...)`` says how, and which texts are written before.
+
         Raises:
             CallError: the arguments do not fit the parameters.
             EvaluationError: the program does something that has no meaning.
         """
         try:
+            program = self
+            if "config" in named and "config" not in self.param_names:
+                program = configured(self, named.pop("config"), sys._getframe(1))  # pyright: ignore[reportPrivateUsage]
+            program.prepare()
             given = self._signature.arranged(args, named) if named else args
             for index, number in self.fixed.items():
                 self._signature.check_fixed(given, index, number)
-            return self.run(given)
+            return program.run(given)
         except (CallError, KernelError) as error:
             error.at(span_of_frame(sys._getframe(1)))  # pyright: ignore[reportPrivateUsage]
             raise
@@ -232,6 +313,24 @@ class CompiledProgram:
 
     def __repr__(self) -> str:
         return f"<CompiledProgram {self.signature} on {self.target}>"
+
+
+_MAX_CONFIGURED: Final = 7
+"""So many others of a program's configurations are remembered."""
+
+
+def configured(program: CompiledProgram, config: Any, frame: FrameType) -> CompiledProgram:
+    """Return a program as the ``config=`` of a call in ``frame`` wants it.
+
+    Raises:
+        CallError: that is no `RunConfig`.
+    """
+    if config is None:
+        return program
+    from pypto._src.run.config import RunConfig
+
+    check_kind("config", config, RunConfig, "write config=RunConfig()", frame)
+    return program.with_config(config)
 
 
 def random_arguments(
@@ -304,7 +403,7 @@ def compile_program(
     toolchain = find_toolchain() if target == "cpu" else None
     if toolchain is not None:
         made = with_room(lambda: _for_cpu(whole, name, toolchain, strategy, options), whole)
-        made.source = whole
+        made.source, made._strategy = whole, strategy  # pyright: ignore[reportPrivateUsage]
         return made
     if target == "cpu":
         warnings.warn(
@@ -321,7 +420,7 @@ def compile_program(
     else:
         evaluator = Evaluator(whole)
     made = with_room(lambda: _for_interpreter(whole, name, given, evaluator), whole)
-    made.source = source
+    made.source, made._strategy = source, strategy  # pyright: ignore[reportPrivateUsage]
     return made
 
 

@@ -12,11 +12,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from pypto._src.diagnostics import span_of_frame
 from pypto._src.driver import CompiledProgram, compile_program
-from pypto._src.errors import CallError
+from pypto._src.errors import CallError, OutputError, SerializeError
 from pypto._src.golden.comparison import Comparison, close
 from pypto._src.golden.specs import ScalarSpec, TensorSpec, is_torch
 from pypto._src.lazy import lazy_module
@@ -71,13 +71,13 @@ def run_jit(
         golden_fn: Takes the arguments by name, clones of them, and fills the outputs in place.
         golden_data: A folder of ``in/<name>`` and ``out/<name>``, which saved data is; used in
             place of ``golden_fn``.
-        compile_cfg: Fields of `RunConfig` that steer the compilation.
+        compile_cfg: Fields of `RunConfig` that steer the compilation, such as ``dump_passes``.
         runtime_cfg: Fields of `RunConfig` that steer the run, such as ``platform``.
         rtol: How far an element may be, as a part of what is expected.
         atol: How far it may be besides.
         compare_fn: Comparisons of outputs, by their names.
         compile_only: Whether to stop when the generated texts are written.
-        runtime_dir: The folder of an earlier run; it has to be there.
+        runtime_dir: The ``work_dir`` of an earlier run, whose program runs again.
         save_data: Whether to write inputs and outputs.
 
     Raises:
@@ -87,7 +87,9 @@ def run_jit(
     config = _config(compile_cfg, runtime_cfg)
     _check_platform(config, compile_only, sys._getframe(1))  # pyright: ignore[reportPrivateUsage]
     return _Run(specs, config, golden_fn, golden_data, rtol, atol, compare_fn or {}).whole(
-        lambda: fn.compile(*[s.value if isinstance(s, ScalarSpec) else s.empty() for s in specs]),
+        lambda: fn.compile(
+            *[s.value if isinstance(s, ScalarSpec) else s.empty() for s in specs], config=config
+        ),
         compile_only=compile_only,
         runtime_dir=runtime_dir,
         save_data=save_data,
@@ -109,15 +111,29 @@ def run(
     save_data: bool = False,
 ) -> RunResult:
     """Run a program like `run_jit` runs a kernel."""
-    config = _config(None, runtime_cfg)
+    given = {_OF_COMPILE.get(key, key): value for key, value in (compile_cfg or {}).items()}
+    config = _config({k: v for k, v in given.items() if k not in _OF_DEVICE}, runtime_cfg)
     _check_platform(config, compile_only, sys._getframe(1))  # pyright: ignore[reportPrivateUsage]
-    del compile_cfg  # steers what a device's build writes
     return _Run(specs, config, golden_fn, golden_data, rtol, atol, compare_fn or {}).whole(
-        lambda: compile_program(program),
+        lambda: compile_program(program).with_config(config),
         compile_only=compile_only,
         runtime_dir=runtime_dir,
         save_data=save_data,
     )
+
+
+_OF_COMPILE: Final = {"output_dir": "save_kernels_dir", "profiling": "compile_profiling"}
+"""What `ir.compile` calls fields of `RunConfig`."""
+_OF_DEVICE: Final = frozenset(
+    {
+        "skip_ptoas",
+        "verification_level",
+        "enable_pypto_l0c_double_buffer",
+        "emit_source_loc",
+        "runtime",
+    }
+)
+"""Keywords of `ir.compile` that steer what a device's build does with the texts."""
 
 
 def _check_platform(config: RunConfig, compile_only: bool, frame: FrameType) -> None:
@@ -182,8 +198,14 @@ class _Run:
                 why = why or f"there is no folder {runtime_dir}"
             if why:
                 return _reported(RunResult(passed=False, error=why))
-        compiled = compiled_by()
-        if compile_only:
+        if runtime_dir is None:
+            compiled = compiled_by()
+        else:
+            try:
+                compiled = CompiledProgram.from_dir(runtime_dir)
+            except (OutputError, SerializeError) as error:
+                return _reported(RunResult(passed=False, error=error.message))
+        if compile_only or self.config.codegen_only:
             return _reported(RunResult(passed=True, work_dir=compiled.output_dir))
         arguments = self.arguments()
         inputs = {name: _clone(value) for name, value in arguments.items()}
@@ -191,7 +213,7 @@ class _Run:
         begin = time.perf_counter()
         compiled(*arguments.values())
         seconds = time.perf_counter() - begin
-        folder = None
+        folder = compiled.output_dir if runtime_dir or _writes(self.config) else None
         if save_data:
             folder = compiled.output_dir
             self.save(folder / "data" / "in", inputs, list(inputs))
@@ -261,6 +283,10 @@ class _Run:
                 sys.modules["torch"].save(value, folder / f"{name}.pt")
             elif isinstance(value, np.ndarray):
                 np.save(folder / f"{name}.npy", cast("Any", value))
+
+
+def _writes(config: RunConfig) -> bool:
+    return config.dump_passes or config.save_kernels or config.save_kernels_dir is not None
 
 
 def _clone(value: Any) -> Any:

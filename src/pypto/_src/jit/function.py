@@ -102,13 +102,17 @@ class JitFunction(Entry):
             version = self._version
             if version is None or not version.outside.holds():
                 version = self._present()
+            config = version.config(named) if "config" in named else None
             if named or len(args) != len(version.parameters):
-                args = version.arranged(args, version.without_config(named))
+                args = version.arranged(args, named)
             try:
                 made = version.made[version.key(args)]
             except (KeyError, AttributeError, TypeError):
                 version.refuse_runtime(args)
                 made = self._make(version, args)
+            if config is not None:
+                made = made.with_config(config)
+                made.prepare()
             return made.run(args if version.takes_all else [args[i] for i in version.passed])
         except CallError as error:
             error.at(span_of_frame(sys._getframe(1)))  # pyright: ignore[reportPrivateUsage]
@@ -122,6 +126,7 @@ class JitFunction(Entry):
         """
         try:
             version = self._present()
+            version.config(named)
             return version.program(version.views(version.arguments(args, named)))
         except CallError as error:
             error.at(span_of_frame(sys._getframe(1)))  # pyright: ignore[reportPrivateUsage]
@@ -135,8 +140,10 @@ class JitFunction(Entry):
         """
         try:
             version = self._present()
+            config = version.config(named)
             program = version.program(version.views(version.arguments(args, named)))
-            return PassManager(self._options.strategy).run_passes(program)
+            strategy = None if config is None else config.strategy
+            return PassManager(strategy or self._options.strategy).run_passes(program)
         except CallError as error:
             error.at(span_of_frame(sys._getframe(1)))  # pyright: ignore[reportPrivateUsage]
             raise
@@ -153,7 +160,9 @@ class JitFunction(Entry):
         """
         try:
             version = self._present()
-            return self._make(version, version.arguments(args, named))
+            config = version.config(named)
+            made = self._make(version, version.arguments(args, named))
+            return made if config is None else made.with_config(config)
         except CallError as error:
             error.at(span_of_frame(sys._getframe(1)))  # pyright: ignore[reportPrivateUsage]
             raise

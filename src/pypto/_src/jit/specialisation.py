@@ -53,6 +53,8 @@ from pypto._src.usage_errors import check_kind
 if TYPE_CHECKING:
     import numpy as np
 
+    from pypto._src.run.config import RunConfig
+
     Array = np.ndarray[Any, Any]
 else:
     np = lazy_module("numpy")
@@ -129,7 +131,6 @@ class Version:
 
     def arguments(self, args: Sequence[Any], named: Mapping[str, Any]) -> tuple[Any, ...]:
         """Return the arguments of `JitFunction.compile`, of which none may be an array."""
-        named = self.without_config(named)
         arrays = [p for p in self.parameters if isinstance(p, ArrayParameter)]
         if not args and not any(p.name in named for p in arrays):
             named = {**{p.name: self.declared(p) for p in arrays}, **named}
@@ -149,18 +150,18 @@ class Version:
         shape = [dim.value if isinstance(dim, ConstInt) else None for dim in dims]
         return _Abstract(tuple(shape), kind.dtype.numpy)
 
-    def without_config(self, named: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return keywords without ``config=``, which says where to run; that has to be here."""
-        config = named.get("config")
+    def config(self, named: dict[str, Any]) -> RunConfig | None:
+        """Take ``config=``, which says how to compile and run, out of the keywords of a call."""
         if "config" not in named or any(p.name == "config" for p in self.parameters):
-            return named
-        if config is not None:
-            from pypto._src.run.config import RunConfig, check_runs_here
+            return None
+        config = named.pop("config")
+        if config is None:
+            return None
+        from pypto._src.run.config import RunConfig
 
-            frame = sys._getframe(2)  # pyright: ignore[reportPrivateUsage]
-            check_kind("config", config, RunConfig, "write config=RunConfig()", frame)
-            check_runs_here(config)
-        return {key: value for key, value in named.items() if key != "config"}
+        frame = sys._getframe(2)  # pyright: ignore[reportPrivateUsage]
+        check_kind("config", config, RunConfig, "write config=RunConfig()", frame)
+        return config
 
     def refuse_runtime(self, args: Sequence[Any]) -> None:
         """Raise CallError for ``pl.RUNTIME`` in a call, which has to give the number."""

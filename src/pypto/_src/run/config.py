@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from pypto._src.errors import CallError
+from pypto._src.passes.pass_manager import OptimizationStrategy
 
 HERE: Final = frozenset({"a2a3sim", "a5sim"})
 """Platforms that stand for this machine."""
@@ -18,14 +19,17 @@ DEVICES: Final = {"a2a3": "an Ascend 910B", "a5": "an Ascend 950"}
 class RunConfig:
     """The platform, and what else a run may be told; this machine is ``a2a3sim``.
 
-    Fields that steer a device's runtime, or its diagnostics, are kept and change nothing here.
+    ``strategy`` chooses the passes. Before a run, ``dump_passes`` writes the program after each of
+    them to the folder ``passes_dump`` of the program's ``output_dir``, and ``save_kernels`` the
+    texts for the device; ``save_kernels_dir`` is that folder. Fields that steer a device's runtime,
+    or its diagnostics, are kept and change nothing here.
     """
 
     platform: str = "a2a3sim"
     device_id: int = 0
     rtol: float = 1e-5
     atol: float = 1e-5
-    strategy: Any = None
+    strategy: OptimizationStrategy | None = None
     backend_type: Any = None
     dump_passes: bool = False
     dump_ptoas_passes: bool = False
@@ -50,11 +54,18 @@ class RunConfig:
     memory_planner: Any = None
 
     def __post_init__(self) -> None:
-        """Check the name of the platform.
+        """Check the name of the platform, and what this machine does something about.
 
         Raises:
             ValueError: there is no such platform.
+            TypeError: another kind of value was wanted.
         """
+        if not isinstance(self.strategy, OptimizationStrategy | None):
+            names = " or ".join(map(str, OptimizationStrategy))
+            raise TypeError(f"strategy is {names}, got {self.strategy!r}")
+        for name in ("dump_passes", "save_kernels", "codegen_only"):
+            if not isinstance(value := getattr(self, name), bool):
+                raise TypeError(f"{name} is True or False, got {value!r}")
         if self.platform not in HERE and self.platform not in DEVICES:
             names = ", ".join(sorted((*HERE, *DEVICES)))
             raise ValueError(f"there is no platform {self.platform!r}; there are {names}")
