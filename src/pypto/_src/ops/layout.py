@@ -662,23 +662,35 @@ def _transpose_type(o: Operands) -> Type:
     check_same_dtype(o, 0, 1)
     kind, scratch = o.tile(0), o.tile(1)
     rank = len(kind.shape)
-    axes = {_axis(o, name, rank) for name in ("axis1", "axis2")}
-    if rank != 2 or axes != {0, 1}:
-        refuse(
-            o,
-            f"{called(o.op)} swaps rows and columns of a two-dimensional tile",
-            "transpose-axes",
-            "reshape the tile to two dimensions first" if rank != 2 else None,
-            shown=(0,),
-        )
-    result = tile_type(kind.shape[::-1], kind, MemorySpace.Vec, "the result")
-    _check_scratch(o, result, scratch)
+    first, second = (int(attribute(o, name)) for name in ("axis1", "axis2"))
+    axes = {axis + rank if axis < 0 else axis for axis in (first, second)}
+    if len(axes) != 2 or not axes <= set(range(rank)):
+        what = "rows and columns of a two-dimensional tile" if rank == 2 else "two dimensions"
+        refuse(o, f"{called(o.op)} swaps {what}", "transpose-axes", None, shown=(0,))
+    shape = _swapped(kind.shape, first, second)
+    result = tile_type(shape, kind, MemorySpace.Vec, "the result")
+    if rank == 2:
+        _check_scratch(o, result, scratch)
     return result
 
 
-def _axis(o: Operands, name: str, rank: int) -> int:
-    axis = int(attribute(o, name))
-    return axis + rank if axis < 0 else axis
+def _swapped(shape: Sequence[Expr], first: int, second: int) -> list[Expr]:
+    swapped = list(shape)
+    swapped[first], swapped[second] = swapped[second], swapped[first]
+    return swapped
+
+
+def _is_matrix(call: Call, _let: Let) -> None:
+    """Refuse a tile of more dimensions: the instruction swaps rows and columns."""
+    kind = call.args[0].type
+    assert isinstance(kind, TileType)
+    if len(kind.shape) != 2:
+        raise OpError(
+            "the targets transpose tiles of two dimensions, this one has the shape "
+            f"{dims(kind.shape)}",
+            hint=f"transpose one matrix of it after the other, each as {dims(kind.shape[-2:])}",
+            slug="transpose-axes",
+        )
 
 
 def _check_scratch(o: Operands, result: TileType, scratch: TileType) -> None:
@@ -715,16 +727,9 @@ def _own_scratch(
     if given or not by_axes or not isinstance(kind, TileType):
         return args, kwargs
     shape = static_shape(kind)
-    if len(kind.shape) != 2:
-        raise OpError(
-            "pl.transpose swaps rows and columns of a two-dimensional tile, this one has the shape "
-            f"{dims(kind.shape)}",
-            hint=f"transpose one matrix of it after the other, each as {dims(kind.shape[-2:])}",
-            slug="transpose-axes",
-        )
-    if shape is None:
+    if shape is None or len(shape) < 2:
         return args, kwargs
-    room = list(scratch_shape(shape[::-1], kind.dtype))
+    room = list(scratch_shape(shape[-2:][::-1], kind.dtype))
     create_tile = BY_PYTHON_NAME["block", "create_tile"]  # its module imports this one
     scratch = create_tile.build([room, kind.dtype], {}, span)
     if not args:
@@ -735,17 +740,22 @@ def _own_scratch(
 @block_op(
     types=_transpose_type,
     complete=_own_scratch,
+    decomposition=_is_matrix,
     of_padded=_as_reshape,
     dtypes=TRANSPOSED,
     reads=(0,),
     writes=(1,),
     in_place=(),
-    numpy=lambda tile, _scratch, axis1=0, axis2=1: np.ascontiguousarray(np.swapaxes(tile, 0, 1)),
+    numpy=lambda tile, _scratch, axis1=0, axis2=1: np.ascontiguousarray(
+        np.swapaxes(tile, axis1, axis2)
+    ),
     pto="pto.ttrans",
     isa="TTRANS",
 )
 def transpose(tile: Tile, tmp_tile: Tile, axis1: int = 0, axis2: int = 1) -> Tile:
     """Return ``tile`` [R, C] with rows and columns swapped: [C, R].
+
+    Of a tile of more dimensions two are swapped, which no target executes.
 
     ``tmp_tile`` is scratch of the same element type for [C, R] elements, R rounded up to 16 (to
     32 for elements of one byte); ``transpose(tile, 0, 1)`` makes one. Operands of a matrix product

@@ -1412,6 +1412,8 @@ def subsc(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
 def transpose(tile: Tile, tmp_tile: Tile, axis1: int = 0, axis2: int = 1) -> Tile:
     """Return ``tile`` [R, C] with rows and columns swapped: [C, R].
 
+    Of a tile of more dimensions two are swapped, which no target executes.
+
     ``tmp_tile`` is scratch of the same element type for [C, R] elements, R rounded up to 16 (to
     32 for elements of one byte); ``transpose(tile, 0, 1)`` makes one. Operands of a matrix product
     are transposed by `move` instead.
