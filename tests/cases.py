@@ -28,7 +28,7 @@ from pypto._src.ops import (
     ternary,
 )
 from pypto._src.ops.define import REGISTRY
-from pypto._src.ops.later import testing
+from pypto._src.ops.later import axis_reductions, testing
 from pypto._src.ops.rules.type_rules import CASTS
 from tests.more_cases import MORE
 from tests.op_kernels import (
@@ -398,9 +398,9 @@ CASES: list[Case] = [
         atol={D.FP32: 2e-4, D.FP16: 2e-4},
         reference=sum,
     ),
-    *_along(reduce.max, {}, {}),
-    *_along(reduce.min, {}, {}),
-    *_along(reduce.sum, {D.FP32: 1e-6, D.FP16: 1e-3}, {D.FP32: 2e-4, D.FP16: 2e-4}),
+    *_along(axis_reductions.max, {}, {}),
+    *_along(axis_reductions.min, {}, {}),
+    *_along(axis_reductions.sum, {D.FP32: 1e-6, D.FP16: 1e-3}, {D.FP32: 2e-4, D.FP16: 2e-4}),
     Case(reduce.row_expand, (((16, 32),), ((3, 64),), ((32, 1),)), values=whole_range),
     Case(reduce.col_expand, (((16, 32), (1, 32)), ((3, 64), (1, 64))), values=whole_range),
     Case(reduce.row_expand_add, _COLUMN, values=whole_range, reference=lambda a, v: a + v),

@@ -18,7 +18,7 @@ from pypto._src.ir.exprs import Call, ConstInt, Max, Min, Var
 from pypto._src.ir.stmts import Program
 from pypto._src.ir.types import MemRefType, ScalarType, UnknownType, same_type, scalar_type
 from pypto._src.ops import layout, matmul, memory, new_tiles, reduce
-from pypto._src.ops.later import testing
+from pypto._src.ops.later import axis_reductions, testing
 from pypto._src.ops.lookup import create_op_call
 from pypto._src.ops.rules.type_rules import BOXED
 from tests.cases import AnyOp, Array, call
@@ -52,13 +52,13 @@ sums, sums16 = tile("sums", [1, 32], D.FP32, ACC), tile("sums16", [16, 32], D.FP
 @pytest.mark.parametrize(
     ("made", "shape", "dtype", "view"),
     [
-        (call(reduce.sum, x, 0), [32], D.FP32, None),
-        (call(reduce.sum, x, 0, True), [1, 32], D.FP32, None),
-        (call(reduce.max, x, -1), [16], D.FP32, None),
-        (call(reduce.min, x, axis=1, keepdim=True), [16, 1], D.FP32, None),
-        (call(reduce.max, x), [32], D.FP32, None),
-        (call(reduce.sum, cube, -3), [8, 16], D.FP32, None),
-        (call(reduce.sum, cube, 2), [4, 8], D.FP32, None),
+        (call(axis_reductions.sum, x, 0), [32], D.FP32, None),
+        (call(axis_reductions.sum, x, 0, True), [1, 32], D.FP32, None),
+        (call(axis_reductions.max, x, -1), [16], D.FP32, None),
+        (call(axis_reductions.min, x, axis=1, keepdim=True), [16, 1], D.FP32, None),
+        (call(axis_reductions.max, x), [32], D.FP32, None),
+        (call(axis_reductions.sum, cube, -3), [8, 16], D.FP32, None),
+        (call(axis_reductions.sum, cube, 2), [4, 8], D.FP32, None),
         (call(reduce.row_expand, x), [16, 32], D.FP32, None),
         (call(reduce.col_expand, x, tile("r", [1, 32])), [16, 32], D.FP32, None),
         (call(new_tiles.vec_move, column), [16, 1], D.FP32, None),
@@ -86,8 +86,8 @@ def test_types(made: Call, shape: list[int], dtype: DataType, view: TileView | N
 
 def test_a_vector_becomes_a_scalar() -> None:
     """Where no dimension is left, the result is a scalar of the element type."""
-    assert call(reduce.sum, flat, 0).type == scalar_type(D.FP32)
-    assert call(reduce.max, tile("h", [32], D.INT16)).type == scalar_type(D.INT16)
+    assert call(axis_reductions.sum, flat, 0).type == scalar_type(D.FP32)
+    assert call(axis_reductions.max, tile("h", [32], D.INT16)).type == scalar_type(D.INT16)
 
 
 def test_scalars_have_the_same_names() -> None:
@@ -154,16 +154,16 @@ class Refused(NamedTuple):
 
 
 REFUSED = [
-    Refused(reduce.sum, (x, 2), {}, "axis", "pl.sum of dimension 2, x has 2 dimensions"),
+    Refused(axis_reductions.sum, (x, 2), {}, "axis", "pl.sum of dimension 2, x has 2 dimensions"),
     Refused(
-        reduce.max,
+        axis_reductions.max,
         (cube, 1),
         {},
         "axis",
         "pl.max reduces the first or the last dimension, got dimension 1 of 3",
     ),
     Refused(
-        reduce.min,
+        axis_reductions.min,
         (tile("planes", [2, 5, 32]), 2),
         {},
         "tile-layout",
@@ -172,7 +172,7 @@ REFUSED = [
         "write pl.min(planes, axis=-1, keepdim=True)",
     ),
     Refused(
-        reduce.max,
+        axis_reductions.max,
         (tile("planes", [3, 4, 5]), 0),
         {},
         "tile-layout",
@@ -197,7 +197,7 @@ REFUSED = [
         "load m as [32, 16] with valid_shapes=[24, 16]",
     ),
     Refused(
-        reduce.sum,
+        axis_reductions.sum,
         (tile("bytes", [32, 32], D.INT8), 0),
         {},
         "element-type",
@@ -419,7 +419,11 @@ def by_loops(values: Array, axis: int, combine: Any) -> Array:
 def test_reductions(dtype: DataType, axis: int) -> None:
     """Along either dimension the extremes and sums are those of a loop."""
     values = np.random.default_rng(3).integers(-50, 50, (5, 7)).astype(dtype.numpy)
-    for op, combine in ((reduce.max, max), (reduce.min, min), (reduce.sum, sum)):
+    for op, combine in (
+        (axis_reductions.max, max),
+        (axis_reductions.min, min),
+        (axis_reductions.sum, sum),
+    ):
         wanted = by_loops(values, axis, combine)
         np.testing.assert_array_equal(apply(op, values, axis=axis, keepdim=False), wanted)
         kept = apply(op, values, axis=axis, keepdim=True)
@@ -430,15 +434,15 @@ def test_reductions(dtype: DataType, axis: int) -> None:
 def test_sums_wrap_and_half_sums_do_not_stall() -> None:
     """Integers wrap in their width; sums of FP16 are added up in 32 bits."""
     wide = np.full((1, 4), 20000, np.int16)
-    assert apply(reduce.sum, wide, axis=1).tolist() == [80000 - 65536]
+    assert apply(axis_reductions.sum, wide, axis=1).tolist() == [80000 - 65536]
     ones = np.ones((4096, 1), np.float16)
-    assert apply(reduce.sum, ones, axis=0).tolist() == [4096.0]
+    assert apply(axis_reductions.sum, ones, axis=0).tolist() == [4096.0]
 
 
 def test_extremes_of_nan() -> None:
     """One NaN makes the column NaN, wherever it is."""
     values = np.array([[1, np.nan, 3], [np.nan, 2, 1]], np.float32)
-    for op, last in ((reduce.max, 3), (reduce.min, 1)):
+    for op, last in ((axis_reductions.max, 3), (axis_reductions.min, 1)):
         np.testing.assert_array_equal(apply(op, values, axis=0), [np.nan, np.nan, last])
 
 

@@ -13,7 +13,7 @@ from pypto._src.dtypes import DataType
 from pypto._src.interp.evaluate import evaluate
 from pypto._src.ir.stmts import Function
 from pypto._src.ops import elementwise, matmul, reduce
-from pypto._src.ops.later import columns
+from pypto._src.ops.later import axis_reductions, columns
 from pypto._src.run.native import NativeKernel
 from tests.cases import CASES, Array, BuiltKernel, Case, Shape, build_call, kernel_for
 from tests.natively import assert_close, batches, compile_together, compiler, lowered, words
@@ -32,14 +32,14 @@ _LIMITS = [127, 128, -129, 255, 256, 32767, 32768, -32769, 65504, 65520, 65535, 
 _WIDE = [2.0**24 + 1, 2.0**31 - 128, 2.0**31, -(2.0**31), 2.0**32, 2.0**63, -(2.0**63), 2.0**64]
 # Sums are added up in the machine's order, so their terms neither cancel nor overflow.
 _SUMS = (
-    *(reduce.row_sum, reduce.sum, columns.col_sum, columns.col_prod, columns.row_prod),
+    *(reduce.row_sum, axis_reductions.sum, columns.col_sum, columns.col_prod, columns.row_prod),
     *(matmul.matmul, matmul.matmul_acc, matmul.gemv),
 )
 EXTREMES = (
     reduce.row_max,
     reduce.row_min,
-    reduce.max,
-    reduce.min,
+    axis_reductions.max,
+    axis_reductions.min,
     columns.col_max,
     columns.col_min,
 )

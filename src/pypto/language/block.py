@@ -66,6 +66,8 @@ from pypto._src.ops.names import block_fmods as fmods
 from pypto._src.ops.names import block_gather as gather
 from pypto._src.ops.names import block_gather_along as gather_along
 from pypto._src.ops.names import block_gather_mask as gather_mask
+from pypto._src.ops.names import block_max as max
+from pypto._src.ops.names import block_min as min
 from pypto._src.ops.names import block_mrgsort as mrgsort
 from pypto._src.ops.names import block_mrgsort2 as mrgsort2
 from pypto._src.ops.names import block_mrgsort3 as mrgsort3
@@ -105,6 +107,7 @@ from pypto._src.ops.names import block_sort32 as sort32
 from pypto._src.ops.names import block_store_add as store_add
 from pypto._src.ops.names import block_subc as subc
 from pypto._src.ops.names import block_subsc as subsc
+from pypto._src.ops.names import block_sum as sum
 from pypto._src.ops.names import block_tri as tri
 from pypto._src.ops.names import block_write as write
 from pypto._src.ops.names import block_xor as xor
@@ -117,8 +120,6 @@ from pypto._src.ops.reduce import (
     col_expand_div,
     col_expand_mul,
     col_expand_sub,
-    max,
-    min,
     row_expand_add,
     row_expand_div,
     row_expand_mul,
@@ -126,7 +127,6 @@ from pypto._src.ops.reduce import (
     row_max,
     row_min,
     row_sum,
-    sum,
 )
 from pypto._src.ops.system import get_block_idx
 

@@ -51,6 +51,14 @@ later(
     ],
 )
 later(
+    "later.axis_reductions",
+    [
+        ("block.max", "max", "max"),
+        ("block.min", "min", "min"),
+        ("block.sum", "sum", "sum"),
+    ],
+)
+later(
     "later.choosing",
     [
         ("block.sel_or_number", "sel_or_number", "sels"),

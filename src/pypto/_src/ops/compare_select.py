@@ -51,6 +51,7 @@ from pypto._src.ops.rules.type_rules import (
     ignoring,
     plain_tile,
     refuse,
+    three_operands,
     tile_and_scalar,
     two_tiles,
 )
@@ -63,7 +64,6 @@ from pypto._src.ops.rules.valid_parts import (
     same_part,
     valid_or_all,
 )
-from pypto._src.ops.ternary import three_operands
 
 if TYPE_CHECKING:
     import numpy as np

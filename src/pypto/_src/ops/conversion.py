@@ -22,6 +22,7 @@ from pypto._src.ir.opdef import OpDef, literal, op_of, spelling
 from pypto._src.ir.stmts import AssignStmt, Stmt
 from pypto._src.lazy import lazy_module
 from pypto._src.ops import elementwise, layout, new_tiles, reduce, tensor_math
+from pypto._src.ops.later import axis_reductions
 from pypto._src.ops.lookup import create_op_call, get_op
 from pypto._src.ops.promotion import broadcasting, casts
 from pypto._src.ops.promotion.operands import Promotion
@@ -474,8 +475,10 @@ CONVERSIONS[tensor_math.transpose.name] = _transpose
 register_op_conversion(tensor_math.reshape.name, layout.reshape.name)
 
 REDUCTIONS[tensor_math.row_max.name] = Reduction(
-    reduction_form(reduce.row_max, along(reduce.max)), tensor_math.maximum, tensor_math.smallest
+    reduction_form(reduce.row_max, along(axis_reductions.max)),
+    tensor_math.maximum,
+    tensor_math.smallest,
 )
 REDUCTIONS[tensor_math.row_sum.name] = Reduction(
-    reduction_form(reduce.row_sum, along(reduce.sum)), tensor_math.add, zero, adds_up=True
+    reduction_form(reduce.row_sum, along(axis_reductions.sum)), tensor_math.add, zero, adds_up=True
 )

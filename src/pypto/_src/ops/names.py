@@ -14,7 +14,7 @@ from pypto._src.ops.memory import l0c_store, load, move, store
 from pypto._src.ops.new_tiles import alloc, create_tile, fillpad, full, vec_move
 from pypto._src.ops.new_tiles import create_tile as create
 from pypto._src.ops.new_tiles import fillpad as fillpad_inplace
-from pypto._src.ops.reduce import col_expand, sum
+from pypto._src.ops.reduce import col_expand
 from pypto._src.ops.system import get_block_idx
 from pypto._src.ops.tensor import create as create_tensor
 from pypto._src.ops.tensor import dim, reshape_view
@@ -113,6 +113,7 @@ store_add = Unified("store_add")
 sub = Unified("sub")
 subc = Unified("subc")
 subsc = Unified("subsc")
+sum = Unified("sum")
 transpose = Unified("transpose")
 tri = Unified("tri")
 view = Unified("view")
@@ -142,6 +143,8 @@ block_fmods = Unified("fmods", "block")
 block_gather = Unified("gather", "block")
 block_gather_along = Unified("gather_along", "block")
 block_gather_mask = Unified("gather_mask", "block")
+block_max = Unified("max", "block")
+block_min = Unified("min", "block")
 block_mrgsort = Unified("mrgsort", "block")
 block_mrgsort2 = Unified("mrgsort2", "block")
 block_mrgsort3 = Unified("mrgsort3", "block")
@@ -181,6 +184,7 @@ block_sort32 = Unified("sort32", "block")
 block_store_add = Unified("store_add", "block")
 block_subc = Unified("subc", "block")
 block_subsc = Unified("subsc", "block")
+block_sum = Unified("sum", "block")
 block_tri = Unified("tri", "block")
 block_write = Unified("write", "block")
 block_xor = Unified("xor", "block")

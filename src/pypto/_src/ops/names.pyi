@@ -19,7 +19,7 @@ from pypto._src.ops.memory import l0c_store, load, move, store
 from pypto._src.ops.new_tiles import alloc, create_tile, fillpad, full, vec_move
 from pypto._src.ops.new_tiles import create_tile as create
 from pypto._src.ops.new_tiles import fillpad as fillpad_inplace
-from pypto._src.ops.reduce import col_expand, sum
+from pypto._src.ops.reduce import col_expand
 from pypto._src.ops.rules.type_rules import RoundMode
 from pypto._src.ops.system import get_block_idx
 from pypto._src.ops.tensor import create as create_tensor
@@ -1409,6 +1409,17 @@ def subsc(lhs: Tile, rhs: Scalar, rhs2: Tile) -> Tile:
 @overload
 def subsc(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
 @overload
+def sum(tile: Tile, axis: int, keepdim: bool = False) -> Tile:
+    """Return the sums of ``tile`` along dimension ``axis``; FP16 is added up in 32 bits.
+
+    ``axis`` is the first or the last dimension; negative ones count back. The dimension is
+    dropped, or becomes 1 with ``keepdim``. Integers wrap.
+    """
+    ...
+
+@overload
+def sum(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
+@overload
 def transpose(tile: Tile, tmp_tile: Tile, axis1: int = 0, axis2: int = 1) -> Tile:
     """Return ``tile`` [R, C] with rows and columns swapped: [C, R].
 
@@ -1540,6 +1551,8 @@ block_fmods: Unified
 block_gather: Unified
 block_gather_along: Unified
 block_gather_mask: Unified
+block_max: Unified
+block_min: Unified
 block_mrgsort: Unified
 block_mrgsort2: Unified
 block_mrgsort3: Unified
@@ -1579,6 +1592,7 @@ block_sort32: Unified
 block_store_add: Unified
 block_subc: Unified
 block_subsc: Unified
+block_sum: Unified
 block_tri: Unified
 block_write: Unified
 block_xor: Unified

@@ -4,21 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from pypto._src.ir.array_types import TileType
 from pypto._src.ir.emit_sites import Let
 from pypto._src.ir.exprs import Call, Expr
-from pypto._src.ir.opdef import Decomposition, OpDef, Operands
-from pypto._src.ir.types import Type
+from pypto._src.ir.opdef import Decomposition, OpDef
 from pypto._src.lazy import lazy_module
 from pypto._src.ops.define import ARITHMETIC, Scalar, Tile, block_op
 from pypto._src.ops.elementwise import add, adds, beside, sub, subs
 from pypto._src.ops.promotion.operands import Promotion
-from pypto._src.ops.rules.type_rules import (
-    check_operands,
-    check_same_dtype,
-    check_same_shape,
-    plain_tile,
-)
+from pypto._src.ops.rules.type_rules import three_operands
 from pypto._src.ops.rules.valid_parts import equal_part
 
 if TYPE_CHECKING:
@@ -27,17 +20,6 @@ if TYPE_CHECKING:
     Array = np.ndarray[Any, Any]
 else:
     np = lazy_module("numpy")
-
-
-def three_operands(o: Operands) -> Type:
-    """Return the type of an op on a tile, a tile or number, and a tile: [R, C]."""
-    check_operands(o)
-    check_same_dtype(o, 0, 1)
-    check_same_dtype(o, 0, 2)
-    if isinstance(o.args[1].type, TileType):
-        check_same_shape(o, 0, 1)
-    check_same_shape(o, 0, 2)
-    return plain_tile(o.tile(0))
 
 
 def _one_by_one(first: OpDef[..., Any], second: OpDef[..., Any]) -> Decomposition:

@@ -34,7 +34,7 @@ from pypto._src.ops.conversion import (
     reduction_form,
 )
 from pypto._src.ops.define import Numpy, Scalar, Tensor
-from pypto._src.ops.later import columns
+from pypto._src.ops.later import axis_reductions, columns
 from pypto._src.ops.rules.type_rules import called, dims, operand_name, refuse
 from pypto._src.ops.tensor_math import (
     check_some,
@@ -549,7 +549,7 @@ def _columns_of(op: OpDef[..., Any]) -> Callable[[Expr, Any], Expr]:
 @_form(
     reduced_extreme,
     _row_min,
-    Reduction(reduction_form(reduce.row_min, along(reduce.min)), minimum, largest),
+    Reduction(reduction_form(reduce.row_min, along(axis_reductions.min)), minimum, largest),
     typed=False,
 )
 def row_min(input: Tensor, axis: int | None = None, keep_dim: bool | None = None) -> Tensor:

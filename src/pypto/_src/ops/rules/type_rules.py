@@ -472,6 +472,17 @@ def two_tiles(o: Operands) -> Type:
     return plain_tile(o.tile(0))
 
 
+def three_operands(o: Operands) -> Type:
+    """Return the type of an op on a tile, a tile or number, and a tile: [R, C]."""
+    check_operands(o)
+    check_same_dtype(o, 0, 1)
+    check_same_dtype(o, 0, 2)
+    if isinstance(o.args[1].type, TileType):
+        check_same_shape(o, 0, 1)
+    check_same_shape(o, 0, 2)
+    return plain_tile(o.tile(0))
+
+
 def tile_and_scalar(o: Operands) -> Type:
     """Return the type of an op on a tile and a number of its element type: [R, C], s -> [R, C]."""
     check_operands(o)
