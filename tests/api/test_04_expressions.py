@@ -91,7 +91,7 @@ FIELDS: dict[str, str] = {
     "ContinueStmt": "-span",
     "EvalStmt": "expr -span",
     "Expr": "type -span",
-    "ForStmt": "start stop step *loop_var *iter_args body *return_vars kind -span",
+    "ForStmt": "start stop step *loop_var *iter_args body *return_vars kind stages -span",
     "Function": "-name *params param_directions return_types body func_type -span",
     "GlobalVar": "name",
     "IRNode": "-span",

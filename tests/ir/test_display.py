@@ -108,7 +108,7 @@ def test_tree_of_a_function() -> None:
         "    stmts[0]: AssignStmt\n"
         "      var: Var start #2 type=pl.Scalar[pl.INT64]\n"
         "      value: ConstInt type=pl.Scalar[pl.INT64] value=0\n"
-        "    stmts[1]: ForStmt kind=ForKind.Sequential\n"
+        "    stmts[1]: ForStmt kind=ForKind.Sequential stages=1\n"
         "      start: ConstInt type=pl.Scalar[pl.INT64] value=0\n"
         "      stop: Var n #1\n"
         "      step: ConstInt type=pl.Scalar[pl.INT64] value=1\n"

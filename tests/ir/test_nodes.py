@@ -397,6 +397,7 @@ def test_field_marks() -> None:
         "body": "plain",
         "return_vars": "defining",
         "kind": "plain",
+        "stages": "plain",
         "span": "ignored",
     }
     assert {f.name: f.kind.value for f in ir.Var.fields()} == {

@@ -92,13 +92,18 @@ def random_program(seed: int) -> Kernel:
     make = MAKERS[seed % len(MAKERS)]
     pick = Random(seed)
     program = PassManager().run_passes(make(pick.randrange, 4 + seed % 13))
+    return kernel_of(f"{make.__name__} {seed}", program)
+
+
+def kernel_of(name: str, program: ir.Program) -> Kernel:
+    """Return the kernel of a program after the passes, and its runs."""
     function = program.get_function("kernel") or program.functions_[0]
     evaluator = StrictEvaluator(program)
     evaluator.calls = []
     for count in COUNTS:
         evaluator.call(function.name, _arguments(function, count))
     paths = Paths(program, function)
-    return Kernel(f"{make.__name__} {seed}", function, _different(evaluator.calls), paths.each)
+    return Kernel(name, function, _different(evaluator.calls), paths.each)
 
 
 CHOICES = 4000

@@ -23,6 +23,7 @@ NAMES = [
     "RunVerifier",
     "LegalizeTiles",
     "InitMemRef",
+    "PipelineLoops",
     "MemoryReuse",
     "InsertSync",
     "AllocateMemoryAddr",

@@ -44,7 +44,7 @@ from pypto._src.ir.types import ScalarType
 from pypto._src.logs import log_event
 from pypto._src.ops.serialized import deserialize_from_file
 from pypto._src.output_folder import OutputFolder
-from pypto._src.passes.pass_base import PassContext
+from pypto._src.passes.pass_base import Pass, PassContext
 from pypto._src.passes.pass_manager import OptimizationStrategy, PassManager
 from pypto._src.passes.sync.checker import check_sync
 from pypto._src.passes.verification import VerificationLevel
@@ -67,6 +67,7 @@ def compile(  # noqa: A001  the name of the user's documents
     verification_level: VerificationLevel | None = None,
     *,
     options: CppOptions = DEFAULT,
+    overlap: bool = False,
 ) -> str:
     """Write the texts of ``program`` to a folder and return its path.
 
@@ -77,7 +78,8 @@ def compile(  # noqa: A001  the name of the user's documents
 
     With `BackendType.PTO` the assembler turns each ``.pto`` file into C++, unless ``skip_ptoas``.
     Where there is no assembler the ``.pto`` files stay as they are and a warning is logged.
-    ``options`` are additions to the C++ that `BackendType.CCE` writes.
+    ``options`` are additions to the C++ that `BackendType.CCE` writes. With ``overlap`` loads of
+    one iteration of a loop overlap with the work of another, in kernels that are faster for it.
 
     Raises:
         PyptoError: a pass or an emitter refuses the program.
@@ -100,6 +102,7 @@ def compile(  # noqa: A001  the name of the user's documents
         raise not_a_program(program, "ir.compile", sys._getframe(1))  # pyright: ignore[reportPrivateUsage]
     frame = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
     check_kind("dump_passes", dump_passes, bool, "dump_passes=False", frame)
+    check_kind("overlap", overlap, bool, "overlap=True", frame)
     check_kind("skip_ptoas", skip_ptoas, bool, "skip_ptoas=True", frame)
     if not is_backend_configured():
         set_backend_type(backend_type)
@@ -109,7 +112,12 @@ def compile(  # noqa: A001  the name of the user's documents
     context = nullcontext() if verification_level is None else PassContext([], verification_level)
     try:
         with context:
-            passes = PassManager.get_strategy(strategy)
+            optional: list[Pass] = []
+            if overlap:
+                from pypto._src.timeline.overlap import worthwhile
+
+                optional.append(worthwhile(program))
+            passes = PassManager.get_strategy(strategy, optional)
             dumps = folder / "passes_dump"
             lowered = passes.run_passes(program, dump_ir=dump_passes, output_dir=dumps)
         if backend_type is BackendType.CCE:

@@ -357,6 +357,7 @@ def compile_program(
     options: CppOptions = DEFAULT,
     strict: OrderName | bool = False,
     seed: int = 0,
+    overlap: bool = False,
 ) -> CompiledProgram:
     """Return a program ready to be called on this machine.
 
@@ -374,6 +375,8 @@ def compile_program(
             ``late`` (or True): all work starts as early and completes as late as it may;
             ``random``: any order, given by ``seed``; ``exhaustive``: all orders.
         seed: Of ``strict="random"``.
+        overlap: Let loads of one iteration of a loop overlap with the work of another, in kernels
+            that are faster for it (docs/profiling.md).
 
     Raises:
         PyptoError: what passes, emitters and compiler report about the program.
@@ -392,6 +395,7 @@ def compile_program(
     check_target(target)
     check_strategy(strategy, frame)
     check_kind("seed", seed, int, "seed=0", frame)
+    check_kind("overlap", overlap, bool, "overlap=True", frame)
     if entry is not None:
         check_kind("entry", entry, str, 'entry="kernel"', frame)
     if strict not in (*ORDERS, True, False):
@@ -401,8 +405,9 @@ def compile_program(
     whole = Program([program], program.name) if isinstance(program, Function) else program
     name = entry_function(whole, entry).name
     toolchain = find_toolchain() if target == "cpu" else None
+    manager = pass_manager(whole, strategy, overlap=overlap)
     if toolchain is not None:
-        made = with_room(lambda: _for_cpu(whole, name, toolchain, strategy, options), whole)
+        made = with_room(lambda: _for_cpu(whole, name, toolchain, manager, options), whole)
         made.source, made._strategy = whole, strategy  # pyright: ignore[reportPrivateUsage]
         return made
     if target == "cpu":
@@ -414,7 +419,7 @@ def compile_program(
     given = len(entry_function(whole, name).params)
     source = whole
     if strict:
-        whole = PassManager(strategy).run_passes(whole)
+        whole = manager.run_passes(whole)
         order = "late" if strict is True else strict
         evaluator = StrictEvaluator(whole, order, seed)
     else:
@@ -429,13 +434,27 @@ def pto_isa_include_dir() -> str:
     return str(INCLUDE)
 
 
+def pass_manager(program: Program, strategy: OptimizationStrategy, *, overlap: bool) -> PassManager:
+    """Return the passes for a program; with ``overlap`` those that let its loops overlap, too."""
+    if not overlap:
+        return PassManager(strategy)
+    from pypto._src.timeline.overlap import worthwhile
+
+    return PassManager(strategy, optional=[worthwhile(program)])
+
+
 def compile_for_evaluator(
-    program: Program, entry: str | None, make: Callable[[Program], Evaluator]
+    program: Program,
+    entry: str | None,
+    make: Callable[[Program], Evaluator],
+    *,
+    overlap: bool = False,
 ) -> CompiledProgram:
     """Compile a program for what evaluates it after the passes in another way than by its data."""
     name = entry_function(program, entry).name
     given = len(entry_function(program, name).params)
-    lowered = PassManager.get_strategy().run_passes(program)
+    manager = pass_manager(program, OptimizationStrategy.Default, overlap=overlap)
+    lowered = manager.run_passes(program)
     return with_room(lambda: _for_interpreter(lowered, name, given, make(lowered)), lowered)
 
 
@@ -507,10 +526,10 @@ def _for_cpu(
     program: Program,
     name: str,
     toolchain: Toolchain,
-    strategy: OptimizationStrategy,
+    manager: PassManager,
     options: CppOptions,
 ) -> CompiledProgram:
-    lowered = PassManager(strategy).run_passes(program)
+    lowered = manager.run_passes(program)
     function = entry_function(lowered, name)
     found = effects(lowered)
     given = len(entry_function(program, name).params)

@@ -82,6 +82,18 @@ def size_words() -> argparse.ArgumentParser:
     return words
 
 
+def overlap_words() -> argparse.ArgumentParser:
+    """Return what commands have that let loops overlap on request."""
+    words = argparse.ArgumentParser(add_help=False)
+    words.add_argument(
+        "--overlap",
+        action="store_true",
+        help="let loads of one iteration of a loop overlap with the work of another, in kernels "
+        "that are faster for it as far as the simulator knows",
+    )
+    return words
+
+
 def _cpp_option(text: str) -> tuple[str, bool]:
     """Return name and value of ``NAME[=VALUE]``, an attribute of `CppOptions`."""
     name, equals, value = text.partition("=")

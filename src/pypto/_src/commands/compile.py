@@ -13,6 +13,7 @@ from pypto._src.commands.cli_options import (
     cpp_words,
     file_words,
     json_words,
+    overlap_words,
     print_json,
     wrong_option,
 )
@@ -29,7 +30,7 @@ def add(commands: Commands) -> None:
     """Add the command to the command line."""
     compile_ = commands.add_parser(
         "compile",
-        parents=[file_words(), json_words(), cpp_words()],
+        parents=[file_words(), json_words(), cpp_words(), overlap_words()],
         help="write the generated code",
     )
     compile_.add_argument("-o", metavar="DIR", dest="output", help="the folder to write to")
@@ -58,6 +59,7 @@ def _compile(args: argparse.Namespace) -> int:
             dump_passes=False,
             backend_type=_BACKENDS[args.backend],
             options=CppOptions(**dict(args.options)),
+            overlap=args.overlap,
         )
     except EmitError as error:
         if error.slug == "strategy":

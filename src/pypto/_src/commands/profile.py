@@ -14,6 +14,7 @@ from pypto._src.commands.cli_options import (
     file_words,
     given_twice,
     json_words,
+    overlap_words,
     print_json,
     size_words,
 )
@@ -29,7 +30,7 @@ def add(commands: Commands) -> None:
     """Add the command to the command line."""
     profile = commands.add_parser(
         "profile",
-        parents=[file_words(), json_words(), size_words()],
+        parents=[file_words(), json_words(), size_words(), overlap_words()],
         help="predict how a program runs on the chip: how long, what bounds it, what waits",
     )
     profile.add_argument("--entry", metavar="FUNCTION", help="the function to call")
@@ -97,6 +98,6 @@ def _simulate(args: argparse.Namespace) -> ProgramSimulator:
         found.append(ProgramSimulator(lowered, CostModel(table)))
         return found[0]
 
-    compiled = compile_for_evaluator(program, args.entry, make)
+    compiled = compile_for_evaluator(program, args.entry, make, overlap=args.overlap)
     compiled(*call_arguments(compiled, program, case, args.sizes).values())
     return found[0]

@@ -16,6 +16,7 @@ from pypto._src.commands.cli_options import (
     file_words,
     given_twice,
     json_words,
+    overlap_words,
     print_json,
     size_words,
     wrong_option,
@@ -37,7 +38,7 @@ def add(commands: Commands) -> None:
     """Add the command to the command line."""
     run = commands.add_parser(
         "run",
-        parents=[file_words(), json_words(), cpp_words(), size_words()],
+        parents=[file_words(), json_words(), cpp_words(), size_words(), overlap_words()],
         help="run a program on random arguments, or those of an example",
     )
     run.add_argument("--target", choices=TARGETS, help="default: cpu")
@@ -80,6 +81,7 @@ def _run(args: argparse.Namespace) -> int:
             strict=args.strict or False,
             seed=args.seed,
             options=CppOptions(**dict(args.options)),
+            overlap=args.overlap,
         )
     except CallError as error:
         if error.slug == "entry" and error.hint is not None:

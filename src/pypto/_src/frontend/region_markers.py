@@ -140,7 +140,7 @@ class manual_scope(_Context):
 def pipeline(
     *bounds: Number, stage: int, init_values: Sequence[Any] | None = None
 ) -> Iterator[Integer]:
-    """Iterate like ``pl.range``; ``stage`` iterations may have their loads under way at once."""
+    """Iterate like ``pl.range``, with ``stage`` iterations under way at the same time."""
     return iter([])
 
 

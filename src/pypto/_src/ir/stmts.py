@@ -165,7 +165,10 @@ class IfStmt(Stmt, metaclass=NodeMeta):
 
 
 class ForStmt(Stmt, metaclass=NodeMeta):
-    """A counted loop; ``iter_args`` enter with their init values, ``return_vars`` take the last."""
+    """A counted loop; ``iter_args`` enter with their init values, ``return_vars`` take the last.
+
+    Of its iterations ``stages`` are to be under way at the same time, each with tiles of its own.
+    """
 
     loop_var: Var
     start: Expr
@@ -175,6 +178,7 @@ class ForStmt(Stmt, metaclass=NodeMeta):
     body: Stmt
     return_vars: tuple[Var, ...]
     kind: ForKind
+    stages: int
     # Field order is traversal order: bounds are outside the scope of what the loop defines.
     FIELDS = (
         plain("start"),
@@ -185,6 +189,7 @@ class ForStmt(Stmt, metaclass=NodeMeta):
         plain("body"),
         defining("return_vars"),
         plain("kind"),
+        plain("stages"),
         ignored("span"),
     )
 
@@ -199,6 +204,7 @@ class ForStmt(Stmt, metaclass=NodeMeta):
         return_vars: Any = UNKNOWN_SPAN,
         span: Span = UNKNOWN_SPAN,
         kind: ForKind = ForKind.Sequential,
+        stages: int = 1,
     ) -> None:
         if isinstance(return_vars, Span):  # document 002, example 3: no iter_args given
             iter_args, body, return_vars, span = (), iter_args, body, return_vars
@@ -207,6 +213,8 @@ class ForStmt(Stmt, metaclass=NodeMeta):
             raise unwanted("a loop variable", Var, loop_var)
         if not isinstance(kind, ForKind):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise unwanted("the kind of a loop", ForKind, kind)
+        if type(stages) is not int or stages < 1:
+            raise unwanted("the number of stages of a loop", int, stages)
         _put(self, "loop_var", loop_var)
         _put(self, "start", as_expr(start))
         _put(self, "stop", as_expr(stop))
@@ -215,6 +223,7 @@ class ForStmt(Stmt, metaclass=NodeMeta):
         _put(self, "body", as_body(body))
         _put(self, "return_vars", all_of("a result", return_vars, Var))
         _put(self, "kind", kind)
+        _put(self, "stages", stages)
         _put(self, "span", span if span.__class__ is Span else not_a_span(self, span))
 
 

@@ -12,12 +12,16 @@ from enum import Enum
 from importlib import import_module
 from typing import Final
 
+from pypto._src.ir.roles import Role, role
 from pypto._src.ir.stmts import Program
+from pypto._src.ir.traversal.queries import has_pipelined_loops
 from pypto._src.passes.memory.allocate_memory_addr import AllocateMemoryAddr
 from pypto._src.passes.memory.init_mem_ref import InitMemRef
 from pypto._src.passes.memory.memory_reuse import MemoryReuse
-from pypto._src.passes.pass_base import Pass
+from pypto._src.passes.memory.memref_assignment import MemoryPass, MemRefAssignment
+from pypto._src.passes.pass_base import AnyProgram, Pass
 from pypto._src.passes.pipeline import PassPipeline
+from pypto._src.passes.properties import IRProperty, IRPropertySet
 from pypto._src.passes.run_verifier import RunVerifier
 from pypto._src.passes.structure.convert_to_ssa import ConvertToSSA
 from pypto._src.passes.structure.flatten_call_expr import FlattenCallExpr
@@ -25,7 +29,35 @@ from pypto._src.passes.sync.insert_sync import InsertSync
 from pypto._src.passes.tensors.convert_tensor_to_block_ops import ConvertTensorToBlockOps
 from pypto._src.passes.tensors.legalize_tiles import LegalizeTiles
 from pypto._src.passes.tensors.outline_incore_scopes import OutlineIncoreScopes
+from pypto._src.targets import A2A3, Target
 from pypto._src.usage_errors import not_a_program
+
+
+class PipelineLoops(MemoryPass):
+    """Let iterations of loops overlap; what does it is loaded for programs with such loops."""
+
+    requires = IRPropertySet(IRProperty.SSAForm, IRProperty.TypeChecked, IRProperty.HasMemRefs)
+
+    def __init__(self, target: Target = A2A3) -> None:
+        self.target = target
+
+    def go_on(self, given: AnyProgram) -> AnyProgram:
+        """Return the program with copies of iterations in place of pipelined loops."""
+        assigned = MemRefAssignment.of(given)
+        kernels = [
+            has_pipelined_loops(each.function.body) and role(each.function) is Role.KERNEL
+            for each in assigned.functions
+        ]
+        if not any(kernels):
+            return given
+        from pypto._src.passes.memory.pipeline_loops import pipelined
+
+        return assigned.with_functions(
+            [
+                pipelined(each, self.target) if is_kernel else each
+                for each, is_kernel in zip(assigned.functions, kernels, strict=True)
+            ]
+        )
 
 
 class OptimizationStrategy(Enum):
@@ -43,6 +75,7 @@ _FRONT: Final[tuple[tuple[str, Callable[[], Pass]], ...]] = (
     ("RunVerifier", RunVerifier),
     ("LegalizeTiles", LegalizeTiles),
     ("InitMemRef", InitMemRef),
+    ("PipelineLoops", PipelineLoops),
     ("MemoryReuse", MemoryReuse),
 )
 
@@ -63,6 +96,7 @@ OPTIONAL: Final[dict[str, str]] = {
     "Simplify": "simplify",
     "CommonSubexpr": "common_subexpr",
     "LoopInvariantMotion": "loop_invariant_motion",
+    "OverlapLoops": "overlap_loops",
     "DeadCode": "dead_code",
 }
 """Passes that no strategy has by itself, in an order that suits most programs.

@@ -363,8 +363,11 @@ class _Printer(TypePrinter):
             counter = f"{counter}: {self.type(stmt.loop_var.type)}"
         text = f"statement.for {counter} = {bounds[0]} to {bounds[1]} step {bounds[2]}"
         text += self.iter_args(stmt.iter_args, inits)
+        attributes = [f"stages={stmt.stages}"] if stmt.stages > 1 else []
         if stmt.kind is not ForKind.Sequential:
-            text += f" attributes {{ kind={stmt.kind.name.lower()} }}"
+            attributes.insert(0, f"kind={stmt.kind.name.lower()}")
+        if attributes:
+            text += f" attributes {{ {', '.join(attributes)} }}"
         self.region(stmt.body, pad + _STEP)
         self.lines.append(f"{pad}}}")
         self.lines[head] = f"{pad}{self.results(stmt.return_vars, stmt.iter_args)}{text} {{"

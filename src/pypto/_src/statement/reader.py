@@ -342,7 +342,7 @@ class _Reader(OpReader):
         hint = f"statement.for %{counter_name} = 0 to 4 step 1 {{ ... }}"
         start, stop, step = (self.bound(word, hint) for word in ("=", "to", "step"))
         inits = self.iter_args()
-        loop_kind = self.loop_kind()
+        loop_kind, stages = self.loop_attributes()
         last = s.index - 1
         s.want("{", "before the body of statement.for")
         mark = len(self.order)
@@ -352,7 +352,7 @@ class _Reader(OpReader):
         body = self.inner_region("statement.for", mark)
         variables = self.results(results, args)
         span = s.span(first, last)
-        return ForStmt(counter, start, stop, step, args, body, variables, span, loop_kind)
+        return ForStmt(counter, start, stop, step, args, body, variables, span, loop_kind, stages)
 
     def bound(self, word: str, hint: str) -> Expr:
         self.s.want(word, "in the range of statement.for", hint)
@@ -416,17 +416,26 @@ class _Reader(OpReader):
             args.append(arg)
         return args
 
-    def loop_kind(self) -> ForKind:
+    def loop_attributes(self) -> tuple[ForKind, int]:
+        """Read the kind of a loop, and how many of its iterations overlap."""
         s = self.s
-        kind = ForKind.Sequential
+        kind, stages = ForKind.Sequential, 1
         if s.take("attributes"):
             s.want("{", "after attributes", "attributes { kind=parallel }")
             while not s.take("}"):
-                s.want("kind", "in the attributes of a loop", "attributes { kind=parallel }")
-                s.want("=", "after kind", "attributes { kind=parallel }")
-                kind = self.one_of(_FOR_KINDS, "the kind of a loop")
+                if s.take("stages"):
+                    s.want("=", "after stages", "attributes { stages=2 }")
+                    at = s.index
+                    found = self.number()
+                    if type(found) is not int or found < 1:
+                        raise s.error("the number of stages is 1 or more", at, "write stages=2")
+                    stages = found
+                else:
+                    s.want("kind", "in the attributes of a loop", "attributes { kind=parallel }")
+                    s.want("=", "after kind", "attributes { kind=parallel }")
+                    kind = self.one_of(_FOR_KINDS, "the kind of a loop")
                 s.take(",")
-        return kind
+        return kind, stages
 
     def if_(self, results: Results, first: int) -> Stmt:
         s = self.s

@@ -48,7 +48,11 @@ from pypto._src.records import NamedTuple
 
 _HEADER: Final = re.compile(r"# pypto\.(program|entry|attr): (.*)")
 _INDEX: Final = scalar_type(DataType.INDEX)
-_KINDS: Final = {"range": ForKind.Sequential, "parallel": ForKind.Parallel}
+_KINDS: Final = {
+    "range": ForKind.Sequential,
+    "parallel": ForKind.Parallel,
+    "pipeline": ForKind.Sequential,
+}
 _DIRECTIONS: Final = {"Out": ParamDirection.Out, "InOut": ParamDirection.InOut}
 
 
@@ -286,6 +290,7 @@ class _Body(Values):
             raise Unread("a loop has start, stop and step", node)
         span = self.span
         start, stop, step = [self.expr(bound) for bound in call.args]
+        stages = self.stages(call) if word == "pipeline" else 1
         inits = self.inits(call)
         target, names = node.target, []
         if inits:
@@ -304,7 +309,17 @@ class _Body(Values):
         self.forget(new)
         results = self.results_of(found.results, node)
         body = seq(found.stmts, span)
-        return ForStmt(counter, start, stop, step, args, body, results, span, kind)
+        return ForStmt(counter, start, stop, step, args, body, results, span, kind, stages)
+
+    @staticmethod
+    def stages(call: ast.Call) -> int:
+        """Take the number of stages from the keywords of a pipelined loop."""
+        values = [word.value for word in call.keywords if word.arg == "stage"]
+        value = values[0].value if values and isinstance(values[0], ast.Constant) else None
+        if type(value) is not int or value < 1:
+            raise Unread("a pipelined loop has a number of stages", call)
+        call.keywords[:] = [word for word in call.keywords if word.arg != "stage"]
+        return value
 
     def while_values(self, node: ast.For, call: ast.Call) -> Stmt:
         span = self.span

@@ -41,7 +41,7 @@ def _without(node: ast.For, *keywords: str) -> ast.For:
 
 
 def _pipeline(ctx: Context, node: ast.For, call: ast.Call) -> None:
-    """Parse ``pl.pipeline``: a loop in order, of which some iterations may overlap."""
+    """Parse ``pl.pipeline``: a loop in order, of which ``stage`` iterations overlap."""
     places = [word.value for word in call.keywords if word.arg == "stage"]
     stage = ctx.value(places[0]) if places else None
     if not isinstance(stage, int) or isinstance(stage, bool) or stage < 1:
@@ -52,7 +52,7 @@ def _pipeline(ctx: Context, node: ast.For, call: ast.Call) -> None:
             hint=f"write {_with_stage(ctx, call)}",
             slug="range-arguments",
         )
-    counted(ctx, _without(node, "stage"), ForKind.Sequential)
+    counted(ctx, _without(node, "stage"), ForKind.Sequential, stage)
 
 
 def _with_stage(ctx: Context, call: ast.Call) -> str:

@@ -102,7 +102,7 @@ def _bad_iteration(ctx: Context, node: ast.For, helper: Any) -> ParserError:
     )
 
 
-def counted(ctx: Context, node: ast.For, kind: ForKind) -> None:
+def counted(ctx: Context, node: ast.For, kind: ForKind, stages: int = 1) -> None:
     """Parse a loop with a variable that counts."""
     call = node.iter
     assert isinstance(call, ast.Call)
@@ -136,6 +136,7 @@ def counted(ctx: Context, node: ast.For, kind: ForKind) -> None:
             tuple(results),
             span,
             kind,
+            stages,
         )
     )
     keep_names(ctx, iter_names, results)

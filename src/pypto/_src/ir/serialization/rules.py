@@ -32,7 +32,15 @@ from pypto._src.ir.name_rules import (
     is_variable_name,
 )
 from pypto._src.ir.node_base import Node
-from pypto._src.ir.stmts import AssignStmt, EvalStmt, Function, OpStmts, Program, ScopeStmt
+from pypto._src.ir.stmts import (
+    AssignStmt,
+    EvalStmt,
+    ForStmt,
+    Function,
+    OpStmts,
+    Program,
+    ScopeStmt,
+)
 from pypto._src.ir.types import (
     MemRefType,
     ScalarType,
@@ -91,6 +99,7 @@ RULES: Final[tuple[tuple[type[Node], Callable[[Any], bool], str], ...]] = (
     (ConstBool, lambda n: _is_scalar(n) and n.type.dtype is DataType.BOOL, "has type BOOL"),
     (BinaryExpr, _is_scalar, "has a scalar type"),
     (UnaryExpr, _is_scalar, "has a scalar type"),
+    (ForStmt, lambda n: n.stages > 0, "has at least one stage"),
     (ShapedType, lambda n: _are_integers(n.shape), "has integers as dimensions"),
     (TensorView, lambda n: _are_integers(n.stride), "has integers as strides"),
     (TileView, lambda n: _are_integers(n.valid_shape), "has integers as valid sizes"),

@@ -303,11 +303,15 @@ class _Statements:
 
     def for_(self, stmt: ForStmt, pad: str) -> None:
         call = "parallel" if stmt.kind is ForKind.Parallel else "range"
+        if stmt.stages > 1:
+            call = "pipeline"
         bounds = [
             self._exprs.expr(stmt.start),
             self._exprs.expr(stmt.stop),
             self._exprs.expr(stmt.step),
         ]
+        if stmt.stages > 1:
+            bounds.append(f"stage={stmt.stages}")
         if stmt.iter_args:
             bounds.append(f"init_values={self.inits(stmt.iter_args)}")
         known = [var for var in (stmt.loop_var, *stmt.iter_args) if var in self._names.given]

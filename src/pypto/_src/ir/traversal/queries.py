@@ -59,6 +59,21 @@ def stmts_in(body: Stmt | None) -> Iterator[Stmt]:
     return iter(found)
 
 
+def has_pipelined_loops(body: Stmt) -> bool:
+    """True if a loop in a body is to have several iterations under way at the same time."""
+    stack = [statements(body)]
+    while stack:
+        stmts = stack.pop()
+        for stmt in () if SIMPLE.issuperset(map(type, stmts)) else stmts:
+            cls = stmt.__class__
+            if cls in SIMPLE:
+                continue
+            if isinstance(stmt, ForStmt) and stmt.stages > 1:
+                return True
+            stack += [statements(getattr(stmt, name)) for name in BODIES[cls]]
+    return False
+
+
 def exprs_in(stmt: Stmt) -> Iterator[Expr]:
     """Yield the expressions directly held by one statement (not by statements inside it)."""
     return iter(EXPRS[stmt.__class__](stmt))

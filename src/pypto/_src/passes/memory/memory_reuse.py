@@ -96,11 +96,11 @@ def _with_shared(given: MemRefs, target: Target, *, always: bool) -> MemRefs:
     if not wanted:
         return given
     ranges = given.lifetimes.ranges
-    merged: dict[MemRef, MemRef] = {}
+    shared: dict[MemRef, MemRef] = {}
     for space in wanted:
-        found = _buffers(given.tiles[space], ranges)
-        merged.update(_shared(found, target.memories[space], always=always))
-    return given.replaced(merged)
+        found = buffers_of(given.tiles[space], ranges)
+        shared.update(_shared(found, target.memories[space], always=always))
+    return given.replaced(shared)
 
 
 def _shared(found: Sequence[Buffer], memory: Memory, *, always: bool) -> dict[MemRef, MemRef]:
@@ -111,7 +111,7 @@ def _shared(found: Sequence[Buffer], memory: Memory, *, always: bool) -> dict[Me
     """
     slots = _slots(found, _by_size(found), memory.usable_bytes)
     if _taken(slots, memory) <= memory.usable_bytes:
-        return _merged(slots)
+        return merged([slot.buffers for slot in slots])
     if not always and peak_bytes(found, memory)[0] > memory.usable_bytes:
         return {}
     shared = share(found, memory)
@@ -128,10 +128,13 @@ def _overflows(found: Iterable[MemRef], memory: Memory) -> bool:
 def buffers(function: Function, root: Block) -> dict[MemorySpace, list[Buffer]]:
     """Return the on-chip buffers of each memory space in order of first definition."""
     found = MemRefs.in_types(function).knows(root, None)
-    return {space: _buffers(tiles, found.lifetimes.ranges) for space, tiles in found.tiles.items()}
+    return {
+        space: buffers_of(tiles, found.lifetimes.ranges) for space, tiles in found.tiles.items()
+    }
 
 
-def _buffers(found: Mapping[MemRef, Sequence[Var]], ranges: Mapping[Var, Range]) -> list[Buffer]:
+def buffers_of(found: Mapping[MemRef, Sequence[Var]], ranges: Mapping[Var, Range]) -> list[Buffer]:
+    """Return the buffers of one memory with the times at which they are needed."""
     return [
         Buffer(
             memref,
@@ -211,7 +214,7 @@ def share(found: Sequence[Buffer], memory: Memory) -> dict[MemRef, MemRef]:
     best = _slots(found, _by_size(found))
     if _taken(best, memory) > memory.usable_bytes:
         best = min(best, _slots(found, range(len(found))), key=lambda s: _taken(s, memory))
-    return _merged(best)
+    return merged([slot.buffers for slot in best])
 
 
 def _by_size(found: Sequence[Buffer]) -> list[int]:
@@ -220,15 +223,17 @@ def _by_size(found: Sequence[Buffer]) -> list[int]:
     return sorted(range(len(found)), key=sizes.__getitem__, reverse=True)
 
 
-def _merged(slots: Sequence[_Slot]) -> dict[MemRef, MemRef]:
-    merged: dict[MemRef, MemRef] = {}
+def merged(slots: Iterable[Sequence[Buffer]]) -> dict[MemRef, MemRef]:
+    """Return which memory reference replaces others where buffers share their bytes."""
+    found: dict[MemRef, MemRef] = {}
     for slot in slots:
-        memrefs = [buffer.memref for buffer in slot.buffers]
+        memrefs = [buffer.memref for buffer in slot]
+        size = max([buffer.size for buffer in slot])
         memref = min(memrefs, key=_ID)
-        if memref.size_ != slot.size:
-            memref = MemRef(memref.memory_space_, memref.addr_, slot.size, memref.id_)
-        merged.update({old: memref for old in memrefs if old is not memref})
-    return merged
+        if memref.size_ != size:
+            memref = MemRef(memref.memory_space_, memref.addr_, size, memref.id_)
+        found.update({old: memref for old in memrefs if old is not memref})
+    return found
 
 
 _ID: Final = attrgetter("id_")

@@ -16,24 +16,19 @@ from pypto._src.ir.enums import ForKind
 from pypto._src.ir.exprs import Add, ConstInt, Expr, Var
 from pypto._src.ir.fresh_names import NewNames
 from pypto._src.ir.stmts import (
-    BreakStmt,
-    ContinueStmt,
     ForStmt,
     Function,
     Program,
-    ReturnStmt,
     Stmt,
     YieldStmt,
     seq,
-    statements,
 )
 from pypto._src.ir.traversal.mutator import Mutator, map_functions
 from pypto._src.ir.traversal.queries import stmts_in, variable_names
 from pypto._src.ir.traversal.walk import copy_with
-from pypto._src.ir.types import same_type
 from pypto._src.passes.pass_base import Pass
 from pypto._src.passes.properties import IRProperty, IRPropertySet
-from pypto._src.passes.structure.inline_calls import Clone
+from pypto._src.passes.structure.copied_iterations import can_copy_iterations, copied_iteration
 from pypto._src.usage_errors import check_kind, users_frame
 
 _P: Final = IRProperty
@@ -72,21 +67,6 @@ def unroll_loops(whole: int = 4, factor: int = 1, most: int = 1024) -> Pass:
     return UnrollLoops(whole, factor, most)
 
 
-class _Copy(Clone):
-    """One iteration of a body, its variables named anew."""
-
-    def __init__(self, mapping: dict[Var, Expr], names: NewNames) -> None:
-        super().__init__(mapping)
-        self._names = names
-
-    def define(self, var: Var) -> Var:
-        if var in self._mapping:
-            return super().define(var)
-        named = copy_with(super().define(var), {"name": self._names.numbered(f"{var.name}_")})
-        self._mapping[var] = named
-        return named
-
-
 class _Unroller(Mutator):
     """Unrolls inner loops first; ``values`` are the results of loops that are gone."""
 
@@ -106,12 +86,7 @@ class _Unroller(Mutator):
     def visit_ForStmt(self, stmt: ForStmt) -> Stmt | list[Stmt]:
         loop: ForStmt = self.rebuild(stmt)
         iterations = trips(loop)
-        if (
-            iterations is None
-            or loop.kind is ForKind.Parallel
-            or _jumps(loop)
-            or not _same_types(loop)
-        ):
+        if iterations is None or loop.kind is ForKind.Parallel or not can_copy_iterations(loop):
             return loop
         options = self._options
         size = sum(1 for _ in stmts_in(loop.body))
@@ -131,7 +106,7 @@ class _Unroller(Mutator):
         values: Sequence[Expr] = [arg.initValue for arg in loop.iter_args]
         out: list[Stmt] = []
         for index in _indices(loop):
-            body, values = self._iteration(loop, index, values)
+            body, values = copied_iteration(loop, index, values, self._names)
             out += body
         for var, value in zip(loop.return_vars, values, strict=True):
             self._values[var] = value
@@ -146,23 +121,12 @@ class _Unroller(Mutator):
             index: Expr = loop.loop_var
             if iteration:
                 index = Add(loop.loop_var, ConstInt(iteration * step, dtype), dtype, loop.span)
-            body, values = self._iteration(loop, index, values)
+            body, values = copied_iteration(loop, index, values, self._names)
             out += body
         if values:
             out.append(YieldStmt(values, loop.span))
         wide = ConstInt(step * factor, dtype_of(loop.step), loop.step.span)
         return copy_with(loop, {"step": wide, "body": seq(out, loop.body.span)})
-
-    def _iteration(
-        self, loop: ForStmt, index: Expr, values: Sequence[Expr]
-    ) -> tuple[list[Stmt], tuple[Expr, ...]]:
-        """Return one copy of a body, and what it yields."""
-        mapping: dict[Var, Expr] = {loop.loop_var: index}
-        mapping.update(zip(loop.iter_args, values, strict=True))
-        copied = list(statements(_Copy(mapping, self._names).body(loop.body)))
-        if copied and isinstance(copied[-1], YieldStmt):
-            return copied[:-1], copied[-1].value
-        return copied, ()
 
 
 def _indices(loop: ForStmt) -> list[ConstInt]:
@@ -172,17 +136,3 @@ def _indices(loop: ForStmt) -> list[ConstInt]:
     dtype = dtype_of(loop.loop_var)
     iterations = range(loop.start.value, loop.stop.value, loop.step.value)
     return [ConstInt(value, dtype, loop.span) for value in iterations]
-
-
-def _jumps(loop: ForStmt) -> bool:
-    return any(
-        isinstance(stmt, BreakStmt | ContinueStmt | ReturnStmt) for stmt in stmts_in(loop.body)
-    )
-
-
-def _same_types(loop: ForStmt) -> bool:
-    """True if carried values have one type from the first to the last iteration."""
-    return all(
-        same_type(arg.type, arg.initValue.type) and same_type(arg.type, result.type)
-        for arg, result in zip(loop.iter_args, loop.return_vars, strict=True)
-    )

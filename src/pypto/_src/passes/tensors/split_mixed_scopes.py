@@ -39,7 +39,7 @@ from pypto._src.ir.stmts import (
 )
 from pypto._src.ir.traversal.mutator import substitute
 from pypto._src.ir.traversal.queries import defined_by, stmts_in, uses
-from pypto._src.ir.traversal.walk import children, walk
+from pypto._src.ir.traversal.walk import children, copy_with, walk
 from pypto._src.ir.types import ScalarType
 from pypto._src.ops import memory, tensor
 from pypto._src.ops.layout import tile_space
@@ -393,8 +393,8 @@ class _Splitter:
         ]
         results = [var for var in stmt.return_vars if not _is_tile(var)]
         if isinstance(stmt, ForStmt):
-            args = [arg for arg in stmt.iter_args if not _is_tile(arg)]
-            bounds = (stmt.start, stmt.stop, stmt.step)
-            return ForStmt(stmt.loop_var, *bounds, args, bodies[0], results, stmt.span, stmt.kind)
+            args = tuple([arg for arg in stmt.iter_args if not _is_tile(arg)])
+            changes = {"iter_args": args, "body": bodies[0], "return_vars": tuple(results)}
+            return copy_with(stmt, changes)
         orelse = bodies[1] if len(bodies) > 1 else None
         return IfStmt(stmt.condition, bodies[0], orelse, results, stmt.span)

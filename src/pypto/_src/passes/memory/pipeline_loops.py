@@ -1,0 +1,368 @@
+"""PipelineLoops: iterations of a loop get buffers of their own, so that they overlap.
+
+    for i in pl.pipeline(0, 8, 1, stage=2):        for i in pl.range(0, 8, 2):
+        t = load(x, [i, 0])                            t_1 = load(x, [i, 0])
+        out = store(exp(t), [i, 0], out)      ->       out_1 = store(exp(t_1), [i, 0], out)
+                                                       t_2 = load(x, [i + 1, 0])
+                                                       out_2 = store(exp(t_2), [i + 1, 0], out_1)
+
+Nothing is reordered: the pipes of a core do that. Where ``t_1`` and ``t_2`` are different bytes, a
+load waits only for the last use of its own buffer, ``stage`` iterations before, by a flag of its
+own. The iterations that are left over where ``stage`` does not divide their number follow behind,
+in the same buffers.
+
+Copies have buffers of their own only where several pipes work with these: what one pipe alone does
+is in order anyway. Where memory is short, buffers of one iteration share bytes first as far as that
+holds nobody up; then the loop gets fewer stages, and the log says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final, TypeAlias
+
+from pypto._src.analysis.accesses import Accesses
+from pypto._src.analysis.purity import trips
+from pypto._src.analysis.stmt_tree import Block
+from pypto._src.ir.array_types import MemRef, TileType, dtype_of
+from pypto._src.ir.enums import MemorySpace
+from pypto._src.ir.exprs import Add, ConstInt, Expr, FloorDiv, IterArg, Max, Mul, Sub, Var
+from pypto._src.ir.fresh_names import NewNames
+from pypto._src.ir.stmts import AssignStmt, ForStmt, Function, Stmt, YieldStmt, seq
+from pypto._src.ir.traversal.mutator import Mutator
+from pypto._src.ir.traversal.queries import defined_by, exprs_in, stmts_in, uses, variable_names
+from pypto._src.ir.traversal.walk import copy_with
+from pypto._src.logs import log_event
+from pypto._src.passes.memory.memory_reuse import Buffer, buffers_of, merged, total_bytes
+from pypto._src.passes.memory.memref_assignment import MemRefs
+from pypto._src.passes.structure.copied_iterations import can_copy_iterations, copied_iteration
+from pypto._src.passes.structure.normalize_stmt_structure import normal_function
+from pypto._src.targets import Target
+
+Stages: TypeAlias = "Mapping[ForStmt, int]"
+"""How many iterations of each loop overlap."""
+
+
+def pipelined(given: MemRefs, target: Target) -> MemRefs:
+    """Return a function with copies of iterations in place of its pipelined loops."""
+    function = given.materialize()
+    loops = [s for s in stmts_in(function.body) if isinstance(s, ForStmt) and s.stages > 1]
+    if not loops:
+        return given
+    wanted = {loop: _useful_stages(loop) for loop in loops}
+    buffers = _Buffers(MemRefs.in_types(function), target, wanted)
+    if buffers.short:
+        _say(function, buffers)
+    made = _Pipeliner(function, buffers).function(function)
+    return MemRefs.in_types(normal_function(made)).replaced(buffers.shared)
+
+
+def _useful_stages(loop: ForStmt) -> int:
+    """Return how many iterations of a loop can overlap, whatever memory there is."""
+    if not can_copy_iterations(loop):
+        return 1
+    count = trips(loop)
+    if count is not None:
+        return max(min(loop.stages, count), 1)
+    step = loop.step
+    return loop.stages if isinstance(step, ConstInt) and step.value > 0 else 1
+
+
+def _say(function: Function, buffers: _Buffers) -> None:
+    """Log in which memories tiles have fewer buffers than they should."""
+    found = [
+        f"{count} in {space.name}, not {buffers.most}" for space, count in buffers.short.items()
+    ]
+    log_event(
+        f"kernel {function.name!r}: tiles of pipelined loops have fewer buffers: "
+        f"{'; '.join(found)}, as more do not fit"
+    )
+
+
+# --------------------------------------------------------------------------------------------
+# Buffers
+# --------------------------------------------------------------------------------------------
+
+
+Sharing: TypeAlias = "dict[MemRef, MemRef]"
+"""Which memory reference replaces another one, where buffers share their bytes."""
+
+Slot: TypeAlias = "dict[MemRef, MemRef]"
+"""The buffers of one copy of a body, in place of those of the loop."""
+Slots: TypeAlias = "Sequence[Slot]"
+
+_LEVELS: Final = 4
+"""How much may be shared: nothing; what one pipe alone uses, among itself; with others; all."""
+
+
+class _Buffers:
+    """The buffers of a function: who works with them, and how copies of them fit into memory."""
+
+    def __init__(self, given: MemRefs, target: Target, wanted: Stages) -> None:
+        self.target = target
+        self.most = max(wanted.values())
+        self.pipes: dict[MemRef, set[int]] = {}
+        self.in_body_of: dict[MemRef, set[Stmt]] = {}
+        accesses = Accesses(given.function, given.root, (), given.of)
+        for instruction in accesses.at.values():
+            loop = _loop_around(instruction.block)
+            for chunk in (*instruction.reads, *instruction.writes):
+                if isinstance(chunk, MemRef):
+                    self.pipes.setdefault(chunk, set()).add(instruction.queue)
+                    if loop is not None:
+                        self.in_body_of.setdefault(chunk, set()).add(loop)
+        ranges = given.lifetimes.ranges
+        self.found = {space: buffers_of(tiles, ranges) for space, tiles in given.tiles.items()}
+        self.own = {loop: self._own(loop) for loop in wanted}
+        """The buffers of each loop of which every copy of its body may need another one."""
+        self.shared: Sharing = {}
+        self.depths: dict[MemorySpace, int] = {}
+        """How many buffers a tile in each memory may have."""
+        self.short: dict[MemorySpace, int] = {}
+        """Those that are fewer than wanted."""
+        self._together: dict[MemRef, set[int]] = {}
+        for space in self.found:
+            self._fit(space, wanted)
+        self.stages = {loop: self._stages(loop, count) for loop, count in wanted.items()}
+
+    def _stages(self, loop: ForStmt, wanted: int) -> int:
+        depths = [self.depths[m.memory_space_] for m in self.own[loop] if self.is_for_several(m)]
+        return min(max(depths, default=1), wanted)
+
+    def count(self, memref: MemRef, stages: int) -> int:
+        """Return how many buffers a tile of a loop has, which divides the copies of its body."""
+        if not self.is_for_several(memref):
+            return 1
+        most = min(self.depths[memref.memory_space_], stages)
+        return next(count for count in range(most, 0, -1) if stages % count == 0)
+
+    def is_for_several(self, memref: MemRef) -> bool:
+        """True if several pipes work with the bytes of a buffer."""
+        return len(self._together[self.shared.get(memref, memref)]) > 1
+
+    def _own(self, loop: ForStmt) -> set[MemRef]:
+        made: set[Var] = set()
+        used: list[Var] = [*loop.iter_args, *loop.return_vars]
+        for stmt in stmts_in(loop.body):
+            made.update(defined_by(stmt))
+            if isinstance(stmt, ForStmt):
+                made.update(stmt.iter_args)
+            used += uses(exprs_in(stmt))
+        outside = {_memref(var) for var in used if var not in made}
+        inside = {_memref(var) for var in made}
+        return {
+            memref
+            for memref in inside - outside
+            if memref is not None and loop in self.in_body_of.get(memref, ())
+        }
+
+    def _fit(self, space: MemorySpace, wanted: Stages) -> None:
+        """Find how many buffers of a memory fit, and which have to share for it."""
+        usable = self.target.memories[space].usable_bytes
+        found: Sequence[Sequence[Buffer]] = [[buffer] for buffer in self.found[space]]
+        self.depths[space] = 1  # where nothing is shared here: it is MemoryReuse that does
+        for depth in range(self.most, 1, -1):
+            stages = {loop: min(count, depth) for loop, count in wanted.items()}
+            levels = (self._slots(space, level) for level in range(_LEVELS))
+            slots = next((s for s in levels if self._bytes(space, s, stages) <= usable), None)
+            if slots is not None:
+                self.depths[space], found = depth, slots
+                break
+        self.shared.update(merged(found))
+        for slot in found:
+            pipes = self._pipes_of(slot)
+            for buffer in slot:
+                self._together[self.shared.get(buffer.memref, buffer.memref)] = pipes
+        own = [m for each in self.own.values() for m in each if m.memory_space_ is space]
+        if self.depths[space] < self.most and any(map(self.is_for_several, own)):
+            self.short[space] = self.depths[space]
+
+    def _slots(self, space: MemorySpace, level: int) -> list[list[Buffer]]:
+        """Return the buffers of a memory by the bytes that they share."""
+        slots: list[list[Buffer]] = []
+        for buffer in sorted(self.found[space], key=lambda b: -b.size):
+            for slot in slots if level else ():
+                if self._may_share([*slot, buffer], level) and not any(
+                    other.range.meets(buffer.range) for other in slot
+                ):
+                    slot.append(buffer)
+                    break
+            else:
+                slots.append([buffer])
+        return slots
+
+    def _may_share(self, slot: Sequence[Buffer], level: int) -> bool:
+        if level == _LEVELS - 1:
+            return True
+        several = sum([len(self._pipes(buffer)) > 1 for buffer in slot])
+        return several <= level - 1 and (several > 0 or len(self._pipes_of(slot)) == 1)
+
+    def _pipes(self, buffer: Buffer) -> set[int]:
+        return self.pipes.get(buffer.memref, set())
+
+    def _pipes_of(self, slot: Iterable[Buffer]) -> set[int]:
+        """Return the pipes that work with bytes that buffers share."""
+        return {pipe for buffer in slot for pipe in self._pipes(buffer)}
+
+    def _bytes(self, space: MemorySpace, slots: Sequence[Sequence[Buffer]], stages: Stages) -> int:
+        """Return the bytes that buffers take with their copies."""
+        memory, sizes = self.target.memories[space], list[int]()
+        for slot in slots:
+            copies = 1
+            if len(self._pipes_of(slot)) > 1:
+                for loop, count in stages.items():
+                    if any(buffer.memref in self.own[loop] for buffer in slot):
+                        copies = max(copies, count)
+            sizes += [max([buffer.size for buffer in slot])] * copies
+        return total_bytes(sizes, memory)
+
+
+def _loop_around(block: Block) -> Stmt | None:
+    """Return the innermost loop around a block."""
+    while not block.is_loop:
+        if block.owner is None:
+            return None
+        block = block.owner.block
+    return None if block.owner is None else block.owner.stmt
+
+
+def _memref(var: Var) -> MemRef | None:
+    kind = var.type
+    return kind.memref if isinstance(kind, TileType) else None
+
+
+# --------------------------------------------------------------------------------------------
+# Copies of iterations
+# --------------------------------------------------------------------------------------------
+
+
+class _Pipeliner(Mutator):
+    """Copies the iterations of inner loops first; ``values`` are the results of loops."""
+
+    def __init__(self, function: Function, buffers: _Buffers) -> None:
+        super().__init__()
+        self._buffers = buffers
+        self._copies: dict[tuple[MemRef, int], MemRef] = {}
+        self._last = max([memref.id_ for memref in buffers.pipes], default=0)
+        self._names = NewNames(variable_names(function))
+        self._values: dict[Var, Expr] = {}
+
+    def visit_Var(self, var: Var) -> Expr:
+        return self._values.get(var, var)
+
+    def visit_ForStmt(self, stmt: ForStmt) -> Stmt | list[Stmt]:
+        stages = self._buffers.stages.get(stmt, 1)
+        loop: ForStmt = self.rebuild(stmt)
+        if loop.stages > 1:
+            loop = copy_with(loop, {"stages": 1})
+        if stages == 1:
+            return loop
+        slots = [self._slot(stmt, number) for number in range(stages)]
+        return self._grouped(loop, slots)
+
+    def _slot(self, loop: ForStmt, number: int) -> Slot:
+        """Return which buffers the copies of a body with this number have in place of others."""
+        buffers, slot = self._buffers, dict[MemRef, MemRef]()
+        for memref in buffers.own[loop]:
+            copy = number % buffers.count(memref, buffers.stages[loop])
+            if copy:
+                slot[memref] = self._copy_of(buffers.shared.get(memref, memref), copy)
+        return slot
+
+    def _copy_of(self, memref: MemRef, number: int) -> MemRef:
+        key = memref, number
+        known = self._copies.get(key)
+        if known is None:
+            self._last += 1
+            space, size = memref.memory_space_, memref.size_
+            known = self._copies[key] = MemRef(space, memref.addr_, size, self._last, memref.span)
+        return known
+
+    def _grouped(self, loop: ForStmt, slots: Slots) -> list[Stmt]:
+        """Return a loop over groups of iterations, and those that are left over."""
+        stages = len(slots)
+        assert isinstance(loop.step, ConstInt)
+        count, step = trips(loop), loop.step.value
+        if count is None:
+            return self._grouped_at_run_time(loop, slots, step)
+        assert isinstance(loop.start, ConstInt)
+        grouped, start = count - count % stages, loop.start.value
+        main = self._main(loop, slots, _number(start + grouped * step, loop))
+        if grouped == count:
+            return [main]
+        main, values = self._with_new_results(main)
+        out: list[Stmt] = [main]
+        for iteration in range(grouped, count):
+            index = _number(start + iteration * step, loop)
+            slot = slots[iteration - grouped]
+            body, values = copied_iteration(loop, index, values, self._names, slot)
+            out += body
+        self._values.update(zip(loop.return_vars, values, strict=True))
+        return out
+
+    def _grouped_at_run_time(self, loop: ForStmt, slots: Slots, step: int) -> list[Stmt]:
+        """Return a loop over groups of iterations, and one over those that are left over."""
+        stages = len(slots)
+        dtype, span = dtype_of(loop.loop_var), loop.span
+        stop = _less(loop.stop, (stages - 1) * step, loop)  # groups that begin before are whole
+        main, values = self._with_new_results(self._main(loop, slots, stop))
+        group = _number(stages * step, loop)
+        length = _less(loop.stop, _constant(loop.start) + 1 - step, loop)
+        if not isinstance(loop.start, ConstInt):
+            length = Sub(length, loop.start, dtype, span)
+        groups = Max(FloorDiv(length, group, dtype, span), _number(0, loop), dtype, span)
+        rest = Var(self._names.like(f"{loop.loop_var.name}_rest"), loop.loop_var.type, span)
+        behind: Expr = Mul(groups, group, dtype, span)
+        if not isinstance(loop.start, ConstInt) or loop.start.value:
+            behind = Add(loop.start, behind, dtype, span)
+        counter = self._new(loop.loop_var)
+        args = [
+            IterArg(self._names.numbered(f"{arg.name}_"), arg.type, value, arg.span)
+            for arg, value in zip(loop.iter_args, values, strict=True)
+        ]
+        body, values = copied_iteration(loop, counter, args, self._names)
+        changes: dict[str, Any] = {"loop_var": counter, "start": rest, "iter_args": tuple(args)}
+        changes["body"] = seq([*body, *_yield(values, loop)], loop.body.span)
+        return [main, AssignStmt(rest, behind, span), copy_with(loop, changes)]
+
+    def _main(self, loop: ForStmt, slots: Slots, stop: Expr) -> ForStmt:
+        """Return the loop over whole groups of iterations, up to ``stop``."""
+        assert isinstance(loop.step, ConstInt)
+        values: Sequence[Expr] = loop.iter_args
+        out: list[Stmt] = []
+        for iteration, slot in enumerate(slots):
+            index = _less(loop.loop_var, -iteration * loop.step.value, loop)
+            body, values = copied_iteration(loop, index, values, self._names, slot)
+            out += body
+        body = seq([*out, *_yield(values, loop)], loop.body.span)
+        step = _number(len(slots) * loop.step.value, loop)
+        return copy_with(loop, {"stop": stop, "step": step, "body": body})
+
+    def _with_new_results(self, loop: ForStmt) -> tuple[ForStmt, Sequence[Expr]]:
+        """Return a loop whose results are not yet those of the whole, and these."""
+        results = tuple([self._new(var) for var in loop.return_vars])
+        return copy_with(loop, {"return_vars": results}), results
+
+    def _new(self, var: Var) -> Var:
+        return Var(self._names.numbered(f"{var.name}_"), var.type, var.span)
+
+
+def _yield(values: Sequence[Expr], loop: ForStmt) -> list[Stmt]:
+    return [YieldStmt(values, loop.span)] if values else []
+
+
+def _number(value: int, loop: ForStmt) -> ConstInt:
+    return ConstInt(value, dtype_of(loop.loop_var), loop.span)
+
+
+def _constant(value: Expr) -> int:
+    """Return what a constant is, 0 for what is known at run time only."""
+    return value.value if isinstance(value, ConstInt) else 0
+
+
+def _less(value: Expr, amount: int, loop: ForStmt) -> Expr:
+    """Return ``value - amount``."""
+    if not amount:
+        return value
+    kind, number = (Sub, amount) if amount > 0 else (Add, -amount)
+    return kind(value, _number(number, loop), dtype_of(loop.loop_var), loop.span)
