@@ -208,7 +208,6 @@ class Generator:
             imports,
             "\n".join(lines),
             exported=list(short),
-            noqa="A004  an op has the name that users write",
         )
 
     def stubs(self) -> str:
@@ -232,7 +231,6 @@ class Generator:
             imports,
             "\n".join(body),
             exported=list(short),
-            noqa="A004  an op has the name that users write",
         )
 
     def overloads(self, name: str, imports: dict[str, dict[str, str]]) -> Iterator[str]:

@@ -3,8 +3,6 @@
 Written by `make generate` from the definitions of the ops.
 """
 
-# ruff: noqa: A004  an op has the name that users write
-
 from pypto._src.ops.compare_select import cmps, prelu, sel
 from pypto._src.ops.elementwise import adds, divs, expands, lrelu, maxs, mins, muls, subs
 from pypto._src.ops.elementwise import maxs as maximums

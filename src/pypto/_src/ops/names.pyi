@@ -3,8 +3,6 @@
 Written by `make generate` from the definitions of the ops.
 """
 
-# ruff: noqa: A004  an op has the name that users write
-
 from typing import Any, overload
 
 from pypto._src.dtypes import DataType
