@@ -317,12 +317,9 @@ def module(
     body: str = "",
     *,
     exported: Sequence[str],
-    noqa: str = "",
 ) -> str:
     """Return the text of a module; ``imports`` is name here to name there, by module."""
     lines = [f'"""{doc}\n\n{MARK}\n"""\n']
-    if noqa:
-        lines.append(f"# ruff: noqa: {noqa}\n")
     for source, names in sorted(imports.items()):
         found = [name if name == own else f"{name} as {own}" for own, name in names.items()]
         lines.append(f"from {source} import {', '.join(found)}")
