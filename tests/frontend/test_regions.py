@@ -871,3 +871,38 @@ def test_product_that_vector_work_goes_on_with(target: Any) -> None:
     x, w, out = floats(32, 64), floats(64, 64), np.zeros((32, 64), np.float32)
     on_each_core(decayed, x, w, out)
     assert np.allclose(out, (x.astype(np.float64) @ w) * 1.5, rtol=1e-5)
+
+
+def test_products_that_later_vector_work_takes(target: Any) -> None:
+    """Products that a loop adds up are handed over once they are made, whoever takes them when."""
+
+    @pl.jit(target=target)
+    def gated(
+        x: pl.Tensor[[16, 128], pl.FP16],
+        gate: pl.Tensor[[128, 128], pl.FP16],
+        up: pl.Tensor[[128, 128], pl.FP16],
+        out: pl.Out[pl.Tensor[[16, 128], pl.FP32]],
+    ):
+        for block in pl.spmd(2, name_hint="gated"):
+            column = block * 64
+            g = pl.create_tensor([16, 64], dtype=pl.FP32)
+            u = pl.create_tensor([16, 64], dtype=pl.FP32)
+            for k in pl.pipeline(0, 128, 64, stage=2):
+                part = x[:, k : k + 64]
+                if k == 0:
+                    g = pl.matmul(part, gate[k : k + 64, column : column + 64], out_dtype=pl.FP32)
+                    u = pl.matmul(part, up[k : k + 64, column : column + 64], out_dtype=pl.FP32)
+                else:
+                    g = pl.matmul_acc(g, part, gate[k : k + 64, column : column + 64])
+                    u = pl.matmul_acc(u, part, up[k : k + 64, column : column + 64])
+            sigmoid = pl.recip(pl.add(pl.exp(pl.neg(g)), 1.0))
+            out[:, column : column + 64] = pl.mul(pl.mul(g, sigmoid), u)
+        return out
+
+    x, gate, up = (RNG.normal(size=s).astype(np.float16) for s in ((16, 128), *2 * [(128, 128)]))
+    out = np.zeros((16, 128), np.float32)
+    on_each_core(gated, x, gate, up, out)
+    names = [f.name for f in gated.lower(x, gate, up, out).functions_ if f.name != "gated"]
+    assert names == ["gated_aic", "gated_aiv"]
+    g, u = (x.astype(np.float64) @ w for w in (gate, up))
+    np.testing.assert_allclose(out, g / (1 + np.exp(-g)) * u, rtol=1e-4, atol=1e-4)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from enum import Enum
 from typing import Any, Final
 
+from pypto._src.errors import EmitError
 from pypto._src.ir.enums import CoreType, FunctionType, PipeType
 from pypto._src.ir.exprs import Call, Op
 from pypto._src.ir.opdef import op_of
@@ -86,12 +87,15 @@ def core_type(function: Function) -> CoreType:
     """Return the core that a kernel needs: CUBE if it uses the M or MTE1 pipe, else VECTOR.
 
     Raises:
-        ValueError: the kernel has both matrix and vector work, which no single core does.
+        EmitError: the kernel has both matrix and vector work, which no single core does.
     """
     found = _core_types(function)
     if len(found) > 1:
-        raise ValueError(
-            f"kernel {function.name!r} mixes matrix and vector work, which no single core does"
+        raise EmitError(
+            f"kernel {function.name!r} mixes matrix and vector work, which no single core does",
+            function.span,
+            hint="end the region between the two, and begin another one: with pl.at(...)",
+            slug="mixed-kernel",
         )
     return min(found, default=CoreType.VECTOR)
 

@@ -196,12 +196,14 @@ class _SplitMixed(Mutator):
     def visit_ScopeStmt(self, scope: ScopeStmt) -> Stmt | list[Stmt]:
         """Return the scopes of one kind of work that a scope is, itself if it is one of them."""
         body = list(statements(_Dissolve().body(scope.body)))
-        parts = _by_core(body)
-        if len(parts) > 1 and not _hand_tiles_on(parts):
+        if len(_by_core(body)) == 1 and all(_core_count(stmt) < 2 for stmt in body):
             return scope
-        from pypto._src.passes.tensors.split_mixed_scopes import split_scope
+        from pypto._src.passes.tensors.split_mixed_scopes import split_scope, stored_early
 
+        body = stored_early(body, self._roots)
         whole = ScopeStmt(scope.scope_kind, seq(body, scope.span), scope.span, scope.name_hint)
+        if not _hand_tiles_on(_by_core(body)):
+            return whole
         return split_scope(whole, self._names, self._roots) or scope
 
 
@@ -251,8 +253,8 @@ class _Outliner(Mutator):
             if several and name:
                 from pypto._src.passes.tensors.split_mixed_scopes import name_on_core
 
-                core = next((core for stmt in stretch.stmts if (core := _core(stmt))), None)
-                name = name_on_core(name, core)
+                cores = [core for stmt in stretch.stmts if (core := _core(stmt)) is not None]
+                name = name_on_core(name, cores[0] if cores else None)
             later = [stmt for other in stretches[index + 1 :] for stmt in other.stmts]
             wanted = outside | set(_used_by(later))
             out += self._call(stretch.stmts, wanted, scope.span, name)
@@ -518,7 +520,7 @@ def _by_core(body: Sequence[Stmt]) -> list[list[Stmt]]:
         if not parts or (core is not None and current is not None and core is not current):
             parts.append([])
             current = core
-        current = current or core
+        current = core if current is None else current
         parts[-1].append(stmt)
     return parts
 

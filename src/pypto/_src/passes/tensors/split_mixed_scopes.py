@@ -93,6 +93,54 @@ def split_scope(
         return None
 
 
+def stored_early(stmts: Sequence[Stmt], roots: Mapping[Var, Sequence[Var]]) -> list[Stmt]:
+    """Return statements that store accumulators as soon as they can, not behind vector work.
+
+    The vector work that reads one may come in several pieces; all of them find it in memory then,
+    and the accumulator need not outlive the first one. A store moves up where nothing between is
+    about the tensor that it writes.
+    """
+    made: dict[Var, int] = {}
+    touched: dict[Var, int] = {}  # where a tensor was read or written last
+    vector = -1  # where the last vector work is
+    behind: dict[int, list[Stmt]] = {}
+    moved: set[int] = set()
+    for index, stmt in enumerate(stmts):
+        used = _used(stmt)
+        at = _early(stmt, used, made, index)
+        if at is not None and at < vector:
+            tensors = [root for var in used for root in roots.get(var, (var,))]
+            if all(touched.get(root, -1) <= at for root in tensors):
+                behind.setdefault(at, []).append(stmt)
+                moved.add(index)
+                made.update(dict.fromkeys(defined_by(stmt), at))
+                touched.update(dict.fromkeys(tensors, at))
+                continue
+        if CoreType.VECTOR in cores_of([stmt]):
+            vector = index
+        for var in (*used, *defined_by(stmt)):
+            if isinstance(var.type, TensorType):
+                touched.update(dict.fromkeys(roots.get(var, (var,)), index))
+        made.update(dict.fromkeys(defined_by(stmt), index))
+    out: list[Stmt] = []
+    for index, stmt in enumerate(stmts):
+        if index not in moved:
+            out += [stmt, *behind.get(index, ())]
+    return out
+
+
+def _early(stmt: Stmt, used: Iterable[Var], made: Mapping[Var, int], index: int) -> int | None:
+    """Return behind which statement an accumulator may be stored, None for other statements."""
+    value = stmt.value if isinstance(stmt, AssignStmt) else None
+    value = stmt.expr if isinstance(stmt, EvalStmt) else value
+    if not isinstance(value, Call) or op_of(value) is not memory.store:
+        return None
+    tile = value.args[0]
+    if not isinstance(tile, Var) or tile_space(tile) is not MemorySpace.Acc or tile not in made:
+        return None
+    return max(made.get(var, -1) for var in used)
+
+
 def name_on_core(name: str, core: CoreType | None) -> str:
     """Return what the part of a region called ``name`` that one core does is called."""
     return f"{name}_aic" if core is CoreType.CUBE else f"{name}_aiv"
@@ -214,7 +262,8 @@ class _Splitter:
         if part is None or None is not part.core is not core is not None:
             part = _Part()
             nodes.append(part)
-        part.core = part.core or core
+        if part.core is None:  # CoreType.CUBE is 0
+            part.core = core
         self._put(part, stmt)
 
     def _put(self, part: _Part, stmt: Stmt) -> None:
@@ -359,7 +408,7 @@ class _Splitter:
         stmts = list(statements(body))
         end = stmts[-1] if stmts else None
         last = end if isinstance(end, YieldStmt) else None
-        for stmt in stmts[:-1] if last is not None else stmts:
+        for stmt in stored_early(stmts[:-1] if last is not None else stmts, self._roots):
             self._add(inner, stmt)
         kept: list[Expr] = []
         values: Sequence[Expr] = last.value if last is not None else ()
