@@ -30,6 +30,7 @@ from pypto._src.ops import (
 from pypto._src.ops.define import REGISTRY
 from pypto._src.ops.later import axis_reductions, testing
 from pypto._src.ops.rules.type_rules import CASTS
+from tests.line_cases import LINES
 from tests.more_cases import MORE
 from tests.op_kernels import (
     ACC,
@@ -534,6 +535,7 @@ CASES: list[Case] = [
         )
     ),
     *MORE,
+    *LINES,
     Case(
         testing.op,
         ((),),

@@ -46,7 +46,15 @@ _DOC = {
 }
 """What `pypto.language.<level>` says of itself."""
 
-_TASKS = ("syncall", "task_dummy", "task_invalid")
+_TASKS = (
+    "available_aiv_count",
+    "available_cluster_count",
+    "cacheinvalid",
+    "fence",
+    "syncall",
+    "task_dummy",
+    "task_invalid",
+)
 _OF_TASKS = f"""
 __getattr__ = _lazy_names(
     __name__, {dict.fromkeys(_TASKS, "pypto._src.frontend.region_markers")!r}

@@ -35,12 +35,7 @@ PARTS: Final = (REGION, TILE)
 PL, LEVEL = (True, False), (False, True)
 
 
-LOCAL: Final = {
-    "part_add", "part_mul", "part_max", "part_min", "fmod", "fmods", "sin", "cos", "row_argmax",
-    "row_argmin", "col_argmax", "col_argmin", "row_expand", "col_expand", "expands", "full",
-    "arange", "concat", "fillpad", "fillpad_expand", "set_validshape", "reinterpret_view",
-    "gather", "scatter", "scatter_update", "sort32", "mrgsort", "matmul_acc",
-}  # fmt: skip
+LOCAL: Final = {"set_validshape", "matmul_acc"}
 """Operators that work on tensors in regions, where these are on chip, and not on whole tensors."""
 
 
@@ -417,21 +412,43 @@ ROWS: list[Row] = [
         levels=(TILE,),
     ),
     # making
-    Row("r = f.full([16, 64], x0.dtype, 3)", [WHOLE], lambda a: a * 0 + 3),
-    Row("r = f.full([16, 64], dtype=x0.dtype, value=-2)", [WHOLE], lambda a: a * 0 - 2),
-    Row(
-        "r = f.arange(0, [1, 64], dtype=x0.dtype)",
-        [ROW],
-        lambda a: np.arange(64)[None],
-        (D.INT32, D.UINT32, D.INT16, D.UINT16),
-        values=(0, 9),
-    ),
-    Row(
-        "r = f.arange(5, [1, 64], dtype=x0.dtype, descending=True)",
-        [ROW],
-        lambda a: 5 - np.arange(64)[None],
-        INTS,
-    ),
+    *[
+        row
+        for levels, names in ((PARTS, (True, True)), ((TENSOR,), LEVEL))
+        for row in [
+            Row(
+                "r = f.full([16, 64], x0.dtype, 3)",
+                [WHOLE],
+                lambda a: a * 0 + 3,
+                levels=levels,
+                namespaces=names,
+            ),
+            Row(
+                "r = f.full([16, 64], dtype=x0.dtype, value=-2)",
+                [WHOLE],
+                lambda a: a * 0 - 2,
+                levels=levels,
+                namespaces=names,
+            ),
+            Row(
+                "r = f.arange(0, [1, 64], dtype=x0.dtype)",
+                [ROW],
+                lambda a: np.arange(64)[None],
+                (D.INT32, D.UINT32, D.INT16, D.UINT16),
+                levels,
+                values=(0, 9),
+                namespaces=names,
+            ),
+            Row(
+                "r = f.arange(5, [1, 64], dtype=x0.dtype, descending=True)",
+                [ROW],
+                lambda a: 5 - np.arange(64)[None],
+                INTS,
+                levels,
+                namespaces=names,
+            ),
+        ]
+    ],
     Row(
         "r = f.tri(1, [16, 64], dtype=x0.dtype)",
         [WHOLE],
@@ -626,6 +643,7 @@ ROWS: list[Row] = [
         [(1, 128), (1, 128)],
         lambda a, i: runs(a, i, 128),
         SINGLE,
+        PARTS,
         operand_dtypes=(None, D.UINT32),
         values=(0, 1000),
     ),
@@ -635,7 +653,7 @@ ROWS: list[Row] = [
         [(1, 64), (1, 64)],
         lambda a, i: runs(a, i, 64),
         SINGLE,
-        (REGION, TENSOR),
+        (REGION,),
         operand_dtypes=(None, D.UINT32),
         values=(0, 1000),
     ),

@@ -22,7 +22,7 @@ from pypto._src.ir.stmts import Program
 from pypto._src.passes.pass_manager import OptimizationStrategy, PassManager
 from pypto._src.run.effects import effects
 from pypto._src.run.native import NativeKernel
-from tests.examples.emitted import Emitted
+from tests.examples.emitted import Emitted, sizes
 from tests.language.levels import Subject, arguments, program, subjects, wanted
 from tests.language.rows import ROWS, TENSOR, Array
 from tests.natively import assert_close, batches, compile_together, compiler, words
@@ -67,6 +67,7 @@ class Compiled(Evaluator):
         super().__init__(lowered)
         self._natives = natives
         self._effects = effects(lowered)
+        self._kernels = {kernel.name: kernel for kernel in kernels(lowered)}
 
     def run(self, name: str, args: Sequence[Any], span: Span = UNKNOWN_SPAN) -> Any:
         """Call a function; a kernel works on dense copies."""
@@ -74,7 +75,7 @@ class Compiled(Evaluator):
         if native is None:
             return super().run(name, args, span)
         dense: list[Any] = [np.ascontiguousarray(a) if _is_array(a) else a for a in args]
-        native(words(dense))
+        native(words([*dense, *sizes(self._kernels[name], dense)]))
         for arg, copy in zip(args, dense, strict=True):
             if _is_array(arg) and copy is not arg:
                 arg[...] = copy

@@ -9,6 +9,10 @@ from pypto._src.ops.system import bar_all, bar_m, bar_v, sync_dst, sync_src
 __getattr__ = _lazy_names(
     __name__,
     {
+        "available_aiv_count": "pypto._src.frontend.region_markers",
+        "available_cluster_count": "pypto._src.frontend.region_markers",
+        "cacheinvalid": "pypto._src.frontend.region_markers",
+        "fence": "pypto._src.frontend.region_markers",
         "syncall": "pypto._src.frontend.region_markers",
         "task_dummy": "pypto._src.frontend.region_markers",
         "task_invalid": "pypto._src.frontend.region_markers",

@@ -7,8 +7,12 @@ from pypto._src.ops.names import tensor_abs as abs
 from pypto._src.ops.names import tensor_add as add
 from pypto._src.ops.names import tensor_and_ as and_
 from pypto._src.ops.names import tensor_ands as ands
+from pypto._src.ops.names import tensor_arange as arange
 from pypto._src.ops.names import tensor_cmp as cmp
 from pypto._src.ops.names import tensor_cmps as cmps
+from pypto._src.ops.names import tensor_col_argmax as col_argmax
+from pypto._src.ops.names import tensor_col_argmin as col_argmin
+from pypto._src.ops.names import tensor_col_expand as col_expand
 from pypto._src.ops.names import tensor_col_expand_add as col_expand_add
 from pypto._src.ops.names import tensor_col_expand_div as col_expand_div
 from pypto._src.ops.names import tensor_col_expand_expdif as col_expand_expdif
@@ -20,19 +24,40 @@ from pypto._src.ops.names import tensor_col_max as col_max
 from pypto._src.ops.names import tensor_col_min as col_min
 from pypto._src.ops.names import tensor_col_prod as col_prod
 from pypto._src.ops.names import tensor_col_sum as col_sum
+from pypto._src.ops.names import tensor_concat as concat
+from pypto._src.ops.names import tensor_cos as cos
 from pypto._src.ops.names import tensor_div as div
+from pypto._src.ops.names import tensor_expands as expands
+from pypto._src.ops.names import tensor_fillpad_expand as fillpad_expand
+from pypto._src.ops.names import tensor_fmod as fmod
+from pypto._src.ops.names import tensor_fmods as fmods
+from pypto._src.ops.names import tensor_full as full
+from pypto._src.ops.names import tensor_gather_along as gather_along
+from pypto._src.ops.names import tensor_gather_mask as gather_mask
 from pypto._src.ops.names import tensor_log as log
 from pypto._src.ops.names import tensor_maximum as maximum
 from pypto._src.ops.names import tensor_maximums as maximums
 from pypto._src.ops.names import tensor_minimum as minimum
 from pypto._src.ops.names import tensor_minimums as minimums
+from pypto._src.ops.names import tensor_mrgsort as mrgsort
+from pypto._src.ops.names import tensor_mrgsort2 as mrgsort2
+from pypto._src.ops.names import tensor_mrgsort3 as mrgsort3
+from pypto._src.ops.names import tensor_mrgsort4 as mrgsort4
 from pypto._src.ops.names import tensor_mul as mul
 from pypto._src.ops.names import tensor_neg as neg
 from pypto._src.ops.names import tensor_not_ as not_
 from pypto._src.ops.names import tensor_or_ as or_
 from pypto._src.ops.names import tensor_ors as ors
+from pypto._src.ops.names import tensor_part_add as part_add
+from pypto._src.ops.names import tensor_part_max as part_max
+from pypto._src.ops.names import tensor_part_min as part_min
+from pypto._src.ops.names import tensor_part_mul as part_mul
 from pypto._src.ops.names import tensor_recip as recip
+from pypto._src.ops.names import tensor_reinterpret_view as reinterpret_view
 from pypto._src.ops.names import tensor_relu as relu
+from pypto._src.ops.names import tensor_row_argmax as row_argmax
+from pypto._src.ops.names import tensor_row_argmin as row_argmin
+from pypto._src.ops.names import tensor_row_expand as row_expand
 from pypto._src.ops.names import tensor_row_expand_add as row_expand_add
 from pypto._src.ops.names import tensor_row_expand_div as row_expand_div
 from pypto._src.ops.names import tensor_row_expand_expdif as row_expand_expdif
@@ -43,10 +68,15 @@ from pypto._src.ops.names import tensor_row_expand_sub as row_expand_sub
 from pypto._src.ops.names import tensor_row_min as row_min
 from pypto._src.ops.names import tensor_row_prod as row_prod
 from pypto._src.ops.names import tensor_rsqrt as rsqrt
+from pypto._src.ops.names import tensor_scatter_along as scatter_along
+from pypto._src.ops.names import tensor_scatter_mask as scatter_mask
+from pypto._src.ops.names import tensor_scatter_update as scatter_update
 from pypto._src.ops.names import tensor_shl as shl
 from pypto._src.ops.names import tensor_shls as shls
 from pypto._src.ops.names import tensor_shr as shr
 from pypto._src.ops.names import tensor_shrs as shrs
+from pypto._src.ops.names import tensor_sin as sin
+from pypto._src.ops.names import tensor_sort32 as sort32
 from pypto._src.ops.names import tensor_sqrt as sqrt
 from pypto._src.ops.names import tensor_sub as sub
 from pypto._src.ops.names import tensor_write as write
@@ -80,10 +110,14 @@ __all__ = [
     "adds",
     "and_",
     "ands",
+    "arange",
     "assemble",
     "cast",
     "cmp",
     "cmps",
+    "col_argmax",
+    "col_argmin",
+    "col_expand",
     "col_expand_add",
     "col_expand_div",
     "col_expand_expdif",
@@ -95,6 +129,8 @@ __all__ = [
     "col_min",
     "col_prod",
     "col_sum",
+    "concat",
+    "cos",
     "create",
     "create_tensor",
     "dim",
@@ -102,12 +138,23 @@ __all__ = [
     "div_scalar",
     "divs",
     "exp",
+    "expands",
+    "fillpad_expand",
+    "fmod",
+    "fmods",
+    "full",
+    "gather_along",
+    "gather_mask",
     "log",
     "matmul",
     "maximum",
     "maximums",
     "minimum",
     "minimums",
+    "mrgsort",
+    "mrgsort2",
+    "mrgsort3",
+    "mrgsort4",
     "mul",
     "mul_scalar",
     "muls",
@@ -115,11 +162,19 @@ __all__ = [
     "not_",
     "or_",
     "ors",
+    "part_add",
+    "part_max",
+    "part_min",
+    "part_mul",
     "read",
     "recip",
+    "reinterpret_view",
     "relu",
     "reshape",
     "reshape_view",
+    "row_argmax",
+    "row_argmin",
+    "row_expand",
     "row_expand_add",
     "row_expand_div",
     "row_expand_expdif",
@@ -132,10 +187,15 @@ __all__ = [
     "row_prod",
     "row_sum",
     "rsqrt",
+    "scatter_along",
+    "scatter_mask",
+    "scatter_update",
     "shl",
     "shls",
     "shr",
     "shrs",
+    "sin",
+    "sort32",
     "sqrt",
     "sub",
     "sub_scalar",

@@ -6,7 +6,7 @@ A kernel without regions never loads this module.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from enum import Enum
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
@@ -137,6 +137,16 @@ class manual_scope(_Context):
     """A scope in which tasks wait for those in ``deps=`` only: ``with pl.manual_scope():``."""
 
 
+class cluster(_Context):
+    """Start what is inside on the cores of one cluster: ``with pl.cluster():``.
+
+    It changes no value.
+    """
+
+    def __init__(self, name_hint: str = "") -> None:
+        """Take the name."""
+
+
 def pipeline(
     *bounds: Number, stage: int, init_values: Sequence[Any] | None = None
 ) -> Iterator[Integer]:
@@ -250,6 +260,51 @@ def task_dummy(*, deps: Sequence[Any]) -> TaskId:
 
 def task_invalid() -> None:
     """Return the task that is none."""
+
+
+def get_block_num() -> Integer:
+    """Return how many blocks run the statements of a launch; 1 in a region without blocks."""
+    return 1
+
+
+def get_subblock_idx() -> Integer:
+    """Return which of the two vector cores of a cluster runs this: 0 but for `split_aiv`."""
+    return 0
+
+
+def available_cluster_count() -> Integer:
+    """Return how many clusters the chip has: cube cores with their vector cores."""
+    return 1
+
+
+def available_aiv_count() -> Integer:
+    """Return how many vector cores the chip has."""
+    return 1
+
+
+def static_assert(condition: Any, message: str = "") -> None:
+    """Refuse the program where ``condition``, a constant when it is parsed, does not hold."""
+
+
+def static_print(*values: Any) -> None:
+    """Print what values are when the program is parsed: constants, types of tensors."""
+
+
+def func_attr(attributes: Mapping[str, Any]) -> None:
+    """Note facts for the code of the chip, such as how vector work is split; no value changes."""
+
+
+def dump_tag(x: T) -> T:
+    """Mark a tensor for the dump of a debugger, and return it; no value changes."""
+    return x
+
+
+def fence() -> None:
+    """Let writes to memory be seen by other cores before what follows; no value changes."""
+
+
+def cacheinvalid(*part: Any) -> None:
+    """Let reads from memory see what other cores have written; no value changes."""
 
 
 def no_dep(x: T) -> T:

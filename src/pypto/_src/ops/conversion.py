@@ -15,7 +15,7 @@ from pypto._src.diagnostics import UNKNOWN_SPAN, Span
 from pypto._src.dtypes import DataType, promote
 from pypto._src.errors import ConversionError, OpError, OpTypeError, PyptoError
 from pypto._src.ir.array_types import TileType, dtype_of, static_shape
-from pypto._src.ir.enums import CoreType, PipeType
+from pypto._src.ir.enums import CoreType, MemorySpace, PipeType
 from pypto._src.ir.exprs import Call, Cast, ConstFloat, ConstInt, Expr, Operand, Var, as_expr
 from pypto._src.ir.inspect.source_names import user_name
 from pypto._src.ir.opdef import OpDef, literal, op_of, spelling
@@ -110,6 +110,23 @@ class Rewrite(NamedTuple):
 
 REWRITES: Final[dict[str, Rewrite]] = {}
 """Ops on tensors that are others, by name. These stand in their place before tiles are made."""
+
+
+class Linewise(NamedTuple):
+    """An op whose rows (-2), or columns (-1), come from the same ones of its operands alone."""
+
+    axis: int
+    shared: frozenset[int] = frozenset()  # operands that all of them want as a whole
+
+
+LINEWISE: Final[dict[str, Linewise]] = {}
+"""Such ops by name: they are done on some rows, or columns, at a time."""
+
+Generator = Callable[[ConversionContext, Call, Sequence[int], Sequence[Expr]], Expr]
+"""A call, rows and columns of a tile, and where that begins in the result, to what is in it."""
+
+GENERATORS: Final[dict[str, Generator]] = {}
+"""Ops that take no tensors: what a part of their result is, by name."""
 
 
 def op_conversion(from_op: str) -> Callable[[C], C]:
@@ -244,7 +261,7 @@ def core_of(call: Call) -> CoreType | None:
         rewrite = REWRITES.get(op.name)
         if rewrite is not None:
             return rewrite.core
-        work = op.name in CONVERSIONS or op.name in REDUCTIONS
+        work = any(op.name in each for each in (CONVERSIONS, REDUCTIONS, GENERATORS))
         return CoreType.VECTOR if work else None
     pipe = op.pipe_of(call)
     if pipe in (PipeType.M, PipeType.MTE1, PipeType.FIX):
@@ -375,6 +392,37 @@ def _widened(number: Expr, dtype: DataType, span: Span) -> Expr:
     return ConstFloat(rounded, dtype, span)
 
 
+class _Parts:
+    """What a decomposition sees where tiles are made: nothing of the program around it."""
+
+    def __init__(self, ctx: ConversionContext) -> None:
+        self._ctx = ctx
+
+    def __call__(self, name: str, value: Expr) -> Var:
+        return self._ctx.let(name, value)
+
+    def made(self, value: Expr) -> Call | None:
+        return None
+
+    def space(self, tile: Expr) -> MemorySpace | None:
+        return None
+
+
+def in_parts(op: AnyOp) -> Conversion:
+    """Return the conversion to what an op on a tile stands for; all of it takes memory on chip."""
+    assert op.decomposition is not None
+    expand = op.decomposition
+
+    def convert(
+        ctx: ConversionContext, args: Sequence[Expr], _kwargs: Mapping[str, Any], span: Span
+    ) -> Expr:
+        dtype = _tile_type(args[0]).dtype
+        call = op.build((_as_type(ctx, args[0], _working(op, dtype)),), {}, span)
+        return _rounded(ctx, expand(call, _Parts(ctx)) or call, dtype)
+
+    return convert
+
+
 def of_one_tile(op: AnyOp) -> Conversion:
     """Return the conversion to a block op, in FP32 where it has no other for the element type."""
 
@@ -386,6 +434,51 @@ def of_one_tile(op: AnyOp) -> Conversion:
         wide = dtype if dtype in op.dtypes else DataType.FP32
         value = op.build((_as_type(ctx, tile, wide),), {}, span)
         return _rounded(ctx, value, dtype)
+
+    return convert
+
+
+def of_two_alike(op: AnyOp) -> Conversion:
+    """Return the conversion to a block op on two tiles that have one shape already."""
+
+    def convert(
+        ctx: ConversionContext, args: Sequence[Expr], kwargs: Mapping[str, Any], span: Span
+    ) -> Expr:
+        dtype = promote(*(_tile_type(arg).dtype for arg in args))
+        both = [_as_type(ctx, arg, _working(op, dtype)) for arg in args]
+        return _rounded(ctx, op.build(both, kwargs, span), dtype)
+
+    return convert
+
+
+def by_name(op: AnyOp, args: Sequence[Expr]) -> dict[str, Any]:
+    """Return operands by the names of an op's parameters, between which there may be constants."""
+    return {param.name: arg for param, arg in zip(op.operands, args, strict=False)}
+
+
+def of_lines(op: AnyOp) -> Conversion:
+    """Return the conversion to a block op with the same operands, and scratch of its own."""
+
+    def convert(
+        ctx: ConversionContext, args: Sequence[Expr], kwargs: Mapping[str, Any], span: Span
+    ) -> Expr:
+        return _named_scratch(ctx, op.build((), {**by_name(op, args), **kwargs}, span))
+
+    return convert
+
+
+def of_spread(op: AnyOp) -> Conversion:
+    """Return the conversion to an op that spreads its second operand over the first one's shape."""
+
+    def convert(
+        ctx: ConversionContext, args: Sequence[Expr], _kwargs: Mapping[str, Any], span: Span
+    ) -> Expr:
+        room, vector = args
+        dtype = promote(_tile_type(room).dtype, _tile_type(vector).dtype)
+        if _tile_type(room).dtype is not dtype:
+            sizes = (_tile_type(room).shape, dtype)
+            room = ctx.let("room", new_tiles.create_tile.build(sizes, {}, span))
+        return _named_scratch(ctx, op.build((room, _as_type(ctx, vector, dtype)), {}, span))
 
     return convert
 

@@ -9,15 +9,14 @@ from pypto._src.dtypes import DataType
 from pypto._src.ir.exprs import Expr
 from pypto._src.ops.compare_select import cmps, prelu, sel
 from pypto._src.ops.define import Axis, Ints, Offsets, Scalar, Tensor, Tile
-from pypto._src.ops.elementwise import adds, divs, expands, lrelu, maxs, mins, muls, subs
+from pypto._src.ops.elementwise import adds, divs, lrelu, maxs, mins, muls, subs
 from pypto._src.ops.elementwise import maxs as maximums
 from pypto._src.ops.elementwise import mins as minimums
 from pypto._src.ops.matmul import batch_matmul, gemv, gemv_acc, gemv_bias, matmul_acc, matmul_bias
 from pypto._src.ops.memory import l0c_store, load, move, store
-from pypto._src.ops.new_tiles import alloc, create_tile, fillpad, full, vec_move
+from pypto._src.ops.new_tiles import alloc, create_tile, fillpad, vec_move
 from pypto._src.ops.new_tiles import create_tile as create
 from pypto._src.ops.new_tiles import fillpad as fillpad_inplace
-from pypto._src.ops.reduce import col_expand
 from pypto._src.ops.rules.type_rules import RoundMode
 from pypto._src.ops.system import get_block_idx
 from pypto._src.ops.tensor import create as create_tensor
@@ -144,6 +143,16 @@ def arange(
     ...
 
 @overload
+def arange(
+    start: Scalar, shape: Ints, dtype: DataType = DataType.INT32, descending: bool = False
+) -> Tensor:
+    """Return the row ``start``, ``start`` + 1, ... of ``shape`` [1, N]; falling if ``descending``.
+
+    ``start`` has the element type ``dtype``, an integer of 16 or 32 bits.
+    """
+    ...
+
+@overload
 def arange(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
 @overload
 def cast(tile: Tile, target_type: DataType, mode: RoundMode = "round") -> Tile:
@@ -215,6 +224,14 @@ def col_argmax(tile: Tile, tmp_tile: Tile | None = None) -> Tile:
     ...
 
 @overload
+def col_argmax(input: Tensor) -> Tensor:
+    """Return where the largest element of each column of ``input`` [M, N] is: [1, N] of INT32.
+
+    Of equal ones it is the first; a NaN only where it is the first element.
+    """
+    ...
+
+@overload
 def col_argmax(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
 @overload
 def col_argmin(tile: Tile, tmp_tile: Tile | None = None) -> Tile:
@@ -226,7 +243,33 @@ def col_argmin(tile: Tile, tmp_tile: Tile | None = None) -> Tile:
     ...
 
 @overload
+def col_argmin(input: Tensor) -> Tensor:
+    """Return where the smallest element of each column of ``input`` [M, N] is: [1, N] of INT32.
+
+    Of equal ones it is the first; a NaN only where it is the first element.
+    """
+    ...
+
+@overload
 def col_argmin(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
+@overload
+def col_expand(target: Tile, col_vec: Tile) -> Tile:
+    """Return the row ``col_vec`` [1, C] in each row of a tile [R, C], the shape of ``target``.
+
+    The elements of ``target`` are not read.
+    """
+    ...
+
+@overload
+def col_expand(target: Tensor, col_vec: Tensor) -> Tensor:
+    """Return the row ``col_vec`` [.., 1, N] in each row of a tensor like ``target``.
+
+    The elements of ``target`` [.., M, N] are not read.
+    """
+    ...
+
+@overload
+def col_expand(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
 @overload
 def col_expand_add(tile: Tile, col_vec: Tile) -> Tile:
     """Return the sum of ``tile`` [R, C] and the row ``col_vec`` [1, C], one number a column."""
@@ -365,10 +408,20 @@ def concat(src0: Tile, src1: Tile) -> Tile:
     ...
 
 @overload
+def concat(src0: Tensor, src1: Tensor) -> Tensor:
+    """Return the columns of ``src0`` [M, N], then those of ``src1`` [M, K]: [M, N + K]."""
+    ...
+
+@overload
 def concat(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
 @overload
 def cos(tile: Tile) -> Tile:
     """Return the cosine of each element of ``tile`` [R, C], as exact as 1e-5 up to 6000."""
+    ...
+
+@overload
+def cos(input: Tensor) -> Tensor:
+    """Return the cosine of each element of ``input``; integers become FP32."""
     ...
 
 @overload
@@ -412,6 +465,29 @@ def exp(input: Tensor) -> Tensor:
 @overload
 def exp(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
 @overload
+def expands(target: Tile, scalar: Scalar) -> Tile:
+    """Return a tile like ``target`` [R, C] whose elements all are ``scalar``.
+
+    The elements of ``target`` do not matter.
+    """
+    ...
+
+@overload
+def expands(target: Tensor, scalar: Scalar) -> Tensor:
+    """Return a tensor like ``target`` whose elements all are ``scalar``; it is not read."""
+    ...
+
+@overload
+def expands(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
+@overload
+def fillpad_expand(input: Tensor, shape: Ints, pad_value: int | None = None) -> Tensor:
+    """Return ``input`` [M, N] at the beginning of a larger tensor of ``shape``, padded as told.
+
+    The rest is 0 unless ``pad_value`` says the largest or the smallest element.
+    """
+    ...
+
+@overload
 def fillpad_expand(tile: Tile, shape: Ints, pad_value: int | None = None) -> Tile:
     """Return the valid elements of ``tile`` [R, C] in a larger tile of ``shape``, padded as told.
 
@@ -432,6 +508,16 @@ def fmod(lhs: Tile, rhs: Scalar) -> Tile:
     ...
 
 @overload
+def fmod(lhs: Tensor, rhs: Tensor) -> Tensor:
+    """Return ``lhs - trunc(lhs / rhs) * rhs``, which has the sign of ``lhs``; NaN over 0."""
+    ...
+
+@overload
+def fmod(lhs: Tensor, rhs: Scalar) -> Tensor:
+    """Return ``lhs - trunc(lhs / rhs) * rhs``, which has the sign of ``lhs``; NaN over 0."""
+    ...
+
+@overload
 def fmod(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
 @overload
 def fmods(lhs: Tile, rhs: Scalar) -> Tile:
@@ -440,6 +526,18 @@ def fmods(lhs: Tile, rhs: Scalar) -> Tile:
 
 @overload
 def fmods(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
+@overload
+def full(shape: Ints, dtype: DataType, value: Scalar) -> Tile:
+    """Return a tile of ``shape`` whose elements of ``dtype`` all are ``value``."""
+    ...
+
+@overload
+def full(shape: Ints, dtype: DataType, value: Scalar) -> Tensor:
+    """Return a tensor of ``shape`` whose elements are all ``value``."""
+    ...
+
+@overload
+def full(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
 @overload
 def gather(tile: Tile, indices: Tile, tmp: Tile | None = None) -> Tile:
     """Return the elements of ``tile`` [R, C] at ``indices``, of the shape of these.
@@ -461,6 +559,24 @@ def gather(input: Tile, dim: int, index: Tile) -> Tile:
 @overload
 def gather(tile: Tile, mask_pattern: int, output_dtype: DataType | None = None) -> Tile:
     """Return the columns of ``tile`` [R, C] that a pattern names, side by side.
+
+    ``pl.tile.MaskPattern.P0101`` are columns 0, 2, 4, ..., P1010 1, 3, 5, ...; P0001 to P1000 every
+    fourth one. With ``output_dtype`` their bits are read as elements of that type.
+    """
+    ...
+
+@overload
+def gather(input: Tensor, dim: int, index: Tensor) -> Tensor:
+    """Return the elements of each row of ``input`` [M, N] at positions ``index`` [M, K]: [M, K].
+
+    A position outside of the row has no meaning; the interpreter gives 0. ``dim`` is the last
+    dimension.
+    """
+    ...
+
+@overload
+def gather(input: Tensor, mask_pattern: int, output_dtype: DataType | None = None) -> Tensor:
+    """Return the columns of ``input`` [M, N] that a pattern names, side by side.
 
     ``pl.tile.MaskPattern.P0101`` are columns 0, 2, 4, ..., P1010 1, 3, 5, ...; P0001 to P1000 every
     fourth one. With ``output_dtype`` their bits are read as elements of that type.
@@ -661,6 +777,29 @@ def mrgsort(src0: Tile, src1: Tile, src2: Tile, src3: Tile) -> Tile:
     ...
 
 @overload
+def mrgsort(src: Tensor, block_len: int) -> Tensor:
+    """Return rows of ``src`` in which each four sorted runs of ``block_len`` columns are one.
+
+    The columns are records of `sort32`, two each.
+    """
+    ...
+
+@overload
+def mrgsort(src0: Tensor, src1: Tensor) -> Tensor:
+    """Return the sorted rows of records ``src0`` and ``src1`` as sorted rows."""
+    ...
+
+@overload
+def mrgsort(src0: Tensor, src1: Tensor, src2: Tensor) -> Tensor:
+    """Return the sorted rows of records ``src0``, ``src1`` and ``src2`` as sorted rows."""
+    ...
+
+@overload
+def mrgsort(src0: Tensor, src1: Tensor, src2: Tensor, src3: Tensor) -> Tensor:
+    """Return the sorted rows of records ``src0``, ``src1``, ``src2``, ``src3`` as sorted rows."""
+    ...
+
+@overload
 def mrgsort(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
 @overload
 def mrgsort2(src0: Tile, src1: Tile) -> Tile:
@@ -790,10 +929,20 @@ def part_add(lhs: Tile, rhs: Tile) -> Tile:
     ...
 
 @overload
+def part_add(lhs: Tensor, rhs: Tensor) -> Tensor:
+    """Return ``lhs + rhs``: of a tensor, all is valid."""
+    ...
+
+@overload
 def part_add(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
 @overload
 def part_max(lhs: Tile, rhs: Tile) -> Tile:
     """Return the larger of ``lhs`` and ``rhs`` [R, C] where both are valid, else the valid one."""
+    ...
+
+@overload
+def part_max(lhs: Tensor, rhs: Tensor) -> Tensor:
+    """Return the larger of ``lhs`` and ``rhs``: of a tensor, all is valid."""
     ...
 
 @overload
@@ -804,10 +953,20 @@ def part_min(lhs: Tile, rhs: Tile) -> Tile:
     ...
 
 @overload
+def part_min(lhs: Tensor, rhs: Tensor) -> Tensor:
+    """Return the smaller of ``lhs`` and ``rhs``: of a tensor, all is valid."""
+    ...
+
+@overload
 def part_min(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
 @overload
 def part_mul(lhs: Tile, rhs: Tile) -> Tile:
     """Return ``lhs * rhs`` [R, C] where both are valid, elsewhere the one that is."""
+    ...
+
+@overload
+def part_mul(lhs: Tensor, rhs: Tensor) -> Tensor:
+    """Return ``lhs * rhs``: of a tensor, all is valid."""
     ...
 
 @overload
@@ -854,6 +1013,11 @@ def reinterpret_view(tile: Tile, dtype: DataType) -> Tile:
 
     Nothing is converted.
     """
+    ...
+
+@overload
+def reinterpret_view(input: Tensor, dtype: DataType) -> Tensor:
+    """Return the bits of each element of ``input`` [M, N] as one of ``dtype``, which is as wide."""
     ...
 
 @overload
@@ -931,6 +1095,14 @@ def row_argmax(tile: Tile, tmp_tile: Tile | None = None) -> Tile:
     ...
 
 @overload
+def row_argmax(input: Tensor) -> Tensor:
+    """Return where the largest element of each row of ``input`` [M, N] is: [M, 1] of INT32.
+
+    Of equal ones it is the first; a NaN only where it is the first element.
+    """
+    ...
+
+@overload
 def row_argmax(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
 @overload
 def row_argmin(tile: Tile, tmp_tile: Tile | None = None) -> Tile:
@@ -938,6 +1110,14 @@ def row_argmin(tile: Tile, tmp_tile: Tile | None = None) -> Tile:
 
     Of equal ones it is the first; a NaN only where it is the first element. ``tmp_tile`` [R, C] is
     scratch of the same element type, made here unless given.
+    """
+    ...
+
+@overload
+def row_argmin(input: Tensor) -> Tensor:
+    """Return where the smallest element of each row of ``input`` [M, N] is: [M, 1] of INT32.
+
+    Of equal ones it is the first; a NaN only where it is the first element.
     """
     ...
 
@@ -953,6 +1133,14 @@ def row_expand(target: Tile, row_vec: Tile) -> Tile:
     """Return the column ``row_vec`` [R, 1] in each column of a tile, the shape of ``target``.
 
     The elements of ``target`` are not read.
+    """
+    ...
+
+@overload
+def row_expand(target: Tensor, row_vec: Tensor) -> Tensor:
+    """Return the column ``row_vec`` [.., M, 1] in each column of a tensor like ``target``.
+
+    The elements of ``target`` [.., M, N] are not read.
     """
     ...
 
@@ -1172,6 +1360,23 @@ def scatter(input: Tile, dst: Tile, mask_pattern: int) -> Tile:
     ...
 
 @overload
+def scatter(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
+    """Return ``input`` [M, N] with ``src`` [M, K] at the positions ``index`` [M, K] of each row.
+
+    Of equal positions the last one counts. ``dim`` is the last dimension.
+    """
+    ...
+
+@overload
+def scatter(input: Tensor, dst: Tensor, mask_pattern: int) -> Tensor:
+    """Return ``dst`` [M, N] with the columns that a pattern names replaced by those of ``input``.
+
+    ``pl.tile.MaskPattern.P0101`` are columns 0, 2, 4, ..., P1010 1, 3, 5, ...; P0001 to P1000 every
+    fourth one.
+    """
+    ...
+
+@overload
 def scatter(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
 @overload
 def scatter_along(input: Tile, dim: int, index: Tile, src: Tile) -> Tile:
@@ -1197,6 +1402,14 @@ def scatter_mask(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
 @overload
 def scatter_update(input: Tile, dim: int, index: Tile, src: Tile) -> Tile:
     """Return ``input`` [R, C] with the rows of ``src`` [K, C] at the numbers ``index`` of rows.
+
+    ``index`` has K numbers; of equal ones the last counts. ``dim`` is -2.
+    """
+    ...
+
+@overload
+def scatter_update(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
+    """Return ``input`` [M, N] with the rows of ``src`` [K, N] at the numbers ``index`` of rows.
 
     ``index`` has K numbers; of equal ones the last counts. ``dim`` is -2.
     """
@@ -1329,12 +1542,26 @@ def sin(tile: Tile) -> Tile:
     ...
 
 @overload
+def sin(input: Tensor) -> Tensor:
+    """Return the sine of each element of ``input``; integers become FP32."""
+    ...
+
+@overload
 def sin(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
 @overload
 def sort32(src: Tile, idx: Tile) -> Tile:
     """Return each 32 columns of ``src`` [R, C] in descending order, with their numbers: [R, 2 C].
 
     Even columns are the values, odd ones the bits of ``idx`` [R, C] or [1, C], of UINT32. Of equal
+    values the first stays first; a NaN is the largest.
+    """
+    ...
+
+@overload
+def sort32(src: Tensor, idx: Tensor) -> Tensor:
+    """Return each 32 columns of ``src`` [M, N] in descending order, with their numbers: [M, 2 N].
+
+    Even columns are the values, odd ones the bits of ``idx`` [M, N] or [1, N], of UINT32. Of equal
     values the first stays first; a NaN is the largest.
     """
     ...
@@ -1599,8 +1826,12 @@ tensor_abs: Unified
 tensor_add: Unified
 tensor_and_: Unified
 tensor_ands: Unified
+tensor_arange: Unified
 tensor_cmp: Unified
 tensor_cmps: Unified
+tensor_col_argmax: Unified
+tensor_col_argmin: Unified
+tensor_col_expand: Unified
 tensor_col_expand_add: Unified
 tensor_col_expand_div: Unified
 tensor_col_expand_expdif: Unified
@@ -1612,19 +1843,40 @@ tensor_col_max: Unified
 tensor_col_min: Unified
 tensor_col_prod: Unified
 tensor_col_sum: Unified
+tensor_concat: Unified
+tensor_cos: Unified
 tensor_div: Unified
+tensor_expands: Unified
+tensor_fillpad_expand: Unified
+tensor_fmod: Unified
+tensor_fmods: Unified
+tensor_full: Unified
+tensor_gather_along: Unified
+tensor_gather_mask: Unified
 tensor_log: Unified
 tensor_maximum: Unified
 tensor_maximums: Unified
 tensor_minimum: Unified
 tensor_minimums: Unified
+tensor_mrgsort: Unified
+tensor_mrgsort2: Unified
+tensor_mrgsort3: Unified
+tensor_mrgsort4: Unified
 tensor_mul: Unified
 tensor_neg: Unified
 tensor_not_: Unified
 tensor_or_: Unified
 tensor_ors: Unified
+tensor_part_add: Unified
+tensor_part_max: Unified
+tensor_part_min: Unified
+tensor_part_mul: Unified
 tensor_recip: Unified
+tensor_reinterpret_view: Unified
 tensor_relu: Unified
+tensor_row_argmax: Unified
+tensor_row_argmin: Unified
+tensor_row_expand: Unified
 tensor_row_expand_add: Unified
 tensor_row_expand_div: Unified
 tensor_row_expand_expdif: Unified
@@ -1635,10 +1887,15 @@ tensor_row_expand_sub: Unified
 tensor_row_min: Unified
 tensor_row_prod: Unified
 tensor_rsqrt: Unified
+tensor_scatter_along: Unified
+tensor_scatter_mask: Unified
+tensor_scatter_update: Unified
 tensor_shl: Unified
 tensor_shls: Unified
 tensor_shr: Unified
 tensor_shrs: Unified
+tensor_sin: Unified
+tensor_sort32: Unified
 tensor_sqrt: Unified
 tensor_sub: Unified
 tensor_write: Unified

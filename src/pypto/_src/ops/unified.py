@@ -75,10 +75,10 @@ class Unified:
         found = self._of_level(OVERLOADS.get(self.name, []))
         if found:
             return found
-        alone = BY_PYTHON_NAME.get(
-            (self.level or "block", self.name)
-        )  # ``pl.block.adds`` is ``pl.add``, too
-        return [] if alone is None else [alone]
+        # ``pl.block.adds`` is ``pl.add``, too
+        levels = [self.level] if self.level else ["block", "tensor"]
+        alone = [BY_PYTHON_NAME.get((level, self.name)) for level in levels]
+        return [op for op in alone if op is not None]
 
     def _of_level(self, ops: list[OpDef[..., Any]]) -> list[OpDef[..., Any]]:
         return [op for op in ops if op.level == self.level] if self.level else ops

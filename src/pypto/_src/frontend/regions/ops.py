@@ -78,6 +78,8 @@ def call(
         made = handler(ctx, args, kwargs, node)
         if made is not None:
             return made
+    if not isinstance(callee, Unified | OpDef):
+        raise _refused(ctx, node, *_MARKERS[name])
     form = _on_tiles(name, callee)
     if form is None or _takes_tensors(form):
         return op_call(ctx, callee, args, kwargs, node)
@@ -247,19 +249,54 @@ def _slice(
     ctx: Context, args: Sequence[Any], kwargs: Mapping[str, Any], node: ast.Call
 ) -> Expr | None:
     """A slice of a tensor is a load of it; of a tile, the op's own matter."""
-    given = _given(("x", "shape", "offset", "valid_shape"), args, kwargs)
+    given = _given(_OF_SLICE, args, kwargs)
     given = {_RENAMED.get(key, key): value for key, value in given.items()}
-    source = given.get("x")
-    if not isinstance(source, Expr) or not isinstance(source.type, TensorType):
-        is_plain = given.keys() <= {"x", "shape", "offset"}
-        return part(ctx, source, given["shape"], given["offset"], node) if is_plain else None
-    unknown = given.keys() - {"x", "shape", "offset", "valid_shape", "pad_value"}
-    if unknown or "shape" not in given or "offset" not in given:
+    given = {key: value for key, value in given.items() if value is not None and value is not False}
+    if not {"x", "shape", "offset"} <= given.keys() <= set(_OF_SLICE):
         return None
-    words: dict[str, Any] = {}
-    if given.get("valid_shape") is not None:
-        words["valid_shapes"] = given["valid_shape"]
-    return op_call(ctx, memory.load, (source, given["offset"], given["shape"]), words, node)
+    source, shape, begins = given["x"], given["shape"], given["offset"]
+    valid, dropped = given.get("valid_shape"), given.get("drop_dims", ())
+    if not isinstance(source, Expr) or not isinstance(source.type, TensorType):
+        if "clamp" in given:
+            return None
+        taken = part(ctx, source, shape, begins, node)
+        if valid is not None:
+            mark = BY_PYTHON_NAME["block", "set_validshape"]
+            taken = op_call(ctx, mark, (taken, valid), {}, node)
+        return _without(ctx, taken, dropped, node)
+    if "clamp" in given:
+        valid = _clamped(source.type, begins, shape if valid is None else valid)
+        valid = None if all(a is b for a, b in zip(valid, shape, strict=True)) else valid
+    words: dict[str, Any] = {} if valid is None else {"valid_shapes": valid}
+    loaded = op_call(ctx, memory.load, (source, begins, shape), words, node)
+    return _without(ctx, loaded, dropped, node)
+
+
+_OF_SLICE: Final = ("x", "shape", "offset", "valid_shape", "drop_dims", "pad_value", "clamp")
+
+
+def _clamped(kind: TensorType, begins: Sequence[Any], sizes: Sequence[Any]) -> list[Any]:
+    """Return how much of ``sizes`` from ``begins`` on is inside a tensor."""
+    return [
+        _left(dim, begin, size)
+        if isinstance(size, int)
+        else binary(Min, as_expr(size), _left(dim, begin, const_value(as_expr(size)) or size))
+        for dim, begin, size in zip(kind.shape, begins, sizes, strict=True)
+    ]
+
+
+def _without(ctx: Context, tile: Expr, dropped: Sequence[int], node: ast.Call) -> Expr:
+    """Return a tile without dimensions of 1, but for the two that each has."""
+    kind = tile.type
+    if not dropped or not isinstance(kind, TileType):
+        return tile
+    rank = len(kind.shape)
+    axes = {axis % rank for axis in dropped}
+    kept = [size for axis, size in enumerate(plain_dims(kind.shape)) if axis not in axes]
+    kept = [1] * (2 - len(kept)) + kept
+    if len(kept) == rank:
+        return tile
+    return op_call(ctx, layout.reshape, (tile, kept), {}, node)
 
 
 def part(ctx: Context, tile: Any, shape: Sequence[Any], begins: Sequence[Any], node: Any) -> Expr:
@@ -473,6 +510,17 @@ def _refused(ctx: Context, node: ast.Call, wanted: str, hint: str) -> ParserType
         slug="op-operands",
     )
 
+
+_MARKERS: Final = {
+    "slice": ("a value, its shape and its offset", "pl.slice(x, [16, 64], [row, 0])"),
+    "create_l1": ("a shape and an element type", "pl.create_l1([64, 64], pl.BF16)"),
+    "gather_row": (
+        "two tensors, offsets and a size",
+        "pl.gather_row(rows, x, [i, 0], [at, 0], [1, 64])",
+    ),
+    "transpose_view": ("a matrix", "pl.tile.transpose_view(w)"),
+}
+"""What names that are no ops take, and an example."""
 
 _HANDLERS: Final[dict[str, Handler]] = {
     "create_l1": _create_l1,

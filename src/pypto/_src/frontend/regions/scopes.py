@@ -8,6 +8,7 @@ blocks of a launch are a parallel loop around it. What a region hands out is a t
 from __future__ import annotations
 
 import ast
+import copy
 from collections.abc import Collection, Sequence
 from keyword import iskeyword
 from typing import Any, Final
@@ -68,11 +69,15 @@ _LITERALS: Final = frozenset({"allow_early_resolve", "sync_start", "windowize"})
 
 
 def with_(ctx: Context, node: ast.With) -> None:
-    """Parse a with statement of a region, or of a scope of tasks."""
+    """Parse a with statement of a region, or of a scope of tasks; of several, one in the other."""
     item = node.items[0]
+    if len(node.items) > 1:
+        outer, inner = copy.copy(node), copy.copy(node)
+        outer.items, inner.items, outer.body = node.items[:1], node.items[1:], [inner]
+        node = outer
     call = item.context_expr
     marker = ctx.peek(call.func) if isinstance(call, ast.Call) else MISSING
-    if marker not in _FORMS or len(node.items) > 1:
+    if marker not in _FORMS:
         raise UnsupportedFeatureError(
             f"a with statement marks a scope, got {ctx.source.text(call)}",
             ctx.span(call),
@@ -196,7 +201,7 @@ def _launch_phase(
     try:
         if name is not None:
             names.bind(name, block)
-        _region(ctx, node, _name(ctx, words), read_later, block)
+        _region(ctx, node, _name(ctx, words), read_later, (block, count))
         stmts = ctx.block
         if ctx.known_number(count) != 1 and not ctx.broken:
             check_disjoint(ctx, stmts, block)
@@ -257,25 +262,26 @@ def _region(
     node: ast.With | ast.For,
     name: str,
     read_later: Collection[str],
-    block_index: Var | None = None,
+    block: tuple[Var, Expr] | None = None,
 ) -> None:
-    """Append the scope of a region."""
+    """Append the scope of a region; of a launch, ``block`` says which block it is of how many."""
     around = ctx.region
     if around is not None:  # the only statement of a launch: the body of its blocks
         around.name = around.name or name
         ctx.run(node.body)
         return
     names = ctx.names
-    is_carrier = block_index is not None and len(node.body) == 1
+    is_carrier = block is not None and len(node.body) == 1
     region = Region(
         ops.call,
         (ops.as_operand, ops.part, ops.with_part, ops.begin, ops.stored, settled, settle),
         names.level,
         name,
-        block_index,
+        None if block is None else block[0],
         ctx.span(node),
         may_carry=is_carrier,
     )
+    region.block_count = None if block is None else block[1]
     names.shadow = region.shadow
     mark = names.open()
     outside, ctx.block = ctx.block, []
@@ -514,4 +520,5 @@ _FORMS: Final = {
     region_markers.spmd: _spmd,
     region_markers.scope: _scope,
     region_markers.manual_scope: _scope,
+    region_markers.cluster: _scope,
 }

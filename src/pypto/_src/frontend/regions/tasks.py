@@ -9,16 +9,21 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
+from pypto._src.dtypes import DataType
 from pypto._src.errors import ParserSyntaxError, ParserTypeError
 from pypto._src.frontend import region_markers
+from pypto._src.frontend.regions.asides import ASIDES, NOTHING, Nothing
 from pypto._src.frontend.source.python_names import items_of
 from pypto._src.frontend.state.context import Context
 from pypto._src.frontend.state.messages import describe
 from pypto._src.frontend.state.scope import OF_THE_FUNCTION
 from pypto._src.ir.exprs import Expr
 from pypto._src.ir.types import ScalarType
+
+if TYPE_CHECKING:
+    from pypto._src.frontend.regions.number_arrays import Numbers
 
 
 class Task:
@@ -47,7 +52,7 @@ class Prefetch:
 
 TASK: Final = Task()
 PREFETCH: Final = Prefetch()
-OF_THE_FUNCTION.update((Task, Tasks, Prefetch))
+OF_THE_FUNCTION.update((Task, Tasks, Prefetch, Nothing))
 
 
 def is_task(value: Any) -> bool:
@@ -99,14 +104,18 @@ def _comprehension(ctx: Context, node: ast.ListComp | ast.GeneratorExp) -> None:
         check_task(ctx, base)
 
 
-def item(ctx: Context, node: ast.Subscript, base: Tasks) -> Task:
-    """Return an item of a list of tasks."""
-    check_index(ctx, node, base)
-    return TASK
+def item(ctx: Context, node: ast.Subscript, base: Tasks | Numbers) -> Any:
+    """Return an item of a list of tasks or of numbers."""
+    index = check_index(ctx, node, base)
+    if isinstance(base, Tasks):
+        return TASK
+    from pypto._src.frontend.regions.number_arrays import item as number
+
+    return number(ctx, base, index, node)
 
 
-def check_index(ctx: Context, node: ast.Subscript, base: Tasks) -> None:
-    """Check the index of an item.
+def check_index(ctx: Context, node: ast.Subscript, base: Tasks | Numbers) -> Any:
+    """Check the index of an item, and return it.
 
     Raises:
         ParserTypeError: it is no integer, or outside the list.
@@ -122,11 +131,17 @@ def check_index(ctx: Context, node: ast.Subscript, base: Tasks) -> None:
             hint=f"write {ctx.source.text(node.value)}[0]",
             slug="array",
         )
+    return index
 
 
-def write_item(ctx: Context, target: ast.Subscript, base: Tasks, value: Any) -> None:
-    """Check ``done[i] = task``."""
-    check_index(ctx, target, base)
+def write_item(ctx: Context, target: ast.Subscript, base: Tasks | Numbers, value: Any) -> None:
+    """Check ``done[i] = task``, or append ``counts[i] = number``."""
+    index = check_index(ctx, target, base)
+    if not isinstance(base, Tasks):
+        from pypto._src.frontend.regions.number_arrays import write_item as write_number
+
+        write_number(ctx, base, index, value, target)
+        return
     if not is_task(value):
         raise ParserTypeError(
             f"{base} holds tasks, got {describe(value)}",
@@ -136,8 +151,10 @@ def write_item(ctx: Context, target: ast.Subscript, base: Tasks, value: Any) -> 
         )
 
 
-def create(ctx: Context, args: Sequence[Any], kwargs: dict[str, Any], node: ast.Call) -> Tasks:
-    """Return the list of ``pl.array.create(4, pl.TASK_ID)``."""
+def create(
+    ctx: Context, args: Sequence[Any], kwargs: dict[str, Any], node: ast.Call
+) -> Tasks | Numbers:
+    """Return the list of ``pl.array.create(4, pl.TASK_ID)``, or of so many integers."""
     given = {**dict(zip(("extent", "dtype"), args, strict=False)), **kwargs}
     extent, dtype = given.get("extent"), given.get("dtype")
     if not isinstance(extent, int) or extent < 1:
@@ -147,14 +164,18 @@ def create(ctx: Context, args: Sequence[Any], kwargs: dict[str, Any], node: ast.
             hint="write pl.array.create(4, pl.TASK_ID)",
             slug="array",
         )
-    if dtype is not region_markers.TASK_ID:
+    if dtype is region_markers.TASK_ID:
+        return Tasks(extent)
+    if not isinstance(dtype, DataType) or dtype.is_float():
         raise ParserTypeError(
-            f"arrays hold tasks, got {describe(dtype)}",
+            f"arrays hold tasks or integers, got {describe(dtype)}",
             ctx.span(node),
             hint=f"write pl.array.create({extent}, pl.TASK_ID)",
             slug="array",
         )
-    return Tasks(extent)
+    from pypto._src.frontend.regions.number_arrays import create as numbers
+
+    return numbers(ctx, extent, dtype, node)
 
 
 def dummy(ctx: Context, node: ast.Call) -> Task:
@@ -190,6 +211,8 @@ def call(ctx: Context, callee: Any, node: ast.Call) -> Any:
         from pypto._src.frontend.regions.lanes import shard
 
         return shard(ctx, node)
+    if callee in ASIDES:
+        return ASIDES[callee](ctx, node)
     args = [ctx.value(arg) for arg in node.args]
     if callee is region_markers.task_dummy:
         return dummy(ctx, node)
@@ -208,7 +231,7 @@ def call(ctx: Context, callee: Any, node: ast.Call) -> Any:
             )
         return args[0]
     if callee in _PREFETCHES:
-        return callee is region_markers.prefetch_wait or PREFETCH
+        return NOTHING if callee is region_markers.prefetch_wait else PREFETCH
     if callee in (region_markers.split, region_markers.cross_core_slot):
         return callee
     name = getattr(callee, "__name__", "")

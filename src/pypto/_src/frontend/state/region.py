@@ -31,6 +31,7 @@ class Region:
     __slots__ = (
         "before",
         "begin",
+        "block_count",
         "block_index",
         "call",
         "lanes",
@@ -70,6 +71,7 @@ class Region:
         self.level = level  # of the names around it
         self.name = name
         self.block_index = block_index  # which block of a launch runs it
+        self.block_count: Expr | None = None  # how many blocks the launch has
         self.span = span
         self.may_carry = may_carry  # True if its one statement may be the region proper
         self.shadowed: dict[str, Var] = {}  # tensors outside whose names are of tiles inside

@@ -79,7 +79,7 @@ _CONVERSIONS: Final[dict[Any, str]] = {
 _ROUNDING: Final = frozenset({"ceil", "floor", "trunc", "round"})
 """Functions of Python that leave integers as they are."""
 
-_ON_HOST: Final = frozenset({"reshape", "create_tensor", "create", "slice", "full"})
+_ON_HOST: Final = frozenset({"reshape", "create_tensor", "create", "slice", "full", "arange"})
 """Ops on tensors that mean something else in functions with regions."""
 
 _OF_PARTS: Final = frozenset({"slice", "assemble", "store"})

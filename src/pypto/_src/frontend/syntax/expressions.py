@@ -181,7 +181,9 @@ _ENUMS: Final = (MemorySpace, FunctionType, PipeType)
 """Enumerations whose members some write as names of the module."""
 
 
-_OF_BOTH: Final = frozenset({"slice", "create_l1", "gather_row"})
+_OF_BOTH: Final = frozenset(
+    {"slice", "create_l1", "gather_row", "get_block_num", "get_subblock_idx", "dump_tag", "no_dep"}
+)
 _LEVELS: Final = ("pypto.language.tensor", "pypto.language.block")
 
 

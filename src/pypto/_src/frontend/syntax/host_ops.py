@@ -7,6 +7,7 @@ from typing import Any, TypeAlias
 from pypto._src.ir.array_types import TensorType
 from pypto._src.ir.exprs import Expr
 from pypto._src.ops import tensor
+from pypto._src.ops.define import BY_PYTHON_NAME
 
 _Call: TypeAlias = "tuple[Any, list[Any], dict[str, Any]]"
 
@@ -25,6 +26,13 @@ def meant(callee: Any, args: list[Any], kwargs: dict[str, Any]) -> _Call:
             init = given.get("init_value")
             words = {} if init is None else {"init_value": init}
             return tensor.create, [given["shape"], given["dtype"]], words
+    if name == "full":
+        given = {**dict(zip(("shape", "dtype", "value"), args, strict=False)), **kwargs}
+        if given.keys() == {"shape", "dtype", "value"} and not isinstance(given["value"], Expr):
+            words = {"init_value": given["value"]}
+            return tensor.create, [given["shape"], given["dtype"]], words
+    if name in ("full", "arange"):
+        return BY_PYTHON_NAME["tensor", name], args, kwargs
     if name == "slice" and is_tensor:
         names = ("x", "shape", "offset", "valid_shape")
         given = {**dict(zip(names, args, strict=False)), **kwargs}

@@ -400,11 +400,13 @@ def _beside(o: Operands, axis: int) -> Type:
     return TensorType(whole, dtype)
 
 
-def _beside_column(o: Operands) -> Type:
+def beside_column(o: Operands) -> Type:
+    """Return the type of a tensor [.., M, N] beside a column [.., M, 1]."""
     return _beside(o, -1)
 
 
-def _beside_row(o: Operands) -> Type:
+def beside_row(o: Operands) -> Type:
+    """Return the type of a tensor [.., M, N] beside a row [.., 1, N]."""
     return _beside(o, -2)
 
 
@@ -428,85 +430,85 @@ def _exp_of_difference(lhs: Array, rhs: Array, result: Any) -> Array:
     return compute(lhs.astype(result, copy=False) - rhs.astype(result, copy=False))
 
 
-@_form(_beside_column, of_block(elementwise.add), _same_as(tensor_math.add))
+@_form(beside_column, of_block(elementwise.add), _same_as(tensor_math.add))
 def row_expand_add(tensor: Tensor, row_vec: Tensor) -> Tensor:
     """Return ``tensor`` [.., M, N] plus the column ``row_vec`` [.., M, 1]."""
     ...
 
 
-@_form(_beside_column, of_block(elementwise.sub), _same_as(tensor_math.sub))
+@_form(beside_column, of_block(elementwise.sub), _same_as(tensor_math.sub))
 def row_expand_sub(tensor: Tensor, row_vec: Tensor) -> Tensor:
     """Return ``tensor`` [.., M, N] minus the column ``row_vec`` [.., M, 1]."""
     ...
 
 
-@_form(_beside_column, of_block(elementwise.mul), _same_as(tensor_math.mul))
+@_form(beside_column, of_block(elementwise.mul), _same_as(tensor_math.mul))
 def row_expand_mul(tensor: Tensor, row_vec: Tensor) -> Tensor:
     """Return ``tensor`` [.., M, N] times the column ``row_vec`` [.., M, 1]."""
     ...
 
 
-@_form(_beside_column, on_elements(elementwise.quotient), _same_as(tensor_math.div))
+@_form(beside_column, on_elements(elementwise.quotient), _same_as(tensor_math.div))
 def row_expand_div(tensor: Tensor, row_vec: Tensor) -> Tensor:
     """Return ``tensor`` [.., M, N] divided by the column ``row_vec`` [.., M, 1]."""
     ...
 
 
-@_form(_beside_column, of_block(elementwise.maximum), _same_as(tensor_math.maximum))
+@_form(beside_column, of_block(elementwise.maximum), _same_as(tensor_math.maximum))
 def row_expand_max(tensor: Tensor, row_vec: Tensor) -> Tensor:
     """Return the larger of ``tensor`` [.., M, N] and the column ``row_vec`` [.., M, 1]."""
     ...
 
 
-@_form(_beside_column, of_block(elementwise.minimum), _same_as(minimum))
+@_form(beside_column, of_block(elementwise.minimum), _same_as(minimum))
 def row_expand_min(tensor: Tensor, row_vec: Tensor) -> Tensor:
     """Return the smaller of ``tensor`` [.., M, N] and the column ``row_vec`` [.., M, 1]."""
     ...
 
 
-@_form(_beside_column, _exp_of_difference, Rewrite(_of_difference))
+@_form(beside_column, _exp_of_difference, Rewrite(_of_difference))
 def row_expand_expdif(tensor: Tensor, row_vec: Tensor) -> Tensor:
     """Return exp(x - v) of ``tensor`` [.., M, N] and the column ``row_vec`` [.., M, 1]."""
     ...
 
 
-@_form(_beside_row, of_block(elementwise.add), _same_as(tensor_math.add))
+@_form(beside_row, of_block(elementwise.add), _same_as(tensor_math.add))
 def col_expand_add(tensor: Tensor, col_vec: Tensor) -> Tensor:
     """Return ``tensor`` [.., M, N] plus the row ``col_vec`` [.., 1, N]."""
     ...
 
 
-@_form(_beside_row, of_block(elementwise.sub), _same_as(tensor_math.sub))
+@_form(beside_row, of_block(elementwise.sub), _same_as(tensor_math.sub))
 def col_expand_sub(tensor: Tensor, col_vec: Tensor) -> Tensor:
     """Return ``tensor`` [.., M, N] minus the row ``col_vec`` [.., 1, N]."""
     ...
 
 
-@_form(_beside_row, of_block(elementwise.mul), _same_as(tensor_math.mul))
+@_form(beside_row, of_block(elementwise.mul), _same_as(tensor_math.mul))
 def col_expand_mul(tensor: Tensor, col_vec: Tensor) -> Tensor:
     """Return ``tensor`` [.., M, N] times the row ``col_vec`` [.., 1, N]."""
     ...
 
 
-@_form(_beside_row, on_elements(elementwise.quotient), _same_as(tensor_math.div))
+@_form(beside_row, on_elements(elementwise.quotient), _same_as(tensor_math.div))
 def col_expand_div(tensor: Tensor, col_vec: Tensor) -> Tensor:
     """Return ``tensor`` [.., M, N] divided by the row ``col_vec`` [.., 1, N]."""
     ...
 
 
-@_form(_beside_row, of_block(elementwise.maximum), _same_as(tensor_math.maximum))
+@_form(beside_row, of_block(elementwise.maximum), _same_as(tensor_math.maximum))
 def col_expand_max(tensor: Tensor, col_vec: Tensor) -> Tensor:
     """Return the larger of ``tensor`` [.., M, N] and the row ``col_vec`` [.., 1, N]."""
     ...
 
 
-@_form(_beside_row, of_block(elementwise.minimum), _same_as(minimum))
+@_form(beside_row, of_block(elementwise.minimum), _same_as(minimum))
 def col_expand_min(tensor: Tensor, col_vec: Tensor) -> Tensor:
     """Return the smaller of ``tensor`` [.., M, N] and the row ``col_vec`` [.., 1, N]."""
     ...
 
 
-@_form(_beside_row, _exp_of_difference, Rewrite(_of_difference))
+@_form(beside_row, _exp_of_difference, Rewrite(_of_difference))
 def col_expand_expdif(tensor: Tensor, col_vec: Tensor) -> Tensor:
     """Return exp(x - v) of ``tensor`` [.., M, N] and the row ``col_vec`` [.., 1, N]."""
     ...

@@ -287,7 +287,7 @@ class _Lowering:
         op = op_of(call)
         assert op is not None
         from pypto._src.ops import tensor_math
-        from pypto._src.ops.conversion import core_of
+        from pypto._src.ops.conversion import LINEWISE, core_of
         from pypto._src.passes.tensors.fusion_groups import COPIES
 
         if op is tensor.create:
@@ -298,7 +298,7 @@ class _Lowering:
             self.assemble(var, call, stmt.span)
         elif core_of(call) is CoreType.CUBE:
             self.waiting.multiply(var, call)
-        elif op in COPIES:
+        elif op in COPIES or op.name in LINEWISE:
             self.waiting.copy(var, call)
         elif core_of(call) is CoreType.VECTOR:
             self.waiting.member(var, call)

@@ -31,7 +31,13 @@ from pypto._src.ir.exprs import (
 from pypto._src.ir.inspect.source_names import user_name
 from pypto._src.ir.opdef import op_of
 from pypto._src.ops import elementwise, layout, new_tiles, reduce
-from pypto._src.ops.conversion import REDUCTIONS, on_tiles
+from pypto._src.ops.conversion import (
+    GENERATORS,
+    REDUCTIONS,
+    ConversionContext,
+    Generator,
+    on_tiles,
+)
 from pypto._src.ops.rules.type_rules import broadcast, called, dims, known_size
 from pypto._src.passes.tensors.tile_loops import (
     Builder,
@@ -213,20 +219,44 @@ class Emission:
             waiting.setdefault(self.group.sinks[index].value, []).append(index)
         for member in self.group.members:
             b.span = member.call.span
-            tensors = iter(member.sources)
-            args: list[Expr] = []
-            for arg in member.call.args:
-                if isinstance(arg.type, TensorType) and isinstance(arg, Var):
-                    args.append(self.operand(b, found, next(tensors), arg, tile))
-                else:
-                    args.append(arg)
-            found[member.var] = self._op(b, member, args)
+            found[member.var] = self._member(b, found, member, tile)
             if not self.group.exact:  # else what is written may still be read
                 for index in waiting.pop(member.var, ()):
                     self.store(b, tile, found, now, index)
         for index in (i for each in waiting.values() for i in each):
             self.store(b, tile, found, now, index)
         return found
+
+    def _member(self, b: Builder, found: dict[Var, Var], member: Member, tile: _Tile) -> Var:
+        """Append one op; return the tile that it makes."""
+        generator = GENERATORS.get(member.call.op.name)
+        if generator is not None:
+            return self._generated(b, member, generator, tile)
+        op, tensors = _op(member.call), iter(member.sources)
+        args: list[Expr] = []
+        for index, arg in enumerate(member.call.args):
+            if not isinstance(arg.type, TensorType) or not isinstance(arg, Var):
+                args.append(arg)
+                continue
+            source = next(tensors)
+            if index in op.reads:
+                args.append(self.operand(b, found, source, arg, tile))
+            else:  # only its shape matters
+                sizes = self._canonical(arg.type.shape, tile)
+                rows = sizes[0] if tile.copies == 1 else tile.copies
+                room = new_tiles.create_tile.build(([rows, sizes[1]], arg.type.dtype), {}, b.span)
+                args.append(b.let("room", room))
+        return self._op(b, member, args)
+
+    def _generated(self, b: Builder, member: Member, generator: Generator, tile: _Tile) -> Var:
+        """Append what makes a part of a tensor out of nothing; return its tile."""
+        shape = _aligned(tensor_type(member.var).shape, self.rank)
+        offsets, sizes = self._part(shape, tile)
+        context = ConversionContext(b.span, b.name)
+        made = generator(context, member.call, sizes[-2:], offsets[-2:])
+        b.stmts += context.stmts
+        value = made if isinstance(made, Var) else b.let(f"{member.var.name}_tile", made)
+        return value if tile.copies == 1 else self._copies(b, value, tile)
 
     def operand(
         self, b: Builder, found: dict[Var, Var], source: Var, name: Var, tile: _Tile

@@ -37,6 +37,7 @@ from pypto._src.passes.tensors.elementwise_loops import (
     reduced_axis,
     write_group,
 )
+from pypto._src.passes.tensors.line_loops import write_lines
 from pypto._src.passes.tensors.matmul_and_reshape_loops import (
     write_product,
     write_reshape,
@@ -390,7 +391,7 @@ class Waiting:
             self.buffers.rename(after, name, sink.target)
 
     def copy(self, var: Var, call: Call) -> None:
-        """Write a tensor in another order to its home."""
+        """Write a tensor that is made otherwise than element by element to its home."""
         self._only_vector(call)
         self.flush()
         op = op_of(call)
@@ -398,7 +399,7 @@ class Waiting:
         builder = Builder(self.buffers.name, call.span, self.buffers.views)
         assert op is not None
         try:
-            name = COPIES[op](builder, self.buffers.named(call), home)
+            name = COPIES.get(op, write_lines)(builder, self.buffers.named(call), home)
         except PyptoError as error:
             raise error.at(call.span) from None
         self.stmts += builder.stmts
