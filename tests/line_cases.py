@@ -120,7 +120,7 @@ LINES: Final = [
         for op, count in ((t.mrgsort2, 2), (t.mrgsort3, 3), (t.mrgsort4, 4))
     ),
     Case(
-        t.gather_along,
+        t.gather,
         (((3, 64), (3, 8)),),
         (D.INT32,),
         attrs={"dim": -1},
@@ -128,7 +128,7 @@ LINES: Final = [
         build=on_tensors,
     ),
     Case(
-        t.scatter_along,
+        t.scatter,
         (((3, 64), (3, 8), (3, 8)),),
         (D.INT32,),
         attrs={"dim": -1},

@@ -46,21 +46,36 @@ _DOC = {
 }
 """What `pypto.language.<level>` says of itself."""
 
-_TASKS = (
-    "available_aiv_count",
-    "available_cluster_count",
-    "cacheinvalid",
-    "fence",
-    "syncall",
-    "task_dummy",
-    "task_invalid",
-)
-_OF_TASKS = f"""
-__getattr__ = _lazy_names(
-    __name__, {dict.fromkeys(_TASKS, "pypto._src.frontend.region_markers")!r}
-)
+_MARKERS = {
+    "block": (
+        "aiv_shard",
+        "gather_row",
+        "get_block_num",
+        "get_subblock_idx",
+        "slice",
+        "transpose_view",
+    ),
+    "tensor": (
+        *("create_l1", "dump_tag", "gather_row", "get_block_num", "get_subblock_idx", "no_dep"),
+        "slice",
+    ),
+    "system": (
+        *("available_aiv_count", "available_cluster_count", "cacheinvalid", "fence", "syncall"),
+        *("task_dummy", "task_invalid"),
+    ),
+}
+"""What a level has that is no op, and loads on first use: the parser gives it a meaning."""
+
+
+def _markers(level: str) -> str:
+    """Return the statements that give a level what is no op."""
+    names, module = _MARKERS[level], "pypto._src.frontend.region_markers"
+    return f"""
+if TYPE_CHECKING:
+    from {module} import {", ".join(f"{name} as {name}" for name in names)}
+else:
+    __getattr__ = _lazy_names(__name__, {dict.fromkeys(names, module)!r})
 """
-"""What `pypto.language.system` has that is no op: it is about tasks, and loads on first use."""
 
 
 def families() -> list[str]:
@@ -162,10 +177,9 @@ class Generator:
         if level == "block":  # ``pl.tile.MaskPattern``, an argument of ops on tiles
             imports["pypto._src.ir.enums"] = {"MaskPattern": "MaskPattern"}
             names.append("MaskPattern")
-        if level != "system":
-            return module(_DOC[level], imports, exported=names)
+        imports["typing"] = {"TYPE_CHECKING": "TYPE_CHECKING"}
         imports["pypto._src.lazy"] = {"lazy_names as _lazy_names": "lazy_names as _lazy_names"}
-        return module(_DOC[level], imports, _OF_TASKS, exported=names)
+        return module(_DOC[level], imports, _markers(level), exported=names)
 
     def short_names(self) -> dict[str, Any]:
         """Return what `pl.<name>` is for each name of an op."""

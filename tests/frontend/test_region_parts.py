@@ -279,3 +279,29 @@ def test_halves_are_those_of_a_loop_over_the_cores() -> None:
         with pytest.raises(ParserError) as caught:
             kernel.parse(np.zeros((rows, 64), np.float32), y)
         assert caught.value.slug == "split-aiv"
+
+
+def test_reshapes_of_values_that_lie_otherwise(target: Any) -> None:
+    """Where rows of one shape are padded on chip, a value is reshaped by way of memory."""
+
+    @pl.jit(target=target)
+    def scales(
+        x: pl.Tensor[[8, 512], pl.FP32],
+        z: pl.Tensor[[4, 6], pl.FP32],
+        y: pl.Out[pl.Tensor[[8, 4], pl.FP32]],
+        w: pl.Out[pl.Tensor[[3, 8], pl.FP32]],
+    ):
+        for block in pl.spmd(2):
+            groups = pl.reshape(x[block * 4 : block * 4 + 4, :], [16, 128])
+            largest = pl.row_max(pl.abs(groups))
+            y[block * 4 : block * 4 + 4, :] = pl.reshape(largest, [4, 4])
+        with pl.at(level=pl.Level.CORE_GROUP):
+            w[:, :] = pl.mul(pl.reshape(pl.add(z, 1.0), [3, 8]), 2.0)
+        return y, w
+
+    x, z = RNG.random((8, 512), np.float32) - 0.5, RNG.random((4, 6), np.float32)
+    y, w = np.zeros((8, 4), np.float32), np.zeros((3, 8), np.float32)
+    reread(scales, x, z, y, w)
+    scales(x, z, y, w)
+    assert (y == np.abs(x.reshape(8, 4, 128)).max(2)).all()
+    assert (w == 2 * (z + 1).reshape(3, 8)).all()

@@ -3,7 +3,10 @@
 Written by `make generate` from the definitions of the ops.
 """
 
+from typing import TYPE_CHECKING
+
 from pypto._src.ir.enums import MaskPattern
+from pypto._src.lazy import lazy_names as _lazy_names
 from pypto._src.ops.compare_select import cmp, cmps, prelu, sel
 from pypto._src.ops.elementwise import (
     abs,
@@ -129,6 +132,27 @@ from pypto._src.ops.reduce import (
     row_sum,
 )
 from pypto._src.ops.system import get_block_idx
+
+if TYPE_CHECKING:
+    from pypto._src.frontend.region_markers import aiv_shard as aiv_shard
+    from pypto._src.frontend.region_markers import gather_row as gather_row
+    from pypto._src.frontend.region_markers import get_block_num as get_block_num
+    from pypto._src.frontend.region_markers import get_subblock_idx as get_subblock_idx
+    from pypto._src.frontend.region_markers import slice as slice
+    from pypto._src.frontend.region_markers import transpose_view as transpose_view
+else:
+    __getattr__ = _lazy_names(
+        __name__,
+        {
+            "aiv_shard": "pypto._src.frontend.region_markers",
+            "gather_row": "pypto._src.frontend.region_markers",
+            "get_block_num": "pypto._src.frontend.region_markers",
+            "get_subblock_idx": "pypto._src.frontend.region_markers",
+            "slice": "pypto._src.frontend.region_markers",
+            "transpose_view": "pypto._src.frontend.region_markers",
+        },
+    )
+
 
 __all__ = [
     "MaskPattern",

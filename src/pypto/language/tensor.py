@@ -3,6 +3,9 @@
 Written by `make generate` from the definitions of the ops.
 """
 
+from typing import TYPE_CHECKING
+
+from pypto._src.lazy import lazy_names as _lazy_names
 from pypto._src.ops.names import tensor_abs as abs
 from pypto._src.ops.names import tensor_add as add
 from pypto._src.ops.names import tensor_and_ as and_
@@ -32,7 +35,7 @@ from pypto._src.ops.names import tensor_fillpad_expand as fillpad_expand
 from pypto._src.ops.names import tensor_fmod as fmod
 from pypto._src.ops.names import tensor_fmods as fmods
 from pypto._src.ops.names import tensor_full as full
-from pypto._src.ops.names import tensor_gather_along as gather_along
+from pypto._src.ops.names import tensor_gather as gather
 from pypto._src.ops.names import tensor_gather_mask as gather_mask
 from pypto._src.ops.names import tensor_log as log
 from pypto._src.ops.names import tensor_maximum as maximum
@@ -68,7 +71,7 @@ from pypto._src.ops.names import tensor_row_expand_sub as row_expand_sub
 from pypto._src.ops.names import tensor_row_min as row_min
 from pypto._src.ops.names import tensor_row_prod as row_prod
 from pypto._src.ops.names import tensor_rsqrt as rsqrt
-from pypto._src.ops.names import tensor_scatter_along as scatter_along
+from pypto._src.ops.names import tensor_scatter as scatter
 from pypto._src.ops.names import tensor_scatter_mask as scatter_mask
 from pypto._src.ops.names import tensor_scatter_update as scatter_update
 from pypto._src.ops.names import tensor_shl as shl
@@ -102,6 +105,29 @@ from pypto._src.ops.tensor_math import add_scalar as adds
 from pypto._src.ops.tensor_math import div_scalar as divs
 from pypto._src.ops.tensor_math import mul_scalar as muls
 from pypto._src.ops.tensor_math import sub_scalar as subs
+
+if TYPE_CHECKING:
+    from pypto._src.frontend.region_markers import create_l1 as create_l1
+    from pypto._src.frontend.region_markers import dump_tag as dump_tag
+    from pypto._src.frontend.region_markers import gather_row as gather_row
+    from pypto._src.frontend.region_markers import get_block_num as get_block_num
+    from pypto._src.frontend.region_markers import get_subblock_idx as get_subblock_idx
+    from pypto._src.frontend.region_markers import no_dep as no_dep
+    from pypto._src.frontend.region_markers import slice as slice
+else:
+    __getattr__ = _lazy_names(
+        __name__,
+        {
+            "create_l1": "pypto._src.frontend.region_markers",
+            "dump_tag": "pypto._src.frontend.region_markers",
+            "gather_row": "pypto._src.frontend.region_markers",
+            "get_block_num": "pypto._src.frontend.region_markers",
+            "get_subblock_idx": "pypto._src.frontend.region_markers",
+            "no_dep": "pypto._src.frontend.region_markers",
+            "slice": "pypto._src.frontend.region_markers",
+        },
+    )
+
 
 __all__ = [
     "abs",
@@ -143,7 +169,7 @@ __all__ = [
     "fmod",
     "fmods",
     "full",
-    "gather_along",
+    "gather",
     "gather_mask",
     "log",
     "matmul",
@@ -187,7 +213,7 @@ __all__ = [
     "row_prod",
     "row_sum",
     "rsqrt",
-    "scatter_along",
+    "scatter",
     "scatter_mask",
     "scatter_update",
     "shl",

@@ -1851,7 +1851,7 @@ tensor_fillpad_expand: Unified
 tensor_fmod: Unified
 tensor_fmods: Unified
 tensor_full: Unified
-tensor_gather_along: Unified
+tensor_gather: Unified
 tensor_gather_mask: Unified
 tensor_log: Unified
 tensor_maximum: Unified
@@ -1887,7 +1887,7 @@ tensor_row_expand_sub: Unified
 tensor_row_min: Unified
 tensor_row_prod: Unified
 tensor_rsqrt: Unified
-tensor_scatter_along: Unified
+tensor_scatter: Unified
 tensor_scatter_mask: Unified
 tensor_scatter_update: Unified
 tensor_shl: Unified

@@ -12,13 +12,12 @@ from typing import Any, Final
 
 from pypto._src.dtypes import DataType
 from pypto._src.errors import ParserTypeError
-from pypto._src.frontend.regions.products import own_tensor
 from pypto._src.frontend.state.context import Context
 from pypto._src.frontend.state.messages import describe
 from pypto._src.frontend.state.scope import OF_THE_FUNCTION
-from pypto._src.frontend.syntax.calls import op_call
+from pypto._src.ir.array_types import dtype_of
 from pypto._src.ir.exprs import Cast, ConstInt, Expr, Ne, Var, as_expr, binary
-from pypto._src.ir.stmts import EvalStmt
+from pypto._src.ir.stmts import AssignStmt, EvalStmt
 from pypto._src.ir.types import ScalarType
 from pypto._src.ops import tensor
 from pypto._src.ops.define import BY_PYTHON_NAME
@@ -45,12 +44,10 @@ OF_THE_FUNCTION.add(Numbers)
 def create(ctx: Context, size: int, dtype: DataType, node: ast.Call) -> Numbers:
     """Return a new list of zeros."""
     kind = _HELD_AS.get(dtype, dtype)
-    if ctx.region is not None:
-        held = own_tensor(ctx, [size], kind, node)
-    else:
-        made = op_call(ctx, tensor.create, ([size], kind), {}, node)
-        held = Var("array", made.type, made.span)
-        ctx.append(held, made, made.span)
+    made = tensor.create.build(([size], kind), {}, ctx.span(node))
+    held = Var("array", made.type, made.span)
+    block = ctx.block if ctx.region is None else ctx.region.before
+    block.append(AssignStmt(held, made, made.span))
     numbers = Numbers(size, dtype, held)
     for index in range(size):
         _write(ctx, numbers, index, ConstInt(0, kind), node)
@@ -59,12 +56,12 @@ def create(ctx: Context, size: int, dtype: DataType, node: ast.Call) -> Numbers:
 
 def item(ctx: Context, numbers: Numbers, index: Any, node: ast.AST) -> Expr:
     """Return an item, as it is now."""
-    read = op_call(ctx, tensor.read, (numbers.held, [index]), {}, node)
+    read = tensor.read.build((numbers.held, [index]), {}, ctx.span(node))
     value = Var("item", read.type, read.span)
     ctx.append(value, read, read.span)  # a later assignment is none to what is read here
     if numbers.dtype is DataType.BOOL:
         return binary(Ne, value, ConstInt(0, DataType.INT32), read.span)
-    return value if value.type.dtype is numbers.dtype else Cast(value, numbers.dtype, read.span)
+    return value if dtype_of(value) is numbers.dtype else Cast(value, numbers.dtype, read.span)
 
 
 def write_item(
@@ -96,5 +93,5 @@ def write_item(
 
 def _write(ctx: Context, numbers: Numbers, index: Any, value: Expr, node: ast.AST) -> None:
     op = BY_PYTHON_NAME["tensor", "write"]
-    written = op_call(ctx, op, (numbers.held, [index], value), {}, node)
+    written = op.build((numbers.held, [index], value), {}, ctx.span(node))
     ctx.block.append(EvalStmt(written, written.span))

@@ -78,7 +78,7 @@ def call(
         made = handler(ctx, args, kwargs, node)
         if made is not None:
             return made
-    if not isinstance(callee, Unified | OpDef):
+    if getattr(callee, "is_op", False) is True:
         raise _refused(ctx, node, *_MARKERS[name])
     form = _on_tiles(name, callee)
     if form is None or _takes_tensors(form):
@@ -376,11 +376,24 @@ _RENAMED: Final = {"input": "x", "tensor": "x", "shapes": "shape", "offsets": "o
 def _reshape(
     ctx: Context, args: Sequence[Any], kwargs: Mapping[str, Any], node: ast.Call
 ) -> Expr | None:
-    """A tensor that is reshaped in a region is a view of it, as outside."""
+    """A tensor that is reshaped is a view of it, as outside; a tile may go by way of a tensor."""
     source = args[0] if args else None
     if isinstance(source, Expr) and isinstance(source.type, TensorType):
         return op_call(ctx, tensor.reshape_view, args, kwargs, node)
-    return None
+    given = _given(("x", "shape"), args, kwargs)
+    if given.keys() != {"x", "shape"} or not isinstance(source, Expr):
+        return None
+    tile = in_vector_memory(ctx, source, node)
+    try:
+        return op_call(ctx, layout.reshape, (tile, given["shape"]), {}, node)
+    except ParserError as error:
+        if error.slug != "tile-layout" or valid_part(tile.type) is not None:
+            raise
+    # Rows are padded on chip in one of the shapes, and in memory in neither.
+    held = op_call(ctx, tensor.reshape_view, (scratch(ctx, tile, node), given["shape"]), {}, node)
+    var = Var("_reshaped", held.type, held.span)
+    ctx.append(var, held, held.span)
+    return loaded_whole(ctx, var, node)
 
 
 def _store(

@@ -606,7 +606,7 @@ def reinterpret_view(input: Tensor, dtype: DataType) -> Tensor:
 
 
 @_in_lines(indexing.gather_along)
-def gather_along(input: Tensor, dim: int, index: Tensor) -> Tensor:
+def gather(input: Tensor, dim: int, index: Tensor) -> Tensor:
     """Return the elements of each row of ``input`` [M, N] at positions ``index`` [M, K]: [M, K].
 
     A position outside of the row has no meaning; the interpreter gives 0. ``dim`` is the last
@@ -626,7 +626,7 @@ def gather_mask(input: Tensor, mask_pattern: int, output_dtype: DataType | None 
 
 
 @_in_lines(scattering.scatter_along)
-def scatter_along(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
+def scatter(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     """Return ``input`` [M, N] with ``src`` [M, K] at the positions ``index`` [M, K] of each row.
 
     Of equal positions the last one counts. ``dim`` is the last dimension.
