@@ -218,6 +218,7 @@ NO_HINT = {
     "run-shift": "the data decide",
     "run-step": "the data decide",
     "spread-parts": "no op makes a tile of their valid rows and columns",
+    "static-assert": "the program says itself what is wrong",
     "step-of-zero": "IR made by hand",
     "stray-jump": "IR made by hand",
     "string-operand": "the string means nothing",
