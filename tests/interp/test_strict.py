@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from random import Random
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import pytest
 from hypothesis import given
@@ -254,6 +255,29 @@ def test_uninitialized_memory() -> None:
     )
     assert error.message == "pl.add reads 2048 uninitialized bytes of a"
     assert (error.slug, error.place.begin_line) == ("poison", 13)
+
+
+@pytest.mark.parametrize("dtype", ["FP16", "BF16"])
+@pytest.mark.parametrize("order", ["late", "random"])
+def test_rows_made_longer_are_the_same_bytes(dtype: str, order: OrderName) -> None:
+    """A cast of rows of 66 bytes works on them with their padding: nothing is copied before."""
+    whole = pl.parse_program(f"""
+import pypto.language as pl
+
+@pl.program
+class Wide:
+    @pl.function(type=pl.FunctionType.InCore)
+    def main(
+        self, x: pl.Tensor[[15, 33], pl.{dtype}], y: pl.Out[pl.Tensor[[15, 33], pl.FP32]]
+    ):
+        t = pl.cast(pl.load(x, [0, 0], [15, 33]), pl.FP32)
+        y = pl.store(pl.add(t, 1.0), [0, 0], [15, 33], y)
+""")
+    x = np.arange(15 * 33).reshape(15, 33) % 64
+    y = np.zeros((15, 33), np.float32)
+    kind = np.float16 if dtype == "FP16" else ml_dtypes.bfloat16
+    runtime.compile(whole, "interpreter", strict=order)(x.astype(kind), y)
+    np.testing.assert_array_equal(y, x + 1)
 
 
 def test_a_copy_of_nothing_is_nothing() -> None:

@@ -665,7 +665,9 @@ def _transpose_type(o: Operands) -> Type:
     first, second = (int(attribute(o, name)) for name in ("axis1", "axis2"))
     axes = {axis + rank if axis < 0 else axis for axis in (first, second)}
     if len(axes) != 2 or not axes <= set(range(rank)):
-        what = "rows and columns of a two-dimensional tile" if rank == 2 else "two dimensions"
+        what = "rows and columns of a two-dimensional tile"
+        if rank != 2:
+            what = f"two dimensions of a tile, got {first} and {second}"
         refuse(o, f"{called(o.op)} swaps {what}", "transpose-axes", None, shown=(0,))
     shape = _swapped(kind.shape, first, second)
     result = tile_type(shape, kind, MemorySpace.Vec, "the result")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from functools import reduce
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from pypto._src.diagnostics import Span
 from pypto._src.dtypes import DataType, promote
@@ -463,13 +463,34 @@ def _part_cpp(site: CppSite) -> None:
 def _same_bytes(
     tile: Array, shape: Sequence[int], _offset: Sequence[int], _valid: Sequence[int]
 ) -> Array:
-    """Return rows made longer by what has no value, or cut off."""
+    """Return rows cut off, or made longer by the padding; by what has no value without memory."""
     rows, columns = shape
+    if columns <= tile.shape[1]:
+        return tile[:, :columns]
+    padded = _with_padding(tile, columns)
+    if padded is not None:
+        return padded
     found = np.zeros((rows, columns), tile.dtype)
     found.view(np.uint8).fill(0xFF)
-    width = min(columns, tile.shape[1])
-    found[:, :width] = tile[:, :width]
+    found[:, : tile.shape[1]] = tile
     return found
+
+
+def _with_padding(tile: Array, columns: int) -> Array | None:
+    """Return a tile with longer rows, None if there is no room for them between its own."""
+    owner: Any = tile
+    base: Any = tile.base
+    while isinstance(base, np.ndarray):
+        owner = cast("Any", base)
+        base = owner.base
+    step, size = tile.strides[0], tile.itemsize
+    if tile.strides[1] != size or step < columns * size or not owner.flags.c_contiguous:
+        return None
+    offset = tile.__array_interface__["data"][0] - owner.__array_interface__["data"][0]
+    if offset + (tile.shape[0] - 1) * step + columns * size > owner.nbytes:
+        return None
+    memory = owner.reshape(-1).view(np.uint8)
+    return np.ndarray((tile.shape[0], columns), tile.dtype, memory, offset, tile.strides)
 
 
 @target_form(
