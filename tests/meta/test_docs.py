@@ -107,6 +107,15 @@ def test_index_has_every_page() -> None:
     assert sorted(map(relative, pages - linked - {index})) == []
 
 
+def test_decisions_are_counted() -> None:
+    """Each decision has a number of its own, which its name and its title begin with."""
+    found = sorted(DECISIONS.glob("*.md"))
+    assert [int(page.name[:4]) for page in found] == list(range(1, len(found) + 1))
+    for page in found:
+        title = page.read_text(encoding="utf-8").splitlines()[0]
+        assert title.startswith(f"# {int(page.name[:4])}. "), page
+
+
 def test_plain_commands_are_those_of_make() -> None:
     """README.md, .ci/run and the Makefile check and test with the same commands."""
     tool = re.compile(r"^\s*(?:\.venv/bin|\$\(BIN\))/((?:ruff|pyright|pytest)\b.*)$", re.MULTILINE)
