@@ -13,6 +13,7 @@ import pytest
 
 import pypto.language as pl
 from pypto import ir
+from pypto._src.frontend.diagnose.absent_ops import ABSENT
 from pypto.language.parser.diagnostics import ParserError
 
 Array = np.ndarray[Any, Any]
@@ -251,3 +252,10 @@ def test_new_tensors_outside_regions(target: Any) -> None:
     np.testing.assert_allclose(
         result(made, X, np.zeros_like(X)), both + 0.5 + np.arange(3, 67), 1e-6
     )
+
+
+def test_operators_that_are_not_here() -> None:
+    """Each says why, and what is written in its place; none of them is a name of the language."""
+    assert [name for name in ABSENT if hasattr(pl, name) or hasattr(pl.tile, name)] == []
+    for absent in ABSENT.values():
+        assert absent.hint.startswith(("write ", "load ", "compare", "compute ", "draw ", "scale "))

@@ -213,6 +213,13 @@ def _missing_attribute(ctx: Context, node: ast.Attribute, base: Any) -> Any:
             found = _of_both_levels(ctx, module, node.attr)
         if found is not None:
             return found
+        from pypto._src.frontend.diagnose.absent_ops import ABSENT
+
+        absent = ABSENT.get(node.attr)
+        if absent is not None:
+            raise InvalidOperationError(
+                f"there is no {text}: {absent.reason}", ctx.span(node), hint=absent.hint
+            )
         cls: type[ParserError] = InvalidOperationError
         message = f"there is no {text}"
     else:

@@ -1,0 +1,69 @@
+"""Operators of other versions of the language that are not here: why, and what to write."""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+
+class Absent(NamedTuple):
+    """Why an operator is not here, and what is written in its place."""
+
+    reason: str
+    hint: str
+
+
+_A5: Final = "only the a5 chip has the instruction"
+_HANDED_OVER: Final = Absent(
+    "the compiler hands values over between cube and vector cores",
+    "write both kinds of work into one region: with pl.at(level=pl.Level.CORE_GROUP):",
+)
+_BY_ROWS: Final = Absent(
+    "rows at positions in memory are loaded one by one",
+    "load each row in a loop: t[i : i + 1, :] = x[row : row + 1, :], with row = pl.read(idx, [i])",
+)
+_LAUNCHED: Final = Absent(
+    "blocks are launched by a statement", "write for b in pl.spmd(8): around what each block does"
+)
+
+ABSENT: Final = {
+    "random": Absent(_A5, "draw numbers where the kernel is called, and pass them as a tensor"),
+    **dict.fromkeys(
+        ("matmul_mx", "matmul_mx_acc", "matmul_mx_bias"),
+        Absent(_A5, "scale the operands, and multiply them with pl.matmul"),
+    ),
+    **dict.fromkeys(
+        (
+            *("tpush_to_aiv", "tpush_to_aic", "tpop_from_aic", "tpop_from_aiv"),
+            *("tfree_to_aic", "tfree_to_aiv", "aic_initialize_pipe", "aiv_initialize_pipe"),
+            *("reserve_buffer", "import_peer_buffer", "sync_set", "sync_wait", "set_ffts"),
+        ),
+        _HANDED_OVER,
+    ),
+    **dict.fromkeys(("submit", "spmd_submit"), _LAUNCHED),
+    **dict.fromkeys(("mgather", "paged_gather"), _BY_ROWS),
+    "mscatter": Absent(
+        "elements go to positions in memory one by one",
+        "write each in a loop: pl.write(out, [row, column], value)",
+    ),
+    "gatherb": Absent(
+        "elements are gathered by their number, not by bytes",
+        "write pl.gather(x, dim=-1, index=columns)",
+    ),
+    "gather_compare": Absent(
+        "positions of elements that compare are not collected",
+        "compare, and sort by the result: pl.sort32(pl.cmp(x, value), pl.arange(...))",
+    ),
+    "expand_clone": Absent(
+        "a part of a tensor is repeated as a tile",
+        "write pl.row_expand(x, column) or pl.col_expand(x, row)",
+    ),
+    "aic_gather": Absent(
+        "halves of a value are not joined",
+        "compute with the whole value behind the loop of pl.split_aiv",
+    ),
+    "extract": Absent(
+        "a part of a matrix is loaded as one",
+        "write pl.load(x, [row, column], [16, 64], target_memory=pl.MemorySpace.Mat)",
+    ),
+}
+"""By name."""
