@@ -25,6 +25,7 @@ from pypto._src.ops.later import (
     reinterpreting,
     remainders,
     scattering,
+    signals,
     sorting,
     tensor_elements,
     tensor_forms,
@@ -379,6 +380,17 @@ def _elements() -> list[Case]:
             ints=at,
             build=_element_of_tensor_written,
             values=whole_range,
+        ),
+        *(
+            Case(
+                op,
+                (((4, 8),),),
+                (D.INT32,),
+                scalars=(0,),
+                ints=at,
+                no_kernel="another rank is needed: tests/run/test_ranks.py",
+            )
+            for op in (signals.notify, signals.wait)
         ),
         *(
             Case(

@@ -24,6 +24,7 @@ suggestions usage_errors
 lazy python_parser output_folder
 knobs
 logs testing
+ranks
 dtypes
 cost.cases
 cost.formulas
@@ -75,7 +76,7 @@ ops.*
 ops
 interp.*
 interp
-frontend.annotation_names frontend.markers frontend.region_markers
+frontend.annotation_names frontend.markers frontend.region_markers frontend.distributed_markers
 frontend.source frontend.source.*
 frontend.state.*
 frontend.diagnose.fixits
@@ -130,8 +131,11 @@ golden.*
 golden
 jit jit.captures jit.parameters
 jit.specialisation
-jit.function
+jit.function jit.host_values
+jit.host_evaluator
+jit.host
 jit.decorator
+jit.collectives
 commands.example_cases
 commands.programs commands.cli_options
 commands.*

@@ -57,6 +57,8 @@ ELSEWHERE = {
     "error": ("errors/test_rare.py::test_rare", "has no statement form"),
     "evaluation": ("errors/test_rare.py::test_rare", "has no meaning on numbers"),
     "examples": ("run/test_cli.py::test_demo_of_an_unknown_case", "there is no example"),
+    "deadlock": ("run/test_ranks.py::test_a_deadlock_is_named", "deadlock"),
+    "device": ("run/test_ranks.py::test_a_device_that_is_not_there", "; the run has "),
     "file": ("run/test_cli.py::test_missing_file", "file"),
     "form-module": ("statement/test_rules.py::test_broken", "a second program.entry"),
     "form-names": ("statement/test_rules.py::test_broken", "is defined a second time"),
@@ -83,6 +85,7 @@ ELSEWHERE = {
     "output": ("attack/test_paths.py::test_links_out_of_the_folder", "leads out of"),
     "overlapping-views": ("run/test_host.py::test_views_that_overlap_partly",
                           "gets two views of one tensor that overlap"),
+    "peer": ("run/test_ranks.py::test_a_peer_that_is_not_there", "; there are ranks 0 to "),
     "pass-name": ("run/test_cli.py::test_unknown_pass", "there is no pass"),
     "profile-page": ("timeline/test_page.py::test_without_bokeh", "pypto[profile]"),
     "program-name": ("run/test_cli.py::test_several_programs_need_a_name",
@@ -97,6 +100,7 @@ ELSEWHERE = {
     "unset": ("interp/test_evaluate.py::test_read_before_definition",
               "is read before it has a value"),
     "user-file": ("run/test_cli.py::test_files_that_are_no_kernels", "user-file"),
+    "window": ("run/test_ranks.py::test_tensors_are_no_windows", "window"),
     "verification": ("ir/test_verify.py::test_report", "verification"),
 }  # fmt: skip
 """Errors that no kernel's text leads to: the test, and the slug or words of the message in it."""

@@ -143,6 +143,12 @@ NUM_THREADS = Count(
     "as many as the CPU has",
     "how many threads run the kernels of an orchestration",
 )
+RANK_SEED = Count(
+    "PYPTO_RANK_SEED",
+    "an integer of 1 or more",
+    "ranks run at the same time",
+    "let the ranks of a program take turns, in an order that the number gives",
+)
 MAX_SPECIALISATIONS = Count(
     "PYPTO_MAX_SPECIALISATIONS",
     "an integer of 1 or more",
@@ -176,6 +182,7 @@ KNOBS: tuple[Knob, ...] = (
     CXX,
     CACHE_DIR,
     NUM_THREADS,
+    RANK_SEED,
     MAX_SPECIALISATIONS,
     SANITIZE,
     VERIFY_LEVEL,

@@ -79,6 +79,13 @@ class Tensor(_Wrapper, Elements["Tensor"]):
         def bind_dynamic(self, axis: int, size: Any, /) -> None: ...
 
 
+class DistributedTensor(Tensor):
+    """A window: this rank's part of memory that other ranks reach.
+
+    ``box: pld.DistributedTensor[[1, 128], pl.FP32]``
+    """
+
+
 class Tile(_Wrapper, Elements["Tile"]):
     """A block of elements on chip: ``pl.Tile[[64, 64], pl.FP16]``."""
 

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from pypto._src.frontend.decorators import DeclaredInline
     from pypto._src.frontend.region_markers import Level
+    from pypto._src.jit.host import HostFunction
 
     P = ParamSpec("P")
     R = TypeVar("R")
@@ -204,18 +205,18 @@ class Jit:
         return decorate if func is None else decorate(func)
 
     @overload
-    def host(self, func: Callable[..., Any], /) -> JitFunction: ...
+    def host(self, func: Callable[..., Any], /) -> HostFunction: ...
     @overload
     def host(
         self, func: None = None, *, auto_scope: bool = ...
-    ) -> Callable[[Callable[..., Any]], JitFunction]: ...
+    ) -> Callable[[Callable[..., Any]], HostFunction]: ...
     def host(
         self, func: Callable[..., Any] | None = None, *, auto_scope: bool = True, **unknown: Any
     ) -> Any:
         """Make a function that runs on the host, and launches kernels on devices.
 
-        It calls functions of ``pl.jit`` with ``device=``, the number of the device. Here all of
-        them are this machine.
+        It calls functions of ``pl.jit`` with ``device=``, the number of the device. Here each
+        device is a thread of this process; ``config=`` of a call says how many there are.
 
         Args:
             func: The function; without it ``jit.host(...)`` returns the decorator.
@@ -229,10 +230,12 @@ class Jit:
         refuse_keywords("pl.jit.host", unknown, ("auto_scope",), frame)
         check_kind("auto_scope", auto_scope, bool, "write auto_scope=False", frame)
 
-        def decorate(func: Callable[..., Any]) -> JitFunction:
+        def decorate(func: Callable[..., Any]) -> HostFunction:
             options = Options(FunctionType.Opaque, strict_ssa=False)
             strategy = OptimizationStrategy.Default
-            return JitFunction(func, frame, options, "cpu", strategy, is_host=True)
+            from pypto._src.jit.host import HostFunction
+
+            return HostFunction(func, frame, options, "cpu", strategy, is_host=True)
 
         return decorate if func is None else decorate(func)
 

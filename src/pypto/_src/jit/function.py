@@ -12,7 +12,7 @@ from typing import Any
 
 from pypto._src.diagnostics import span_of_frame
 from pypto._src.driver import CompiledProgram, TargetName
-from pypto._src.errors import CallError, ParserSyntaxError
+from pypto._src.errors import CallError, ParserSyntaxError, PyptoError
 from pypto._src.frontend.decorators import unwrapped
 from pypto._src.frontend.inline_kernels import InlineKernel
 from pypto._src.frontend.programs import Options
@@ -27,7 +27,12 @@ from pypto._src.frontend.source.source import function_source
 from pypto._src.frontend.syntax.inline import Entry, InlineFunction
 from pypto._src.ir.stmts import Program
 from pypto._src.jit.captures import names_read
-from pypto._src.jit.parameters import REQUIRED, ScalarParameter
+from pypto._src.jit.parameters import (
+    REQUIRED,
+    ScalarParameter,
+    WindowArgument,
+    WindowParameter,
+)
 from pypto._src.jit.specialisation import Definition, Version
 from pypto._src.passes.pass_manager import OptimizationStrategy, PassManager
 from pypto._src.records import NamedTuple
@@ -80,6 +85,7 @@ class JitFunction(Entry):
         self._layers = function_environment(function, frame).layers[1:]
         self._frames = enclosing_names(frame)  # the kernel outlives the frame
         self._options = _Options(options, target, strategy, is_host)
+        self.is_host = is_host
         self.__name__: str = function.__name__
         self.__qualname__: str = function.__qualname__
         self.__module__: str = function.__module__
@@ -187,9 +193,48 @@ class JitFunction(Entry):
         """Return itself: a kernel is no method."""
         return self
 
+    @property
+    def file(self) -> str:
+        """The file that the kernel stands in."""
+        return self._definition.source.filename
+
     def as_inline(self) -> InlineFunction:
         """Return the function that is spliced into a host function."""
         return self._inline
+
+    def launched(
+        self, args: Sequence[Any], named: Mapping[str, Any], rank: int
+    ) -> tuple[CompiledProgram, list[Any]]:
+        """Return what a host function's call on a device runs, and the arguments of that.
+
+        One program serves all ranks, so scalars are numbers of the run, unless the kernel needs
+        them when it is compiled. A kernel with windows gets the number of its rank.
+
+        Raises:
+            CallError, ParserError, PyptoError: as in a call.
+        """
+        version = self._present()
+        given = version.arranged(args, named)
+        version.views(given)
+        free = tuple(
+            RUNTIME if isinstance(parameter, ScalarParameter) else value
+            for parameter, value in zip(version.parameters, given, strict=True)
+        )
+        if version.needs_numbers:
+            made = self._make(version, given)
+        else:
+            try:
+                made = self._make(version, free)
+            except PyptoError:
+                if not any(value is RUNTIME for value in free):
+                    raise
+                made = self._make(version, given)
+                version.needs_numbers = True
+        passed = [given[index] for index in version.passed]
+        values = [arg.rows if isinstance(arg, WindowArgument) else arg for arg in passed]
+        if any(isinstance(each, WindowParameter) for each in version.parameters):
+            values.append(rank)
+        return made, values
 
     def _make(self, version: Version, args: tuple[Any, ...]) -> CompiledProgram:
         with self._lock:

@@ -18,7 +18,7 @@ from pypto._src.frontend.region_markers import RUNTIME
 from pypto._src.frontend.state.context import Context
 from pypto._src.frontend.syntax.annotations import parameter_type
 from pypto._src.frontend.syntax.inline import Entry, InlineFunction
-from pypto._src.ir.annotations import InOut, Out, Scalar, Tensor
+from pypto._src.ir.annotations import DistributedTensor, InOut, Out, Scalar, Tensor
 from pypto._src.ir.array_types import TensorType
 from pypto._src.ir.exprs import ConstInt, Var
 from pypto._src.ir.types import ScalarType
@@ -87,7 +87,23 @@ class ConstantParameter(NamedTuple):
     default: Any
 
 
-Parameter = ArrayParameter | NumberParameter | ScalarParameter | ConstantParameter
+class WindowParameter(NamedTuple):
+    """Memory that all ranks reach: ``box: pld.DistributedTensor[[1, 128], pl.FP32]``."""
+
+    name: str
+    default: Any
+
+
+class WindowArgument(NamedTuple):
+    """What a host function passes for a window."""
+
+    rows: Any
+    """An array [ranks, elements]: the memory of each rank."""
+    shape: tuple[int, ...]
+    """What a rank sees its row as."""
+
+
+Parameter = ArrayParameter | NumberParameter | ScalarParameter | ConstantParameter | WindowParameter
 REQUIRED: Final = object()
 """The default of a parameter that has none."""
 
@@ -216,6 +232,8 @@ def _parameter(
         return ArrayParameter(arg.arg, None, default, is_out, bound)
     if isinstance(meant, type) and meant in _CONSTANTS:
         return ConstantParameter(arg.arg, meant, default)
+    if _is_window(ctx, inner, meant):
+        return WindowParameter(arg.arg, default)
     kind, _ = parameter_type(ctx, node)
     if isinstance(kind, TensorType):
         return ArrayParameter(arg.arg, kind, default, is_out, bound)
@@ -236,6 +254,13 @@ def _parameter(
         hint=f"write {arg.arg}: pl.Tensor",
         slug="annotation",
     )
+
+
+def _is_window(ctx: Context, node: ast.expr, meant: Any) -> bool:
+    """True for the annotation of a window, with or without a shape."""
+    if isinstance(node, ast.Subscript | ast.Call):
+        meant = ctx.peek(node.value if isinstance(node, ast.Subscript) else node.func)
+    return meant is DistributedTensor or isinstance(meant, DistributedTensor)
 
 
 def _inside(ctx: Context, node: ast.expr) -> ast.expr:
@@ -269,6 +294,8 @@ def key_function(parameter: Parameter, *, any_size: bool) -> Callable[[Any], Any
             return _scalar_key
         case NumberParameter():
             return nothing
+        case WindowParameter():
+            return _window_key
 
 
 def kind_of_array(arg: Any) -> Any:
@@ -300,6 +327,10 @@ def _scalar_key(arg: Any) -> Any:
     if arg is RUNTIME:  # no argument of a call
         raise TypeError
     return type(arg), arg.hex() if isinstance(arg, float) else arg  # -0.0 is not 0.0
+
+
+def _window_key(arg: Any) -> Any:
+    return arg.rows.shape, arg.rows.dtype, arg.shape
 
 
 def nothing(_arg: Any) -> None:

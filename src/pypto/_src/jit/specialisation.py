@@ -9,10 +9,11 @@ from __future__ import annotations
 import ast
 import copy
 import functools
+import itertools
 import sys
 import threading
 import weakref
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from types import FrameType
 from typing import TYPE_CHECKING, Any, Final, cast
@@ -26,7 +27,7 @@ from pypto._src.frontend.region_markers import RUNTIME
 from pypto._src.frontend.source.python_names import Environment, closure_of
 from pypto._src.frontend.source.source import Source
 from pypto._src.frontend.state.errors import Errors
-from pypto._src.ir.annotations import Tensor
+from pypto._src.ir.annotations import InOut, Tensor
 from pypto._src.ir.array_types import TensorType
 from pypto._src.ir.exprs import ConstInt, Var
 from pypto._src.ir.stmts import Program
@@ -37,6 +38,8 @@ from pypto._src.jit.parameters import (
     ConstantParameter,
     Parameter,
     ScalarParameter,
+    WindowArgument,
+    WindowParameter,
     key_function,
     kind_of_array,
     parameters_of,
@@ -119,6 +122,11 @@ class Version:
         self.takes_all = len(self.passed) == len(self.parameters)
         self.any_size = any(isinstance(p, ArrayParameter) and p.is_dynamic for p in self.parameters)
         """True as long as one program may serve all sizes that have a name."""
+        names = {each.name for each in self.parameters}
+        self.rank_name = next(name for name in _rank_names() if name not in names)
+        """What the number of the rank is called, which kernels with windows get behind all else."""
+        self.needs_numbers = False
+        """True if scalars have to be numbers when a host function's launch is compiled."""
         self._find_keys()
         self.made: dict[tuple[Any, ...], CompiledProgram] = {}  # the young ones: `Generations`
         self.older: dict[tuple[Any, ...], CompiledProgram] = {}
@@ -315,6 +323,7 @@ class Version:
         scalars: dict[str, Any] = {}
         sizes: dict[Var, int] = {}
         kinds: dict[str, TensorType] = {}
+        windows: dict[str, tuple[int, ...]] = {}
         for parameter, arg in zip(self.parameters, args, strict=True):
             match parameter:
                 case ConstantParameter():
@@ -332,15 +341,20 @@ class Version:
                     whole = parameter.with_symbols(kind)
                     self.measure(parameter, whole, arg.shape, sizes)
                     kinds[parameter.name] = whole if any_size else kind
+                case WindowParameter():
+                    kinds[parameter.name] = self.tensor_type(parameter, arg.rows)
+                    windows[parameter.name] = arg.shape
                 case _:
                     continue
-        spelled = {_hidden(name): kind for name, kind in kinds.items()}
+        spelled: dict[str, Any] = {_hidden(name): kind for name, kind in kinds.items()}
+        if windows:
+            spelled |= {_BOTH_WAYS: InOut, _hidden(self.rank_name): DataType.INT32}
         known = {} if any_size else sizes
         environment = _Around(self.environment, {**constants, **spelled}, known)
         parser = ProgramParser(self.definition.name, {})
         parser.add(
             definition.source,
-            _specialised(definition.node, constants, kinds),
+            _specialised(definition.node, constants, kinds, windows, self.rank_name),
             environment,
             definition.options,
         )
@@ -351,6 +365,10 @@ class Version:
         told = {name: value for name, value in scalars.items() if value is not None}
         for name, value in told.items():
             method.context.names.bind(name, value)
+        if windows:
+            from pypto._src.frontend.regions.distributed import bind_windows
+
+            bind_windows(method.context, windows, self.rank_name)
         return parser.finish(definition.source.span(definition.node), entry=self.definition.name)
 
     def constant(self, parameter: ConstantParameter, arg: Any) -> Any:
@@ -379,6 +397,13 @@ class Version:
             if arg is RUNTIME or arg is None:
                 return None
             return plain_number(self.definition.name, parameter.name, parameter.kind, arg)
+        if isinstance(parameter, WindowParameter) and not isinstance(arg, WindowArgument):
+            raise CallError(
+                f"argument {parameter.name!r} of {self.definition.name} is a window, which all "
+                "ranks reach; Python has none to pass",
+                hint="launch it from a function of @pl.jit.host, with pld.window(...)",
+                slug="window",
+            )
         if not isinstance(parameter, ArrayParameter) or isinstance(arg, _Abstract):
             return arg
         if isinstance(arg, Tensor) and arg.dtype is not None:
@@ -388,7 +413,7 @@ class Version:
         )
         return array_view(arg, argument)
 
-    def tensor_type(self, parameter: ArrayParameter, arg: Array | _Abstract) -> TensorType:
+    def tensor_type(self, parameter: Parameter, arg: Array | _Abstract) -> TensorType:
         dtype = _element_types().get(arg.dtype)
         if dtype is not None:
             return TensorType(cast("tuple[int, ...]", arg.shape), dtype)
@@ -512,10 +537,26 @@ def _hidden(name: str) -> str:
     return f"type of {name}"
 
 
+_BOTH_WAYS: Final = "both ways"
+"""The direction of windows: what a rank writes there others read, whatever the annotation says."""
+
+
+def _rank_names() -> Iterator[str]:
+    yield "rank"
+    yield from (f"rank_{number}" for number in itertools.count(1))
+
+
 def _specialised(
-    node: ast.FunctionDef, constants: Mapping[str, Any], kinds: Mapping[str, TensorType]
+    node: ast.FunctionDef,
+    constants: Mapping[str, Any],
+    kinds: Mapping[str, TensorType],
+    windows: Collection[str],
+    rank_name: str,
 ) -> ast.FunctionDef:
-    """Return a definition without its constant parameters, and with the types it is called with."""
+    """Return a definition without its constant parameters, and with the types it is called with.
+
+    One with windows gets the number of its rank as its last parameter, and returns nothing.
+    """
 
     def one(arg: ast.arg) -> ast.arg:
         annotation = arg.annotation
@@ -523,7 +564,13 @@ def _specialised(
             return arg
         name = ast.Name(_hidden(arg.arg), ast.Load())
         made = copy.copy(arg)
-        if isinstance(annotation, ast.Subscript) and not isinstance(annotation.slice, ast.Tuple):
+        if arg.arg in windows:
+            direction = ast.copy_location(ast.Name(_BOTH_WAYS, ast.Load()), annotation)
+            inner = ast.copy_location(name, annotation)
+            made.annotation = ast.copy_location(
+                ast.Subscript(direction, inner, ast.Load()), annotation
+            )
+        elif isinstance(annotation, ast.Subscript) and not isinstance(annotation.slice, ast.Tuple):
             ast.copy_location(name, annotation.slice)
             made.annotation = copy.copy(annotation)
             made.annotation.slice = name
@@ -535,6 +582,13 @@ def _specialised(
     listed = [*args.posonlyargs, *args.args, *args.kwonlyargs]
     made = copy.copy(node)
     kept = [one(arg) for arg in listed if arg.arg not in constants]
+    if windows:
+        last = listed[-1]
+        annotation = ast.copy_location(ast.Name(_hidden(rank_name), ast.Load()), last)
+        kept.append(ast.copy_location(ast.arg(rank_name, annotation), last))
+        made.returns = None
+        if isinstance(made.body[-1], ast.Return):  # a launch has no value
+            made.body = made.body[:-1] or [ast.copy_location(ast.Pass(), made.body[-1])]
     made.args = ast.arguments(posonlyargs=[], args=kept, kwonlyargs=[], kw_defaults=[], defaults=[])
     return made
 

@@ -147,6 +147,13 @@ later(
     ],
 )
 later(
+    "later.signals",
+    [
+        ("system.notify", "notify", "notify"),
+        ("system.wait", "wait", "wait"),
+    ],
+)
+later(
     "later.sorting",
     [
         ("block.sort32", "sort32", "sort32"),

@@ -1822,6 +1822,8 @@ block_tri: Unified
 block_write: Unified
 block_xor: Unified
 block_xors: Unified
+system_notify: Unified
+system_wait: Unified
 tensor_abs: Unified
 tensor_add: Unified
 tensor_and_: Unified

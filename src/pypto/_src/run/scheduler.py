@@ -29,6 +29,7 @@ from pypto._src.ir.opdef import op_of
 from pypto._src.ir.stmts import Function
 from pypto._src.ir.types import ScalarType, TupleType, Type
 from pypto._src.lazy import lazy_module
+from pypto._src.ranks import current
 from pypto._src.run.arguments import Bound, word_of
 from pypto._src.run.array_views import is_array
 from pypto._src.run.cache import build
@@ -208,11 +209,18 @@ class Scheduler:
         self.free = library.function("pto2_free", releases_lock=True)
         self.free.restype = None
         self.free.argtypes = (ctypes.c_void_p,)
-        self._pools: dict[tuple[int, int], tuple[int, threading.Lock]] = {}
+        self._pools: dict[tuple[int, int, int | None], tuple[int, threading.Lock]] = {}
 
     def pool(self, threads: int) -> tuple[int, threading.Lock]:
-        """Return so many threads, and the lock that gives them to one call at a time."""
-        key = (os.getpid(), threads)  # a forked child has none of its parent's threads
+        """Return so many threads, and the lock that gives them to one call at a time.
+
+        Each rank of a program on several devices has one thread of its own, which may wait for
+        signals of the others.
+        """
+        rank = current()
+        threads = threads if rank is None else 1
+        # A forked child has none of its parent's threads.
+        key = (os.getpid(), threads, None if rank is None else rank.number)
         found = self._pools.get(key)
         if found is None:
             made = (int(self.make_pool(threads)), threading.Lock())
@@ -270,7 +278,7 @@ class NativeHost:
             for axis, dim in enumerate(_shape_of(function, index))
             if (const_value(dim) or 0) < 0 or const_value(dim) is None
         ]
-        self._ops = [_PythonOp(call) for call in text.ops]
+        self._ops_of_rank: dict[int | None, list[_PythonOp]] = {}
         self.scheduling = Scheduling()
         self.usage = Usage(0, 0, 0)
 
@@ -293,7 +301,9 @@ class NativeHost:
             limits.delay_ns,
             limits.budget_bytes,
             ctypes.pointer(HOST),
-            _InPython(functools.partial(self._in_python, trouble)) if self._ops else _InPython(),
+            _InPython(functools.partial(self._in_python, trouble))
+            if self._text.ops
+            else _InPython(),
         )
         args = (ctypes.c_uint64 * len(words))(*(word & _MASK for word in words))
         pool, lock = self._scheduler.pool(thread_count())
@@ -398,8 +408,12 @@ class NativeHost:
     def _in_python(
         self, trouble: list[BaseException], number: int, values: Any, count: int, made: Any
     ) -> int:
+        rank = current()
+        key = None if rank is None else rank.number  # ranks run at the same time
         try:
-            self._ops[number].run([values[i] for i in range(count)], made[0])
+            if key not in self._ops_of_rank:
+                self._ops_of_rank[key] = [_PythonOp(call) for call in self._text.ops]
+            self._ops_of_rank[key][number].run([values[i] for i in range(count)], made[0])
         except BaseException as error:  # nothing may leave a callback
             trouble.append(error)
             return 0

@@ -17,6 +17,7 @@
 #include "detail/core/tile.hpp"
 
 #include "detail/core/check.hpp"
+#include "detail/core/signals.hpp"
 
 #include "detail/vector/argreduce.hpp"
 #include "detail/vector/arithmetic.hpp"

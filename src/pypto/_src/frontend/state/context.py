@@ -51,6 +51,7 @@ from pypto._src.ops.unified import unified
 
 if TYPE_CHECKING:
     from pypto._src.frontend.state.region import Region
+    from pypto._src.frontend.state.windows import Window
 
 TERMINATORS: Final = frozenset({ast.Return, ast.Break, ast.Continue})
 
@@ -150,6 +151,7 @@ class Context:
         "swapped",
         "unplaced",
         "wanted",
+        "windows",
         "written",
         "zero_divisions",
     )  # fmt: skip
@@ -195,6 +197,7 @@ class Context:
         self.loops: list[Any] = []
         self.wanted: tuple[Type, ...] | None = None  # declared result types
         self.returns: list[tuple[tuple[Expr, ...], Span]] = []
+        self.windows: dict[Expr, Window] = {}  # by the variable of this rank's part
         self.origins: dict[Expr, Var] = {}  # the Out or InOut parameter whose buffer it is
         self.parts: dict[Expr, list[Var | None]] = {}  # the same of each part of a tuple
         self.outputs: dict[str, Var] = {}

@@ -25,7 +25,7 @@ from pypto._src.frontend.state.messages import (
     spell,
 )
 from pypto._src.frontend.state.scope import same_value_type
-from pypto._src.ir.annotations import InOut, Out, Scalar, Tensor, Tile
+from pypto._src.ir.annotations import DistributedTensor, InOut, Out, Scalar, Tensor, Tile
 from pypto._src.ir.array_types import (
     DYNAMIC_DIM,
     MemRef,
@@ -42,7 +42,7 @@ from pypto._src.ir.exprs import ConstInt, Expr, Var, as_expr
 from pypto._src.ir.interning import unique, unique_array
 from pypto._src.ir.types import MemRefType, ScalarType, TupleType, Type, UnknownType, scalar_type
 
-_SHAPED: Final = (Tensor, Tile)
+_SHAPED: Final = (Tensor, Tile, DistributedTensor)
 _DIRECTIONS: Final = {Out: ParamDirection.Out, InOut: ParamDirection.InOut}
 _NUMBERS: Final = frozenset({int})
 _PYTHON_TYPES: Final = {int: "pl.INT64", float: "pl.FP32", bool: "pl.BOOL"}
@@ -148,7 +148,7 @@ def _named(value: Any) -> Type | None:
 def _subscript(ctx: Context, node: ast.Subscript, wrapper: Any) -> Type | None:
     if wrapper in _SHAPED:
         parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
-        return _shaped(ctx, node, wrapper, parts, {})
+        return _shaped(ctx, node, _local(wrapper), parts, {})
     if wrapper is Scalar:
         return scalar_type(_dtype(ctx, node.slice))
     if wrapper is Tuple:
@@ -164,6 +164,11 @@ def _subscript(ctx: Context, node: ast.Subscript, wrapper: Any) -> Type | None:
     return None
 
 
+def _local(wrapper: Any) -> Any:
+    """Return what a shaped value is on one rank: of a window, the tensor that the rank has."""
+    return Tensor if wrapper is DistributedTensor else wrapper
+
+
 def _call(ctx: Context, node: ast.Call) -> Type | None:
     """Return the type of ``pl.Tensor(shape, dtype)`` and its kin, as in older texts."""
     wrapper = ctx.value(node.func)
@@ -171,7 +176,7 @@ def _call(ctx: Context, node: ast.Call) -> Type | None:
     keywords = {word.arg: word.value for word in node.keywords if word.arg}
     if wrapper in _SHAPED:
         named = [keywords.pop(name) for name in ("shape", "dtype") if name in keywords]
-        return _shaped(ctx, node, wrapper, [*node.args, *named], keywords)
+        return _shaped(ctx, node, _local(wrapper), [*node.args, *named], keywords)
     if wrapper is Scalar and len(node.args) + len(keywords) == 1:
         return scalar_type(_dtype(ctx, [*node.args, *keywords.values()][0]))
     if wrapper is Tuple and len(node.args) == 1 and isinstance(node.args[0], ast.List):

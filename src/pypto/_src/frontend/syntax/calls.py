@@ -86,6 +86,7 @@ _OF_PARTS: Final = frozenset({"slice", "assemble", "store"})
 """Ops that mean something else where tiles are taken apart or put together."""
 
 _REGION_MARKERS: Final = "pypto._src.frontend.region_markers"
+_DISTRIBUTED: Final = "pypto._src.frontend.distributed_markers"
 _NODES: Final = (TileView, TensorView, ConstInt, ConstFloat, ConstBool)
 _STATEMENTS: Final[dict[Any, str]] = {
     markers.range_: "pl.range stands in a for statement: for i in pl.range(n):",
@@ -111,7 +112,8 @@ def call(ctx: Context, node: ast.Call) -> Any:
     if callee is markers.typed:
         return _typed(ctx, node)
     is_op = getattr(callee, "is_op", False) is True
-    if getattr(callee, "__module__", None) == _REGION_MARKERS and not is_op:
+    module = getattr(callee, "__module__", None)
+    if module == _REGION_MARKERS and not is_op:
         from pypto._src.frontend.regions import tasks
 
         return tasks.call(ctx, callee, node)
@@ -135,6 +137,10 @@ def call(ctx: Context, node: ast.Call) -> Any:
         kwargs[word.arg] = forms[word.value.__class__](ctx, word.value)
     if len(kwargs) != len(node.keywords):
         refuse_keyword_twice(ctx, node)
+    if module == _DISTRIBUTED and callable(callee):
+        from pypto._src.frontend.regions import distributed
+
+        return distributed.call(ctx, op_call, callee, args, kwargs, node)
     if callee.__class__ is Unified or isinstance(callee, OpDef) or is_op:
         if ctx.region is not None:
             return ctx.region.call(ctx, callee, args, kwargs, node)

@@ -24,6 +24,9 @@ struct Host {
     void* (*release)();         // PyEval_SaveThread
     void (*acquire)(void*);     // PyEval_RestoreThread
     int (*check_signals)();     // PyErr_CheckSignals: not 0 if a handler raised, and then the exception is set
+    // Signals between ranks (ranks.py), called without Python's lock; nullptr as long as no program has ranks.
+    void (*notify)(int32_t* signal, int64_t value, int32_t adds);
+    int32_t (*wait)(int32_t* signal, int64_t expected, int32_t at_least, int64_t line);  // 0: the run has failed
 };
 
 // Python writes the lowest byte alone, so that this is no race with those who write the next one.

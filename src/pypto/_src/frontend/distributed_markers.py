@@ -1,0 +1,156 @@
+"""What programs of several ranks write: windows, transfers between ranks, signals.
+
+Like `region_markers`, these objects are recognised by identity, and do nothing outside a kernel. A
+kernel of one rank never loads this module.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import IntEnum
+from typing import TYPE_CHECKING, Any
+
+from pypto._src.dtypes import DataType
+from pypto._src.ir.enums import AtomicType
+
+if TYPE_CHECKING:
+    from pypto._src.ir.annotations import DistributedTensor
+    from pypto._src.ir.static_names import Integer
+
+
+class NotifyOp(IntEnum):
+    """What a notification does with a signal."""
+
+    AtomicAdd = 0
+    Set = 1
+
+
+class WaitCmp(IntEnum):
+    """How a wait compares a signal with what it expects."""
+
+    Eq = 0
+    Ge = 1
+
+
+class ReduceOp(IntEnum):
+    """How a collective combines what the ranks have."""
+
+    Sum = 0
+    Max = 1
+    Min = 2
+    Prod = 3
+
+
+# --------------------------------------------------------------------------------------------
+# In functions of pl.jit.host
+# --------------------------------------------------------------------------------------------
+
+
+def world_size() -> int:
+    """Return the number of devices of the run; in functions of ``pl.jit.host``."""
+    return 1
+
+
+def alloc_window_buffer(
+    size: int | Sequence[int], *, dtype: DataType | None = None, name: str = ""
+) -> Any:
+    """Return memory that each rank has, and all others reach; zero when a run begins.
+
+    ``size`` is a number of bytes, or a shape with ``dtype=``. In functions of ``pl.jit.host``.
+    """
+
+
+def window(buffer: Any, shape: Sequence[int], *, dtype: DataType) -> Any:
+    """Return a buffer seen as a tensor: a kernel that gets it has that of its own rank.
+
+    In functions of ``pl.jit.host``.
+    """
+
+
+# --------------------------------------------------------------------------------------------
+# In kernels
+# --------------------------------------------------------------------------------------------
+
+
+def get_comm_ctx(window: DistributedTensor) -> Any:
+    """Return the ranks that a window belongs to, for `rank` and `nranks`."""
+
+
+def rank(ctx: Any) -> Integer:
+    """Return the number of this rank, from 0."""
+    return 0
+
+
+def nranks(ctx: Any) -> int:
+    """Return the number of ranks."""
+    return 1
+
+
+def remote_load(
+    target: Any,
+    peer: Any,
+    offsets: Sequence[Any],
+    shape: Sequence[int],
+    valid_shape: Sequence[Any] | None = None,
+) -> Any:
+    """Return the part of a peer's window of size ``shape`` at ``offsets``, as a tile."""
+
+
+def remote_store(
+    src: Any,
+    target: Any,
+    peer: Any,
+    offsets: Sequence[Any],
+    *,
+    atomic: AtomicType = AtomicType.None_,
+) -> None:
+    """Store a tile in a peer's window at ``offsets``; ``atomic=pl.AtomicType.Add`` adds."""
+
+
+def put(
+    dst: Any,
+    peer: Any,
+    src: Any,
+    dst_offsets: Sequence[Any] | None = None,
+    src_offsets: Sequence[Any] | None = None,
+    shape: Sequence[int] | None = None,
+    *,
+    atomic: AtomicType = AtomicType.None_,
+    chunk_rows: int = 0,
+    chunk_cols: int = 0,
+    pipeline: bool = False,
+) -> None:
+    """Copy ``src``, or its part at ``src_offsets``, to a peer's window ``dst``.
+
+    ``chunk_rows``, ``chunk_cols`` and ``pipeline`` change no value.
+    """
+
+
+def get(
+    dst: Any,
+    peer: Any,
+    src: Any,
+    dst_offsets: Sequence[Any] | None = None,
+    src_offsets: Sequence[Any] | None = None,
+    shape: Sequence[int] | None = None,
+    *,
+    chunk_rows: int = 0,
+    chunk_cols: int = 0,
+    pipeline: bool = False,
+) -> None:
+    """Copy a peer's window ``src``, or its part at ``src_offsets``, to ``dst``."""
+
+
+def notify(target: Any, peer: Any, offsets: Any, value: Any, *, op: NotifyOp) -> None:
+    """Add ``value`` to the signal ``target[offsets]`` of a peer, or set it to that.
+
+    What this rank has stored or put before, the peer sees once it has waited for the signal.
+    """
+
+
+def wait(signal: Any, offsets: Any, expected: Any, *, cmp: WaitCmp) -> None:
+    """Wait until this rank's ``signal[offsets]`` is ``expected``, or at least that."""
+
+
+def defer_wait(signal: Any, offsets: Any, expected: Any, *, cmp: WaitCmp) -> None:
+    """Let the task end only when this rank's ``signal[offsets]`` is at least ``expected``."""

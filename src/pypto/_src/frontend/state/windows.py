@@ -1,0 +1,32 @@
+"""Windows: memory that each rank has a part of and all ranks reach.
+
+In the IR a window is one tensor [ranks, elements], a row for each rank. What a kernel calls by the
+parameter's name is its own rank's row in the shape of the annotation; a peer's is another row.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from pypto._src.records import NamedTuple
+
+if TYPE_CHECKING:
+    from pypto._src.diagnostics import Span
+    from pypto._src.ir.exprs import Call, Expr, Var
+
+
+class Window(NamedTuple):
+    """A window parameter: the rows of all ranks, the number of this rank, the shape of a row."""
+
+    whole: Var
+    rank: Var
+    shape: tuple[int, ...]
+
+
+def row_of(window: Window, rank: Expr | int, span: Span) -> tuple[Call, list[int]]:
+    """Return the row of a rank as a view, and the shape to give it."""
+    from pypto._src.ops import tensor
+
+    sizes = [1, math.prod(window.shape)]
+    return tensor.view.build((window.whole, sizes, [rank, 0]), {}, span), [*window.shape]

@@ -1,0 +1,203 @@
+"""What all ranks do together, written in the language itself: sums, gathers, barriers.
+
+Each is a function that is spliced into a region, on every rank. Signals are windows with an INT32
+element for each rank; they are zero before and after. Host functions launch the kernels at the end,
+and may leave the signal out.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from pypto._src.frontend import distributed_markers as pld
+from pypto._src.frontend.region_markers import Level, at
+from pypto._src.ir.annotations import DistributedTensor
+from pypto._src.jit.decorator import jit
+from pypto._src.jit.host_values import COLLECTIVES
+from pypto._src.ops.elementwise import add, maximum, minimum, mul
+
+if TYPE_CHECKING:
+    from builtins import range as range_
+else:
+    from pypto._src.frontend.markers import range_
+
+_MOST: Final = 16 * 1024
+"""Bytes of a window that are worked on at a time."""
+
+
+def _divisor(size: int, most: int) -> int:
+    """Return the largest divisor of a size that is at most ``most``."""
+    return next(n for n in range(min(size, max(1, most)), 0, -1) if size % n == 0)
+
+
+def _wide(columns: int, element: int) -> int:
+    return _divisor(columns, _MOST // element)
+
+
+def _high(rows: int, columns: int, element: int) -> int:
+    return _divisor(rows, _MOST // (element * _wide(columns, element)))
+
+
+def _block(rows: int, count: int) -> int:
+    return rows // count
+
+
+@jit.inline
+def barrier(signal: Any):
+    """Let all ranks come here before any goes on."""
+    for peer in range_(pld.nranks(signal)):
+        pld.notify(signal, peer, pld.rank(signal), 1, op=pld.NotifyOp.AtomicAdd)
+    for peer in range_(pld.nranks(signal)):
+        pld.wait(signal, peer, 1, cmp=pld.WaitCmp.Ge)
+        pld.notify(signal, pld.rank(signal), peer, -1, op=pld.NotifyOp.AtomicAdd)
+    return signal
+
+
+@jit.inline
+def _combined(a: Any, b: Any, op: Any):
+    if op == pld.ReduceOp.Sum:
+        result = add(a, b)
+    elif op == pld.ReduceOp.Max:
+        result = maximum(a, b)
+    elif op == pld.ReduceOp.Min:
+        result = minimum(a, b)
+    else:
+        result = mul(a, b)
+    return result
+
+
+@jit.inline
+def allreduce(
+    target: Any,
+    signal: Any = None,
+    *,
+    op: pld.ReduceOp = pld.ReduceOp.Sum,
+    mode: str = "mesh",
+    core_num: int = 1,
+):
+    """Let ``target``, a matrix, be on every rank what ``op`` makes of those of all ranks, in order.
+
+    ``mode`` and ``core_num`` change no value.
+    """
+    wide = _wide(target.shape[1], target.dtype.bytes)
+    high = _high(target.shape[0], target.shape[1], target.dtype.bytes)
+    barrier(signal)
+    for r in range_(0, target.shape[0], high):
+        for c in range_(0, target.shape[1], wide):
+            total = pld.remote_load(target, 0, [r, c], [high, wide])
+            for peer in range_(1, pld.nranks(target)):
+                more = pld.remote_load(target, peer, [r, c], [high, wide])
+                total = _combined(total, more, op)
+            barrier(signal)
+            target[r : r + high, c : c + wide] = total
+    return target
+
+
+@jit.inline
+def reduce_scatter(target: Any, signal: Any = None, *, op: pld.ReduceOp = pld.ReduceOp.Sum):
+    """Let row r of ``target`` [ranks, n] be on rank r what ``op`` makes of row r of all ranks."""
+    wide = _wide(target.shape[1], target.dtype.bytes)
+    me = pld.rank(target)
+    barrier(signal)
+    for c in range_(0, target.shape[1], wide):
+        total = pld.remote_load(target, 0, [me, c], [1, wide])
+        for peer in range_(1, pld.nranks(target)):
+            more = pld.remote_load(target, peer, [me, c], [1, wide])
+            total = _combined(total, more, op)
+        target[me : me + 1, c : c + wide] = total
+    barrier(signal)
+    return target
+
+
+@jit.inline
+def allgather(local_data: Any, target: Any, signal: Any = None):
+    """Let row r of ``target`` [ranks, n] be ``local_data`` [1, n] of rank r, on every rank."""
+    barrier(signal)
+    for peer in range_(pld.nranks(target)):
+        pld.put(target, peer, local_data, [pld.rank(target), 0], [0, 0], [1, target.shape[1]])
+    barrier(signal)
+    return target
+
+
+@jit.inline
+def broadcast(target: Any, signal: Any = None, *, root: int):
+    """Let ``target`` be on every rank that of the rank ``root``."""
+    barrier(signal)
+    if pld.rank(target) != root:
+        pld.get(target, root, target)
+    barrier(signal)
+    return target
+
+
+@jit.inline
+def all_to_all(input: Any, target: Any, signal: Any = None):  # noqa: A002  the name that users write
+    """Let block r of ``target`` be what rank r has for this rank: the block of its number.
+
+    ``input`` and ``target`` [ranks * rows, n] are two windows or tensors, with ``rows`` a block.
+    """
+    rows = _block(target.shape[0], pld.nranks(target))
+    me = pld.rank(target)
+    barrier(signal)
+    for peer in range_(pld.nranks(target)):
+        pld.put(target, peer, input, [me * rows, 0], [peer * rows, 0], [rows, target.shape[1]])
+    barrier(signal)
+    return target
+
+
+# --------------------------------------------------------------------------------------------
+# The same as kernels, which host functions launch on all devices
+# --------------------------------------------------------------------------------------------
+
+
+@jit
+def barrier_kernel(signal: DistributedTensor):
+    with at(level=Level.CORE_GROUP, name_hint="barrier"):
+        barrier(signal)
+
+
+@jit
+def allreduce_kernel(target: DistributedTensor, signal: DistributedTensor, op: int = 0):
+    with at(level=Level.CORE_GROUP, name_hint="allreduce"):
+        allreduce(target, signal, op=op)  # pyright: ignore[reportArgumentType]
+
+
+@jit
+def reduce_scatter_kernel(target: DistributedTensor, signal: DistributedTensor, op: int = 0):
+    with at(level=Level.CORE_GROUP, name_hint="reduce_scatter"):
+        reduce_scatter(target, signal, op=op)  # pyright: ignore[reportArgumentType]
+
+
+@jit
+def allgather_kernel(
+    local_data: DistributedTensor, target: DistributedTensor, signal: DistributedTensor
+):
+    with at(level=Level.CORE_GROUP, name_hint="allgather"):
+        allgather(local_data, target, signal)
+
+
+@jit
+def broadcast_kernel(target: DistributedTensor, signal: DistributedTensor, root: int):
+    with at(level=Level.CORE_GROUP, name_hint="broadcast"):
+        broadcast(target, signal, root=root)
+
+
+@jit
+def all_to_all_kernel(
+    input: DistributedTensor,  # noqa: A002  the name that users write
+    target: DistributedTensor,
+    signal: DistributedTensor,
+):
+    with at(level=Level.CORE_GROUP, name_hint="all_to_all"):
+        all_to_all(input, target, signal)
+
+
+COLLECTIVES.update(
+    {
+        barrier: barrier_kernel,
+        allreduce: allreduce_kernel,
+        reduce_scatter: reduce_scatter_kernel,
+        allgather: allgather_kernel,
+        broadcast: broadcast_kernel,
+        all_to_all: all_to_all_kernel,
+    }
+)

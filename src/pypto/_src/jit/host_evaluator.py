@@ -1,0 +1,621 @@
+"""Evaluates a host function, statement by statement: the result is a list of launches.
+
+Loops and conditions are on numbers, tensors are parts of what the caller passed, windows are new
+memory. What a kernel does is the kernel's.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import operator
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Final, cast
+
+from pypto._src.diagnostics import Span
+from pypto._src.driver import CompiledProgram
+from pypto._src.dtypes import DataType
+from pypto._src.errors import (
+    CallError,
+    ParserSyntaxError,
+    ParserTypeError,
+    PyptoError,
+    UndefinedVariableError,
+    UnsupportedFeatureError,
+)
+from pypto._src.frontend import distributed_markers as pld
+from pypto._src.frontend import markers, region_markers
+from pypto._src.frontend.inline_kernels import InlineKernel
+from pypto._src.frontend.source.python_names import MISSING, Environment
+from pypto._src.frontend.source.source import Source
+from pypto._src.jit.function import JitFunction
+from pypto._src.jit.host_values import COLLECTIVES, Buffer, HostTensor, HostWindow
+from pypto._src.jit.parameters import WindowArgument
+from pypto._src.lazy import lazy_module
+from pypto._src.run.array_views import is_array
+from pypto._src.run.launches import Launch, Touched, run_launches
+
+if TYPE_CHECKING:
+    import numpy as np
+else:
+    np = lazy_module("numpy")
+
+_DEEPEST: Final = 50
+
+
+class Evaluation:
+    """What one call of a host function launches."""
+
+    def __init__(self, ranks: int, environment: Environment) -> None:
+        self.ranks = ranks
+        self.environment = environment
+        self.launches: list[Launch] = []
+        self.programs: dict[CompiledProgram, None] = {}
+        self.buffers: list[Buffer] = []
+        self.outputs: dict[str, Any] = {}
+        self.result: Any = None
+
+    def run_body(
+        self,
+        source: Source,
+        node: ast.FunctionDef,
+        environment: Environment,
+        values: dict[str, Any],
+        depth: int = 0,
+    ) -> Any:
+        """Evaluate the statements of a function; return its value."""
+        body = _Body(self, source, environment, values, depth)
+        body.run(node.body)
+        return body.result
+
+    def run(self) -> Any:
+        """Run the launches to their end."""
+        run_launches(self.launches, self.ranks, self.name_of)
+
+    def name_of(self, address: int) -> str:
+        """Return what a signal is called."""
+        found = (buffer.element_at(address) for buffer in self.buffers)
+        return next(filter(None, found), hex(address))
+
+
+class _Done(BaseException):
+    """A return statement has been reached."""
+
+
+_OPERATORS: Final[dict[type[ast.AST], str]] = {
+    ast.Add: "add",
+    ast.Sub: "sub",
+    ast.Mult: "mul",
+    ast.Div: "truediv",
+    ast.FloorDiv: "floordiv",
+    ast.Mod: "mod",
+    ast.Pow: "pow",
+    ast.LShift: "lshift",
+    ast.RShift: "rshift",
+    ast.BitAnd: "and_",
+    ast.BitOr: "or_",
+    ast.BitXor: "xor",
+    ast.Eq: "eq",
+    ast.NotEq: "ne",
+    ast.Lt: "lt",
+    ast.LtE: "le",
+    ast.Gt: "gt",
+    ast.GtE: "ge",
+    ast.Is: "is_",
+    ast.IsNot: "is_not",
+    ast.USub: "neg",
+    ast.UAdd: "pos",
+    ast.Not: "not_",
+    ast.Invert: "invert",
+}
+"""Operators of Python, by what the module `operator` calls them."""
+
+
+def _applied(kind: ast.AST, *values: Any) -> Any:
+    """Return what an operator of Python gives."""
+    if isinstance(kind, ast.In | ast.NotIn):
+        return (values[0] in values[1]) is isinstance(kind, ast.In)
+    return getattr(operator, _OPERATORS[type(kind)])(*values)
+
+
+_PURE: Final = {
+    getattr(builtins, name) for name in ("abs", "bool", "float", "int", "len", "range", "sum")
+}
+_LOOPS: Final = (
+    markers.range_,
+    markers.parallel,
+    region_markers.unroll,
+    region_markers.pipeline,
+    range,
+)
+
+
+class _Body:
+    """The statements of one function, with what its names hold."""
+
+    def __init__(
+        self,
+        whole: Evaluation,
+        source: Source,
+        environment: Environment,
+        values: dict[str, Any],
+        depth: int,
+    ) -> None:
+        self.whole, self.source, self.environment = whole, source, environment
+        self.values, self.depth = values, depth
+        self.result: Any = None
+
+    def run(self, nodes: Iterable[ast.stmt]) -> None:
+        """Run statements up to a return."""
+        with suppress(_Done):
+            self._all(nodes)
+
+    def _all(self, nodes: Iterable[ast.stmt]) -> None:
+        for node in nodes:
+            try:
+                self._statement(node)
+            except PyptoError as error:
+                raise error.at(self.source.span(node)) from None
+            except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+                raise ParserTypeError(
+                    f"{self.source.text(node)!r} raises {type(error).__name__}: {error}",
+                    self.source.span(node),
+                    slug="constant-expression",
+                ) from None
+
+    def _statement(self, node: ast.stmt) -> None:
+        match node:
+            case ast.Expr():
+                self.value(node.value)
+            case ast.Assign(targets=[target]):
+                self._assign(target, self.value(node.value))
+            case ast.AnnAssign(target=target, value=ast.expr() as value):
+                self._assign(target, self.value(value))
+            case ast.AugAssign(target=ast.Name(id=name)):
+                old = self._name(ast.copy_location(ast.Name(name, ast.Load()), node.target))
+                self.values[name] = _applied(node.op, old, self.value(node.value))
+            case ast.For(target=ast.Name(id=name)):
+                for item in self._iterated(node.iter):
+                    self.values[name] = item
+                    self._all(node.body)
+            case ast.If():
+                self._all(node.body if self._truth(node.test) else node.orelse)
+            case ast.With():
+                self._scope(node)
+            case ast.Return():
+                self.result = None if node.value is None else self.value(node.value)
+                raise _Done
+            case ast.Pass():
+                pass
+            case _:
+                raise UnsupportedFeatureError(
+                    f"a host function does not have {type(node).__name__.lower()}",
+                    self.source.span(node),
+                    hint="write it in a kernel, which a host function launches",
+                )
+
+    def _scope(self, node: ast.With) -> None:
+        call = node.items[0].context_expr
+        callee = self.value(call.func) if isinstance(call, ast.Call) else None
+        if len(node.items) != 1 or callee not in (
+            region_markers.scope,
+            region_markers.manual_scope,
+        ):
+            raise ParserSyntaxError(
+                f"{self.source.text(call)} is a region, and a host function has none",
+                self.source.span(call),
+                hint="write it in a function of @pl.jit, and launch that",
+                slug="misplaced",
+            )
+        self._all(node.body)
+
+    def _assign(self, target: ast.expr, value: Any) -> None:
+        if isinstance(target, ast.Name):
+            if isinstance(value, Buffer) and value.name == "a window":
+                value.name = target.id
+            self.values[target.id] = value
+        elif isinstance(target, ast.Tuple | ast.List):
+            for item, part in zip(target.elts, value, strict=True):
+                self._assign(item, part)
+        else:
+            raise UnsupportedFeatureError(
+                "a host function assigns to names; tensors are written by kernels",
+                self.source.span(target),
+                hint="launch a kernel that writes it",
+            )
+
+    def _iterated(self, node: ast.expr) -> Iterable[Any]:
+        if isinstance(node, ast.Call) and self.value(node.func) in _LOOPS:
+            bounds = [self.value(arg) for arg in node.args]
+            if all(isinstance(bound, int) for bound in bounds):
+                return range(*bounds)
+        elif not isinstance(node, ast.Call):
+            found = self.value(node)
+            if isinstance(found, list | tuple | range):
+                return found  # pyright: ignore[reportUnknownVariableType]
+        raise ParserSyntaxError(
+            f"a host function loops over pl.range of numbers, got {self.source.text(node)}",
+            self.source.span(node),
+            hint="write for r in pl.range(pld.world_size()):",
+            slug="constant-expression",
+        )
+
+    def _truth(self, node: ast.expr) -> bool:
+        value = self.value(node)
+        if isinstance(value, HostTensor | HostWindow | Buffer):
+            raise ParserTypeError(
+                f"a condition is a number, got {_described(value)}",
+                self.source.span(node),
+                hint="let a kernel read the element",
+                slug="constant-expression",
+            )
+        return bool(value)
+
+    # ----- expressions ----------------------------------------------------------------------
+
+    def value(self, node: ast.expr) -> Any:
+        """Return what an expression is."""
+        match node:
+            case ast.Constant():
+                return node.value
+            case ast.Name():
+                return self._name(node)
+            case ast.Attribute():
+                return getattr(self.value(node.value), node.attr)
+            case ast.Tuple() | ast.List():
+                items = [self.value(item) for item in node.elts]
+                return items if isinstance(node, ast.List) else tuple(items)
+            case ast.Slice():
+                parts = (node.lower, node.upper, node.step)
+                return slice(*(None if part is None else self.value(part) for part in parts))
+            case ast.Subscript():
+                return self._item(node)
+            case ast.BinOp():
+                return _applied(node.op, self.value(node.left), self.value(node.right))
+            case ast.UnaryOp():
+                return _applied(node.op, self.value(node.operand))
+            case ast.BoolOp():
+                found = [self._truth(item) for item in node.values]
+                return all(found) if isinstance(node.op, ast.And) else any(found)
+            case ast.Compare():
+                return self._compared(node)
+            case ast.IfExp():
+                return self.value(node.body if self._truth(node.test) else node.orelse)
+            case ast.Call():
+                return self._call(node)
+            case _:
+                raise UnsupportedFeatureError(
+                    f"a host function does not have {self.source.text(node)}",
+                    self.source.span(node),
+                    hint="write it in a kernel, or outside both",
+                )
+
+    def _name(self, node: ast.Name) -> Any:
+        if node.id in self.values:
+            return self.values[node.id]
+        found = self.environment.get(node.id)
+        if found is MISSING:
+            found = getattr(builtins, node.id, MISSING)
+        if found is MISSING:
+            raise UndefinedVariableError(f"{node.id!r} is not defined", self.source.span(node))
+        return found
+
+    def _compared(self, node: ast.Compare) -> bool:
+        left = self.value(node.left)
+        for kind, item in zip(node.ops, node.comparators, strict=True):
+            right = self.value(item)
+            if not _applied(kind, left, right):
+                return False
+            left = right
+        return True
+
+    def _item(self, node: ast.Subscript) -> Any:
+        base, index = self.value(node.value), self.value(node.slice)
+        if not isinstance(base, HostTensor):
+            if isinstance(base, HostWindow):
+                raise ParserTypeError(
+                    f"{self.source.text(node.value)} is a window; kernels take parts of it",
+                    self.source.span(node),
+                    hint=f"pass {self.source.text(node.value)}",
+                    slug="window",
+                )
+            return base[index]
+        parts: Sequence[Any] = cast("Any", index if isinstance(index, tuple) else (index,))
+        for axis, item in enumerate(parts):
+            limit = base.shape[axis] if axis < len(base.shape) else 0
+            ends = _ends(item)
+            last = limit if isinstance(item, slice) else limit - 1
+            if any(end is not None and not 0 <= end <= last for end in ends):
+                raise ParserTypeError(
+                    f"{self.source.text(node)} takes {self.source.text(node.slice)} of "
+                    f"{limit} elements in dimension {axis}: it is {item}",
+                    self.source.span(node),
+                    hint=f"pass an array with a part for each of {self.whole.ranks} devices"
+                    if axis == 0 and not isinstance(item, slice)
+                    else None,
+                    slug="out-of-bounds",
+                )
+        return base[index]
+
+    # ----- calls ----------------------------------------------------------------------------
+
+    def _call(self, node: ast.Call) -> Any:
+        if isinstance(node.func, ast.Attribute) and node.func.attr == "bind_dynamic":
+            return None  # what a parameter declares
+        callee = self.value(node.func)
+        args = [self.value(arg) for arg in node.args]
+        named = {word.arg: self.value(word.value) for word in node.keywords if word.arg}
+        if isinstance(callee, JitFunction):
+            return self._launch(callee, args, named, node)
+        if isinstance(callee, InlineKernel) and callee in COLLECTIVES:
+            return self._collective(callee, args, named, node)
+        if isinstance(callee, InlineKernel):
+            return self._inlined(callee, args, named, node)
+        form = _FORMS.get(callee) if _is_hashable(callee) else None
+        if form is not None:
+            return form(self, node, *args, **named)
+        name = getattr(callee, "name", None) or getattr(callee, "__name__", "")
+        form = _OPS.get(str(name).rpartition(".")[2])
+        if form is not None and callee not in _PURE:
+            return form(self, node, *args, **named)
+        if callee in (min, max) or callee in _PURE:
+            return callee(*args, **named)
+        raise UnsupportedFeatureError(
+            f"{self.source.text(node.func)} stands in a kernel; a host function launches kernels",
+            self.source.span(node),
+            hint="write it in a function of @pl.jit, and launch that with device=",
+        )
+
+    def _inlined(
+        self, callee: InlineKernel, args: list[Any], named: dict[str, Any], node: ast.Call
+    ) -> Any:
+        if self.depth >= _DEEPEST:
+            raise UnsupportedFeatureError(
+                f"inline function {callee.name!r} expands itself",
+                self.source.span(node),
+                hint="put a loop in its place",
+                slug="recursion",
+            )
+        values = {**dict(zip(callee.param_names, args, strict=False)), **named}
+        return self.whole.run_body(
+            callee.source, callee.func_def, callee.environment, values, self.depth + 1
+        )
+
+    def _collective(
+        self, callee: InlineKernel, args: list[Any], named: dict[str, Any], node: ast.Call
+    ) -> Any:
+        """Launch what all ranks do together, on each device; return the window."""
+        kernel: JitFunction = COLLECTIVES[callee]
+        given = {**dict(zip(callee.param_names, args, strict=False)), **named}
+        given.pop("mode", None)  # which change no value
+        given.pop("core_num", None)
+        if "signal" in callee.param_names and given.get("signal") is None:
+            count = self.whole.ranks
+            given["signal"] = _window(
+                self, node, _alloc(self, node, [count], dtype=DataType.INT32), [count],
+                dtype=DataType.INT32,
+            )  # fmt: skip
+        for value in (given.get("target"), given.get("local_data"), given.get("input")):
+            if value is not None and not isinstance(value, HostWindow):
+                raise ParserTypeError(
+                    f"{self.source.text(node.func)} on the host takes windows, got "
+                    f"{_described(value)}",
+                    self.source.span(node),
+                    hint="call it in a kernel that is launched on each device",
+                    slug="window",
+                )
+        for device in range(self.whole.ranks):
+            self._launch(kernel, [], {**given, "device": device}, node)
+        return given.get("target", given["signal"])
+
+    def _launch(
+        self, callee: JitFunction, args: list[Any], named: dict[str, Any], node: ast.Call
+    ) -> Any:
+        place = self.source.span(node)
+        if callee.is_host:
+            raise UnsupportedFeatureError(
+                f"{callee.__name__} is a host function, which Python calls",
+                place,
+                hint=f"write @pl.jit.inline above def {callee.__name__}",
+                slug="entry-called",
+            )
+        device = named.pop("device", 0)
+        if not isinstance(device, int) or isinstance(device, bool):
+            raise ParserTypeError(
+                f"a device is a number, got {_described(device)}",
+                place,
+                hint="write device=r",
+                slug="device",
+            )
+        count = self.whole.ranks
+        if not 0 <= device < count:
+            ids = ", ".join(map(str, range(device + 1)))
+            raise ParserTypeError(
+                f"device is {device}; the run has {count} device{'s' if count > 1 else ''}, from 0",
+                place,
+                hint=f"call it with config=RunConfig(distributed_config="
+                f"DistributedConfig(device_ids=[{ids}]))"
+                if device >= 0
+                else None,
+                slug="device",
+            )
+        passed = [_argument(arg) for arg in args]
+        words = {key: _argument(arg) for key, arg in named.items()}
+        try:
+            made, values = callee.launched(passed, words, device)
+        except CallError as error:
+            raise error.at(place) from None
+        self.whole.programs[made] = None
+        written = set(made.output_indices)
+        touched = tuple(
+            Touched(value, index in written)
+            for index, value in enumerate(values)
+            if is_array(value) and not any(value.base is b.memory for b in self.whole.buffers)
+        )
+        self.whole.launches.append(
+            Launch(
+                callee.__name__,
+                device,
+                lambda: made.run(values),
+                touched,
+                place,
+                callee.file,
+                made.target == "interpreter",
+            )
+        )
+        outputs = [arg for arg, index in _tensors(args, values) if index in written]
+        return outputs[0] if len(outputs) == 1 else tuple(outputs) or None
+
+
+def _is_hashable(value: object) -> bool:
+    return isinstance(value, Hashable)
+
+
+def _ends(index: Any) -> Sequence[int | None]:
+    """Return the numbers that say what an index takes."""
+    return (index.start, index.stop) if isinstance(index, slice) else (index,)  # pyright: ignore[reportUnknownVariableType, reportUnknownMemberType]
+
+
+def _tensors(args: Sequence[Any], values: Sequence[Any]) -> list[tuple[Any, int]]:
+    return [
+        (arg, index)
+        for index, arg in enumerate(args)
+        if index < len(values) and isinstance(arg, HostTensor | HostWindow)
+    ]
+
+
+def _argument(value: Any) -> Any:
+    """Return what a kernel is given for a value of a host function."""
+    if isinstance(value, HostTensor):
+        return value.array
+    if isinstance(value, HostWindow):
+        return WindowArgument(value.rows, value.shape)
+    return value
+
+
+def _described(value: Any) -> str:
+    return "a window" if isinstance(value, HostWindow | Buffer) else repr(value)
+
+
+# --------------------------------------------------------------------------------------------
+# What stands in host functions
+# --------------------------------------------------------------------------------------------
+
+
+def _world_size(body: _Body, _node: ast.Call) -> int:
+    return body.whole.ranks
+
+
+def _alloc(
+    body: _Body,
+    node: ast.Call,
+    size: Any = None,
+    *,
+    shape: Any = None,
+    dtype: DataType | None = None,
+    name: str = "",
+) -> Buffer:
+    size = shape if size is None else size
+    is_shape = isinstance(size, list | tuple)
+    dims: Sequence[Any] = cast("Any", size if is_shape else [size])
+    if is_shape != (dtype is not None) or not all(type(dim) is int and dim > 0 for dim in dims):
+        raise ParserTypeError(
+            "a window buffer has a size in bytes, or a shape and dtype=",
+            body.source.span(node),
+            hint="write pld.alloc_window_buffer([1, 128], dtype=pl.FP32)",
+            slug="window",
+        )
+    made = Buffer(body.whole.ranks, size, dtype)
+    made.name = name or made.name
+    body.whole.buffers.append(made)
+    return made
+
+
+def _window(body: _Body, node: ast.Call, buffer: Any, shape: Any, *, dtype: DataType) -> HostWindow:
+    span: Span = body.source.span(node)
+    if not isinstance(buffer, Buffer):
+        raise ParserTypeError(
+            f"a window is of a buffer, got {_described(buffer)}",
+            span,
+            hint="write buffer = pld.alloc_window_buffer([1, 128], dtype=pl.FP32) before it",
+            slug="window",
+        )
+    sizes = tuple(shape)
+    wanted = int(np.prod(sizes)) * dtype.bytes
+    if wanted > buffer.bytes or buffer.bytes % dtype.bytes:
+        raise ParserTypeError(
+            f"a window {list(sizes)} of {dtype.member} has {wanted} bytes, {buffer.name} has "
+            f"{buffer.bytes}",
+            span,
+            hint=f"write {buffer.name} = pld.alloc_window_buffer({list(sizes)}, "
+            f"dtype=pl.{dtype.member})",
+            slug="window",
+        )
+    return HostWindow(buffer.memory.view(dtype.numpy), sizes, buffer)
+
+
+def _created(
+    _body: _Body, _node: ast.Call, shape: Any, dtype: DataType, *, init_value: Any = None, **_: Any
+) -> HostTensor:
+    made = np.full(tuple(shape), 0 if init_value is None else init_value, dtype.numpy)
+    return HostTensor(made)
+
+
+def _dim(_body: _Body, _node: ast.Call, x: HostTensor, axis: int) -> int:
+    return x.shape[axis]
+
+
+def _part(body: _Body, node: ast.Call, x: HostTensor, shape: Any, offset: Any = None) -> HostTensor:
+    begins = offset if offset is not None else [0] * len(shape)
+    return x[tuple(slice(at, at + n) for at, n in zip(begins, shape, strict=True))]
+
+
+def _reshaped(body: _Body, node: ast.Call, x: HostTensor, shape: Any) -> HostTensor:
+    if not x.array.flags.c_contiguous:
+        raise ParserTypeError(
+            f"{body.source.text(node)} is of a part whose elements do not lie together",
+            body.source.span(node),
+            hint="reshape the whole tensor before taking a part",
+            slug="shape-mismatch",
+        )
+    return HostTensor(x.array.reshape(shape))
+
+
+def _as_is(_body: _Body, _node: ast.Call, value: Any, *_: Any) -> Any:
+    return value
+
+
+def _least(_body: _Body, _node: ast.Call, *values: Any) -> Any:
+    return min(values)
+
+
+def _most(_body: _Body, _node: ast.Call, *values: Any) -> Any:
+    return max(values)
+
+
+def _cast(_body: _Body, _node: ast.Call, value: Any, dtype: DataType) -> Any:
+    return float(value) if dtype.is_float() else int(value)
+
+
+_FORMS: Final[dict[Any, Callable[..., Any]]] = {
+    pld.world_size: _world_size,
+    pld.alloc_window_buffer: _alloc,
+    pld.window: _window,
+    region_markers.no_dep: _as_is,
+    region_markers.slice: _part,
+    markers.const: _as_is,
+}
+
+_OPS: Final[dict[str, Callable[..., Any]]] = {
+    "create_tensor": _created,
+    "create": _created,
+    "dim": _dim,
+    "view": _part,
+    "reshape": _reshaped,
+    "reshape_view": _reshaped,
+    "min": _least,
+    "max": _most,
+    "cast": _cast,
+}
+"""Ops that make or take apart tensors, and those of numbers, by their unified names."""

@@ -1,0 +1,79 @@
+"""What the variables of a host function hold: tensors of the host, and memory of each device."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from pypto._src.dtypes import DataType
+from pypto._src.lazy import lazy_module
+from pypto._src.records import NamedTuple
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    Array = np.ndarray[Any, Any]
+else:
+    np = lazy_module("numpy")
+
+
+class HostTensor:
+    """A tensor of the host, or a part of one: the same memory."""
+
+    def __init__(self, array: Array) -> None:
+        self.array = array
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The sizes."""
+        return self.array.shape
+
+    @property
+    def dtype(self) -> Any:
+        """The element type, as NumPy has it."""
+        return self.array.dtype
+
+    def __getitem__(self, index: Any) -> HostTensor:
+        """Return a part: a number drops its dimension, a slice keeps it."""
+        return HostTensor(self.array[index])
+
+    def __repr__(self) -> str:
+        return f"a tensor {list(self.shape)}"
+
+
+class Buffer:
+    """Memory that each rank has, in rows of one array."""
+
+    def __init__(self, ranks: int, size: int | Sequence[int], dtype: DataType | None) -> None:
+        shape = (size,) if isinstance(size, int) else tuple(size)
+        self.name = "a window"
+        self.shape = shape
+        self.element = 1 if dtype is None else dtype.bytes
+        self.bytes = math.prod(shape) * self.element
+        self.memory: Array = np.zeros((ranks, self.bytes), np.uint8)
+
+    def element_at(self, address: int) -> str | None:
+        """Return what an element is called, None if it is not in this memory."""
+        offset = address - self.memory.ctypes.data
+        if not 0 <= offset < self.memory.size:
+            return None
+        rank, at = divmod(offset, self.bytes)
+        found: list[int] = []
+        at //= self.element
+        for size in reversed(self.shape):
+            at, index = divmod(at, size)
+            found.insert(0, index)
+        return f"{self.name}{found} of rank {rank}"
+
+
+class HostWindow(NamedTuple):
+    """A buffer seen as a tensor: what a rank gets is its own row."""
+
+    rows: Array
+    shape: tuple[int, ...]
+    buffer: Buffer
+
+
+COLLECTIVES: Final[dict[Any, Any]] = {}
+"""Functions that kernels call for all ranks to do something together, and as kernels themselves."""

@@ -1,0 +1,135 @@
+"""Signals between ranks: INT32 elements of windows that one rank changes and another waits for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from pypto._src import ranks
+from pypto._src.dtypes import DataType
+from pypto._src.errors import EmitError, EvaluationError
+from pypto._src.ir.emit_sites import CppSite, PtoSite
+from pypto._src.ir.exprs import ConstInt
+from pypto._src.ir.opdef import Operands
+from pypto._src.ir.types import ScalarType, Type, UnknownType
+from pypto._src.ops.define import Offsets, Scalar, Tensor, system_op
+from pypto._src.ops.rules.boxes import elements
+from pypto._src.ops.rules.type_rules import called, operand_name, refuse
+from pypto._src.ops.tensor import check_indices, with_flat_index
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    Array = np.ndarray[Any, Any]
+
+_BITS: Final = 32
+
+
+def _type(o: Operands) -> Type:
+    kind = o.tensor(0)
+    check_indices(o, kind.shape, o.ints(1))
+    if kind.dtype is not DataType.INT32:
+        refuse(
+            o,
+            f"{called(o.op)} takes a signal, an element of INT32; {operand_name(o, 0)} has "
+            f"{kind.dtype.member}",
+            "element-type",
+            "make it of INT32: pld.window(buffer, [1, 1], dtype=pl.INT32)",
+            shown=(0,),
+        )
+    value = o.args[2]
+    if not isinstance(value.type, ScalarType) or not value.type.dtype.is_int():
+        refuse(
+            o,
+            f"{called(o.op)} takes an integer, {operand_name(o, 2)} is none",
+            "dtype-mismatch",
+            shown=(2,),
+        )
+    if isinstance(value, ConstInt) and not -(1 << _BITS - 1) <= value.value < 1 << _BITS - 1:
+        refuse(o, f"{value.value} is no number of INT32, which a signal is", "dtype-mismatch")
+    return UnknownType.get()
+
+
+def _address(array: Array, indices: Sequence[int], verb: str) -> int:
+    for index, limit in zip(indices, array.shape, strict=True):
+        if not 0 <= index < limit:
+            raise EvaluationError(
+                f"pld.system.{verb} of element {list(indices)} of {list(array.shape)}",
+                slug="out-of-bounds",
+            )
+    steps = zip(indices, array.strides, strict=True)
+    return array.ctypes.data + sum(index * step for index, step in steps)
+
+
+def _notify(array: Array, indices: Sequence[int], value: int, adds: bool) -> None:
+    ranks.notify(_address(array, indices, "notify"), int(value), adds=adds)
+
+
+def _wait(
+    array: Array, indices: Sequence[int], expected: int, at_least: bool, line: int = 0
+) -> None:
+    ranks.wait(_address(array, indices, "wait"), int(expected), at_least=at_least, line=line)
+
+
+def _no_pto(site: PtoSite) -> None:
+    raise EmitError(
+        f"{site.call.op.name} has no PTO text: the assembler knows no ranks",
+        site.call.span,
+        hint="run the program from its function of @pl.jit.host",
+        slug="emit-op",
+    )
+
+
+def _notify_cpp(site: CppSite) -> None:
+    signal, indices, value = site.call.args
+    at = site.element(signal, elements(indices))
+    kind = "AtomicAdd" if site.call.kwargs["adds"] else "Set"
+    site.emit("pipe_barrier(PIPE_ALL);")
+    site.emit(f"TNOTIFY(&{at}, {site.expr(value)}, NotifyOp::{kind});")
+
+
+def _wait_cpp(site: CppSite) -> None:
+    signal, indices, expected = site.call.args
+    at = site.element(signal, elements(indices))
+    kind = "GE" if site.call.kwargs["at_least"] else "EQ"
+    line = site.call.kwargs.get("line", 0)
+    site.emit(f"TWAIT(&{at}, {site.expr(expected)}, WaitCmp::{kind}, {line});")
+    site.emit("pipe_barrier(PIPE_ALL);")
+
+
+@system_op(
+    types=_type,
+    dtypes=(DataType.INT32,),
+    complete=with_flat_index,
+    reads=(0,),
+    writes=(0,),
+    numpy=_notify,
+    pto=_no_pto,
+    isa=_notify_cpp,
+)
+def notify(signal: Tensor, indices: Offsets, value: Scalar, *, adds: bool = True) -> None:
+    """Add ``value`` to the element of ``signal`` at ``indices``, or set it; wake who waits for it.
+
+    What this rank stored before, the rank that waits for it sees.
+    """
+    ...
+
+
+@system_op(
+    types=_type,
+    dtypes=(DataType.INT32,),
+    complete=with_flat_index,
+    reads=(0,),
+    writes=(0,),
+    numpy=_wait,
+    pto=_no_pto,
+    isa=_wait_cpp,
+)
+def wait(
+    signal: Tensor, indices: Offsets, expected: Scalar, *, at_least: bool = True, line: int = 0
+) -> None:
+    """Wait until the element of ``signal`` at ``indices`` is ``expected``, or at least that.
+
+    ``line`` is where the wait stands, for messages.
+    """
+    ...

@@ -1,0 +1,263 @@
+"""Ranks of one program, as threads of this process: what they wait for, and what wakes them.
+
+A signal is an INT32 element in memory that all ranks see. A notification changes it, a wait holds
+up a rank until it has a value. When every rank waits and no condition holds, nobody is left who
+could notify: that is a deadlock, found at once and told with the line of each wait. Knows memory
+by addresses: neither arrays nor kernels.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import threading
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from pypto._src.diagnostics import UNKNOWN_SPAN, Label, Span
+from pypto._src.errors import EvaluationError
+from pypto._src.records import NamedTuple
+
+_LOOK_S: Final = 0.05
+"""A rank looks so often at a signal that an ordinary store may have changed."""
+
+
+class Stopped(BaseException):
+    """Another rank has failed. Not an Exception: it is no result of a kernel."""
+
+
+class Blocked(NamedTuple):
+    """What holds up a rank, and whether it still does."""
+
+    holds: Callable[[], bool]
+    """True when the rank may go on."""
+    text: Callable[[], str]
+    place: Span
+
+
+class Launched(NamedTuple):
+    """Where a launch stands, and the file of what it runs."""
+
+    place: Span
+    file: str
+
+
+class Rank:
+    """One of the threads of a `World`."""
+
+    __slots__ = ("launched", "number", "world")
+
+    def __init__(self, world: World, number: int) -> None:
+        self.world = world
+        self.number = number
+        self.launched = Launched(UNKNOWN_SPAN, "")
+
+    def place(self, line: int) -> Span:
+        """Return where in the program a line is; of line 0, where the launch stands."""
+        if line <= 0 or not self.launched.file:
+            return self.launched.place
+        return Span(self.launched.file, line, -1)
+
+
+class _OfThread(threading.local):
+    rank: Rank | None = None
+
+
+_of_thread: Final = _OfThread()
+
+
+def current() -> Rank | None:
+    """Return the rank that this thread is, None if it is none."""
+    return _of_thread.rank
+
+
+class World:
+    """The ranks of one run.
+
+    With ``seed=None`` they run at the same time. With a number they take turns: one runs until it
+    waits, then another one, which the seed chooses (0: the next by number; 1: the one before; any
+    other: one that a generator of random numbers gives). A run then depends on the seed alone.
+    """
+
+    def __init__(
+        self, count: int, *, seed: int | None = None, name: Callable[[int], str] = hex
+    ) -> None:
+        """Take the number of ranks, and what gives a signal its name by its address."""
+        self.count = count
+        self._changed = threading.Condition()
+        self._blocked: dict[int, Blocked] = {}
+        self._alive = set(range(count))
+        self._failure: BaseException | None = None
+        self._name = name
+        self._takes_turns = seed is not None
+        self._seed = seed or 0
+        self._turn: int | None = None
+        self._last = count - 1 if self._seed != 1 else 0  # who had a turn last
+
+    def run(self, works: Sequence[Callable[[], None]]) -> None:
+        """Run one work a rank to its end.
+
+        Raises:
+            EvaluationError: the ranks wait for each other.
+            BaseException: what the first of the works that failed has raised.
+        """
+        threads = [
+            threading.Thread(target=self._work, args=(number, work), daemon=True)
+            for number, work in enumerate(works)
+        ]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            while thread.is_alive():
+                try:
+                    thread.join(_LOOK_S)
+                except BaseException as error:  # Ctrl-C: the ranks end where they wait next
+                    self.fail(error)
+        if self._failure is not None:
+            raise self._failure
+
+    def _work(self, number: int, work: Callable[[], None]) -> None:
+        _of_thread.rank = Rank(self, number)
+        try:
+            if self._takes_turns:
+                self.wait(Blocked(lambda: True, lambda: "its begin", UNKNOWN_SPAN))
+            work()
+        except Stopped:
+            pass
+        except BaseException as error:  # the run raises it
+            self.fail(error)
+        finally:
+            with self._changed:
+                self._alive.discard(number)
+                self._turn = None
+                self._look()
+
+    def fail(self, error: BaseException) -> None:
+        """End the run: every rank stops where it waits next. The first failure counts."""
+        with self._changed:
+            if self._failure is None:
+                self._failure = error
+            self._changed.notify_all()
+
+    def changed(self) -> None:
+        """Let ranks look whether they may go on."""
+        with self._changed:
+            self._changed.notify_all()
+
+    def wait(self, blocked: Blocked) -> None:
+        """Hold up the rank of this thread until it may go on.
+
+        Raises:
+            Stopped: the run has failed, perhaps because of this wait.
+        """
+        rank = current()
+        assert rank is not None
+        with self._changed:
+            if not self._takes_turns and self._failure is None and blocked.holds():
+                return
+            self._blocked[rank.number] = blocked
+            if self._turn == rank.number:
+                self._turn = None
+            try:
+                while True:
+                    self._look()
+                    if self._failure is not None:
+                        raise Stopped
+                    if self._takes_turns:
+                        if self._turn == rank.number:
+                            return
+                    elif blocked.holds():
+                        return
+                    self._changed.wait(_LOOK_S)
+            finally:
+                del self._blocked[rank.number]
+
+    def _look(self) -> None:
+        """See who goes on, with the lock held: whose turn it is, or whether there is nobody."""
+        if self._failure is None and self._turn is None and self._alive == self._blocked.keys():
+            ready = sorted(number for number, each in self._blocked.items() if each.holds())
+            if not ready and self._alive:
+                self._failure = self._deadlock()
+            elif ready and self._takes_turns:
+                self._turn = self._last = self._next(ready)
+        self._changed.notify_all()
+
+    def _next(self, ready: Sequence[int]) -> int:
+        if self._seed > 1:
+            self._seed = (self._seed * 6364136223846793005 + 1442695040888963407) % (1 << 64)
+            return ready[(self._seed >> 33) % len(ready)]
+        if self._seed == 1:
+            return max((n for n in ready if n < self._last), default=ready[-1])
+        return min((n for n in ready if n > self._last), default=ready[0])
+
+    def _deadlock(self) -> EvaluationError:
+        waits = sorted(self._blocked.items())
+        (first, blocked), *others = waits
+        whose = f"rank {first}" if not others else f"all {len(waits)} ranks that still run"
+        error = EvaluationError(
+            f"deadlock: {whose} wait{'s' if not others else ''}, and no rank is left to notify; "
+            f"rank {first} waits for {blocked.text()}",
+            hint="notify the signal before its wait, on the rank that waits",
+            slug="deadlock",
+        )
+        error.related = tuple(
+            Label(each.place, f"rank {number} waits for {each.text()}") for number, each in others
+        )
+        error.at(blocked.place)
+        return error
+
+    # ----- signals --------------------------------------------------------------------------
+
+    def notify(self, address: int, value: int, *, adds: bool) -> None:
+        """Add to a signal, or set it; ranks that wait for it look."""
+        with self._changed:
+            _change(address, value, adds=adds)
+            self._changed.notify_all()
+
+    def wait_for(self, address: int, expected: int, *, at_least: bool, place: Span) -> None:
+        """Hold up the rank of this thread until a signal has a value."""
+        cell = ctypes.c_int32.from_address(address)
+        relation = ">=" if at_least else "=="
+
+        def holds() -> bool:
+            return cell.value >= expected if at_least else cell.value == expected
+
+        def text() -> str:
+            return f"{self._name(address)} {relation} {expected}, which is {cell.value}"
+
+        self.wait(Blocked(holds, text, place))
+
+
+def _change(address: int, value: int, *, adds: bool) -> None:
+    cell = ctypes.c_int32.from_address(address)
+    cell.value = cell.value + value if adds else value  # of more bits than 32, the lowest
+
+
+def notify(address: int, value: int, *, adds: bool) -> None:
+    """Add to a signal, or set it, as the rank of this thread, if it is one."""
+    rank = current()
+    if rank is None:
+        _change(address, value, adds=adds)
+    else:
+        rank.world.notify(address, value, adds=adds)
+
+
+def wait(address: int, expected: int, *, at_least: bool, line: int) -> None:
+    """Wait for a signal, as the rank of this thread.
+
+    Raises:
+        EvaluationError: there are no ranks, and the signal has another value.
+        Stopped: the run has failed.
+    """
+    rank = current()
+    if rank is not None:
+        place = rank.place(line)
+        rank.world.wait_for(address, expected, at_least=at_least, place=place)
+        return
+    found = ctypes.c_int32.from_address(address).value
+    if not (found >= expected if at_least else found == expected):
+        raise EvaluationError(
+            f"deadlock: a kernel waits for a signal {'>=' if at_least else '=='} {expected}, which "
+            f"is {found}, and there is no other rank",
+            hint="launch it for each rank from a function of @pl.jit.host",
+            slug="deadlock",
+        )

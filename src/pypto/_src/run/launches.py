@@ -1,0 +1,175 @@
+"""Launches of kernels on several devices, each a rank: a thread that runs its launches in order.
+
+A launch waits for earlier ones on other devices that write what it reads, as tasks do. Native
+kernels reach the signals of `ranks` by two functions of `interrupts.HOST`.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import threading
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Final, cast
+
+from pypto._src import knobs, ranks
+from pypto._src.diagnostics import Span
+from pypto._src.errors import PyptoError
+from pypto._src.lazy import lazy_module
+from pypto._src.ranks import Blocked, Launched, World
+from pypto._src.records import NamedTuple
+from pypto._src.run.interrupts import HOST
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    Array = np.ndarray[Any, Any]
+else:
+    np = lazy_module("numpy")
+
+
+class Touched(NamedTuple):
+    """Memory of the host that a launch reads or writes."""
+
+    array: Array
+    is_written: bool
+
+
+class Launch(NamedTuple):
+    """A kernel that one device runs."""
+
+    name: str
+    device: int
+    run: Callable[[], Any]
+    touched: tuple[Touched, ...]
+    place: Span
+    file: str
+    """The file of the kernel."""
+    takes_turns: bool
+    """True if the interpreter runs it: one rank at a time, so that every run is the same."""
+
+
+def run_launches(launches: Sequence[Launch], count: int, name: Callable[[int], str]) -> None:
+    """Run launches on ``count`` devices until all have ended.
+
+    ``name`` says what the signal at an address is called.
+
+    Raises:
+        PyptoError: what a kernel reports, or that the ranks wait for each other.
+    """
+    _connect()
+    seed = knobs.RANK_SEED.get()
+    if seed is None and any(launch.takes_turns for launch in launches):
+        seed = 0
+    with _ONE_WORLD:
+        world = World(count, seed=seed, name=name)
+        ended = [False] * len(launches)
+        before = _orders(launches)
+
+        def work(device: int) -> None:
+            rank = ranks.current()
+            assert rank is not None
+            for index, launch in enumerate(launches):
+                if launch.device != device:
+                    continue
+                for first in before[index]:
+                    _await(world, launches[first], launch, ended, first)
+                rank.launched = Launched(launch.place, launch.file)
+                try:
+                    launch.run()
+                except PyptoError as error:
+                    raise error.at(launch.place) from None
+                ended[index] = True
+                world.changed()
+
+        world.run([lambda device=device: work(device) for device in range(count)])
+
+
+_ONE_WORLD: Final = threading.Lock()
+"""The ranks of two programs would hold each other up, as both want all threads."""
+
+
+def _await(world: World, first: Launch, launch: Launch, ended: list[bool], index: int) -> None:
+    def text() -> str:
+        return f"the end of {first.name} on device {first.device}, whose result {launch.name} takes"
+
+    world.wait(Blocked(lambda: ended[index], text, launch.place))
+
+
+def _orders(launches: Sequence[Launch]) -> list[list[int]]:
+    """Return for each launch the earlier ones on other devices that it has to wait for."""
+    seen: list[tuple[int, int, int, Touched]] = []  # launch, first and last byte, memory
+    found: list[list[int]] = []
+    for index, launch in enumerate(launches):
+        mine = [(*_bounds(each.array), each) for each in launch.touched]
+        before: set[int] = set()
+        for other, low, high, old in seen:
+            if launches[other].device == launch.device or other in before:
+                continue
+            for first, last, new in mine:
+                is_near = low < last and first < high and (old.is_written or new.is_written)
+                if is_near and _share(old.array, new.array):
+                    before.add(other)
+                    break
+        found.append(sorted(before))
+        seen += [(index, *each) for each in mine]
+    return found
+
+
+def _bounds(array: Array) -> tuple[int, int]:
+    first = last = array.ctypes.data
+    if array.size == 0:
+        return first, first
+    for size, step in zip(array.shape, array.strides, strict=True):
+        if step < 0:
+            first += (size - 1) * step
+        else:
+            last += (size - 1) * step
+    return first, last + array.itemsize
+
+
+_MOST_WORK: Final = 10_000
+"""So much NumPy may try to find out whether two arrays have memory in common."""
+
+
+def _share(a: Array, b: Array) -> bool:
+    try:
+        return bool(np.shares_memory(a, b, max_work=cast("Any", _MOST_WORK)))
+    except Exception:  # which NumPy raises where it takes too long: then they may
+        return True
+
+
+# --------------------------------------------------------------------------------------------
+# The way from native code to signals
+# --------------------------------------------------------------------------------------------
+
+_Notify = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int32)
+_Wait = ctypes.CFUNCTYPE(
+    ctypes.c_int32, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int32, ctypes.c_int64
+)
+
+
+def _notified(address: int, value: int, adds: int) -> None:
+    ranks.notify(address, value, adds=bool(adds))
+
+
+def _waited(address: int, expected: int, at_least: int, line: int) -> int:
+    try:
+        ranks.wait(address, expected, at_least=bool(at_least), line=line)
+    except ranks.Stopped:
+        return 0
+    except BaseException as error:  # nothing may leave a callback
+        rank = ranks.current()
+        if rank is not None:
+            rank.world.fail(error)
+        return 0
+    return 1
+
+
+_notify_function: Final = _Notify(_notified)
+_wait_function: Final = _Wait(_waited)
+
+
+def _connect() -> None:
+    """Let native kernels reach the signals."""
+    HOST.notify = ctypes.cast(_notify_function, ctypes.c_void_p).value
+    HOST.wait = ctypes.cast(_wait_function, ctypes.c_void_p).value

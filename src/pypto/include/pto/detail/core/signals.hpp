@@ -1,0 +1,66 @@
+// Signals between ranks, each a thread of this process: words in memory that all of them see. Who waits and who is woken is
+// Python's business (ranks.py); here is the way there. A kernel that no rank runs changes the word, and cannot wait for it.
+#ifndef PTO_DETAIL_SIGNALS_HPP
+#define PTO_DETAIL_SIGNALS_HPP
+
+#include "deferred.hpp"
+
+namespace pto {
+
+enum class NotifyOp : int32_t { AtomicAdd = 0, Set = 1 };
+enum class WaitCmp : int32_t { EQ = 0, GE = 1 };
+
+namespace detail {
+
+// A peer may write what a load that was put off has still to read.
+PTO_COLD inline void settle_all()
+{
+    while (kernel_state.held.count != 0) {
+        settle_held(0);
+    }
+}
+
+PTO_COLD inline cpu::Host* host_of_launch()
+{
+    const Launch* launch = kernel_state.launch;
+    return launch == nullptr || launch->run == nullptr ? nullptr : launch->run->host;
+}
+
+}  // namespace detail
+
+template <class Value>
+PTO_COLD inline void TNOTIFY(int32_t* signal, Value value, NotifyOp op)
+{
+    detail::settle_all();
+    const cpu::Host* host = detail::host_of_launch();
+    if (host != nullptr && host->notify != nullptr) {
+        host->notify(signal, static_cast<int64_t>(value), op == NotifyOp::AtomicAdd ? 1 : 0);
+    } else if (op == NotifyOp::AtomicAdd) {
+        __atomic_fetch_add(signal, static_cast<int32_t>(value), __ATOMIC_SEQ_CST);
+    } else {
+        __atomic_store_n(signal, static_cast<int32_t>(value), __ATOMIC_SEQ_CST);
+    }
+}
+
+// `line` is where the wait stands in the program, 0 if nobody knows.
+template <class Value>
+PTO_COLD inline void TWAIT(int32_t* signal, Value expected, WaitCmp cmp, int64_t line)
+{
+    detail::settle_all();
+    const cpu::Host* host = detail::host_of_launch();
+    bool holds;
+    if (host != nullptr && host->wait != nullptr) {
+        holds = host->wait(signal, static_cast<int64_t>(expected), cmp == WaitCmp::GE ? 1 : 0, line) != 0;
+    } else {
+        const int32_t found = __atomic_load_n(signal, __ATOMIC_SEQ_CST), wanted = static_cast<int32_t>(expected);
+        holds = cmp == WaitCmp::GE ? found >= wanted : found == wanted;
+    }
+    if (!holds) {
+        detail::record_error(detail::kKernelError, "deadlock: a wait for a signal, and no other rank to notify it");
+    }
+    detail::fence();
+}
+
+}  // namespace pto
+
+#endif

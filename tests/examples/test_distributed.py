@@ -1,0 +1,42 @@
+"""Programs of several ranks: results on the interpreter and as compiled C++, in several orders."""
+
+from __future__ import annotations
+
+import runpy
+from typing import Any
+
+import numpy as np
+import pytest
+
+from pypto._src.commands.example_cases import relative_error
+from pypto.ir.distributed_compiled_program import DistributedConfig
+from pypto.runtime import RunConfig
+from tests.examples.resized import ROOT
+
+FILES = sorted((ROOT / "examples" / "distributed").glob("*.py"))
+
+
+def test_every_program_is_here() -> None:
+    """The ways in which models are split over ranks have a program each."""
+    assert [file.stem for file in FILES] == [
+        "expert_parallel",
+        "gather_gemm",
+        "ring_attention",
+        "tensor_parallel_mlp",
+    ]
+
+
+@pytest.mark.usefixtures("toolchain")
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
+def test_results_are_those_of_numpy(file: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ranks that run at the same time, or take turns in some order, get the same results."""
+    names: dict[str, Any] = runpy.run_path(str(file))
+    devices = DistributedConfig(device_ids=list(range(names["RANKS"])))
+    arguments = names["inputs"](np.random.default_rng(1))
+    expected = names["reference"](**arguments)
+    for seed in ("", "1", "5"):
+        monkeypatch.setenv("PYPTO_RANK_SEED", seed)
+        result = {name: np.full_like(arguments[name], np.nan) for name in expected}
+        names["PROGRAM"](**{**arguments, **result}, config=RunConfig(distributed_config=devices))
+        for name, wanted in expected.items():
+            assert relative_error(result[name], wanted) <= 1e-5
