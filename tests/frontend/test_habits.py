@@ -411,6 +411,25 @@ HABITS: dict[str, Habit] = {
             [given[0] @ given[1] + given[1][:1], given[0][:, 32:] @ given[0][:, :32]]
         ),
     ),
+    "a single row among the rows of an operand that nobody moves": Habit(
+        """
+    def main(
+        self,
+        x: pl.Tensor[[1, 45], pl.FP16],
+        w: pl.Tensor[[45, 19], pl.FP16],
+        y: pl.Out[pl.Tensor[[1, 19], pl.FP32]],
+    ):
+        a = pl.load(x, [0, 0], [16, 45], valid_shapes=[1, 45])
+        b = pl.load(w, [0, 0], [45, 19])
+        y = pl.store(pl.matmul(a, b), [0, 0], [16, 19], y)
+""",
+        lambda: [
+            ramp(1, 45, dtype=np.float16) % 5,
+            ramp(45, 19, dtype=np.float16) % 3,
+            zeros(1, 19),
+        ],
+        lambda given: given[0].astype(np.float32) @ given[1].astype(np.float32),
+    ),
     "an operand of the matrix unit that vector ops take, too": Habit(
         """
     def main(

@@ -349,7 +349,8 @@ REFUSED = [
         {"target_memory": LEFT},
         "tile-layout",
         "a row of the tile [1, 64] has 128 bytes, a multiple of 512 was wanted",
-        "use 256 columns, or another multiple of 256",
+        "load it among 16 rows, for pl.matmul: "
+        "pl.load(tensor, [0, 0], [16, 64], valid_shapes=[1, 64])",
     ),
     Refused(
         memory.move,

@@ -276,7 +276,7 @@ def check_layout(kind: TileType, space: MemorySpace, what: str = "the tile") -> 
     rows, columns = rows_and_columns(kind)
     if view.slayout is not TileLayout.none_box:
         if _lies_unboxed(kind, view):
-            _check_line(kind, what, columns, _ROW_BYTES, ("row", "columns"))
+            _check_row(kind, what, columns)
         return
     if space is MemorySpace.Bias and rows != 1:
         raise OpError(
@@ -285,21 +285,17 @@ def check_layout(kind: TileType, space: MemorySpace, what: str = "the tile") -> 
         )
 
 
-def _check_line(
-    kind: TileType, what: str, count: int, unit_bytes: int, words: tuple[str, str]
-) -> None:
-    """Check that a row or column of ``count`` elements fills units of ``unit_bytes``."""
-    size = count * kind.dtype.bytes
-    if size % unit_bytes == 0:
-        return
-    unit = unit_bytes // kind.dtype.bytes
-    line, across = words
-    raise OpError(
-        f"a {line} of {what} {dims(kind.shape)} has {size} bytes, a multiple of {unit_bytes} "
-        "was wanted",
-        hint=f"use {_round_up(count, unit)} {across}, or another multiple of {unit}",
-        slug="tile-layout",
-    )
+def _check_row(kind: TileType, what: str, columns: int) -> None:
+    """Check that a single row fills the units that `gemv` reads."""
+    size = columns * kind.dtype.bytes
+    if size % _ROW_BYTES != 0:
+        raise OpError(
+            f"a row of {what} {dims(kind.shape)} has {size} bytes, a multiple of {_ROW_BYTES} "
+            "was wanted",
+            hint=f"load it among 16 rows, for pl.matmul: pl.load(tensor, [0, 0], [16, {columns}], "
+            f"valid_shapes=[1, {columns}])",
+            slug="tile-layout",
+        )
 
 
 def tile_type(
