@@ -45,6 +45,14 @@ def parsed(text: str) -> Program:
     return names["Kernel"]
 
 
+def _with(array: Array, *parts: tuple[Any, Any]) -> Array:
+    """Return a copy of an array of which some parts are others."""
+    found = array.copy()
+    for at, part in parts:
+        found[at] = part
+    return found
+
+
 LOADS: dict[str, tuple[str, Wanted]] = {
     "valid sizes fourth": (
         "t = pl.load(x, [0, 0], [32, 64], [8, 64])\ny = pl.store(t, [0, 0], y)",
@@ -89,6 +97,24 @@ LOADS: dict[str, tuple[str, Wanted]] = {
         "pl.tile.write(t, [0, n], v + 1.0)\n"
         "y = pl.store(t, [0, 0], y)",
         lambda x: np.where(np.arange(2048).reshape(32, 64) == 5, 4.0, 3.0),
+    ),
+    "elements by index": (
+        "t = pl.load(x, [0, 0], [32, 64])\n"
+        "t[n, 3] = t[0, n] + x[n, n + 1]\n"
+        "for i in pl.range(4):\n"
+        "    t[i, 63] = 7\n"
+        "y = pl.store(t, [0, 0], y)\n"
+        "y[0, 0] = 0.5",
+        lambda x: _with(x[:32], ((5, 3), 5 + 326), ((slice(0, 4), 63), 7), ((0, 0), 0.5)),
+    ),
+    "rows of a column, of which some are valid, in a wide tensor": (
+        "t = pl.load(x, [0, 0], [3, 64], valid_shapes=[2, 64])\n"
+        "u = pl.load(x, [8, 0], [24, 64], valid_shapes=[20, 64])\n"
+        "y = pl.store(pl.row_max(t), [0, 0], [3, 1], y)\n"
+        "y = pl.store(pl.row_max(u), [8, 0], [24, 1], y)",
+        lambda x: _with(
+            np.zeros((28, 1), np.float32), (slice(0, 2), x[:2, 63:]), (slice(8, 28), x[8:28, 63:])
+        ),
     ),
     "valid rows and columns, and what fills the rest": (
         "t = pl.load(x, [0, 0], [32, 64])\n"
@@ -171,6 +197,20 @@ def test_kernel(name: str, target: Any) -> None:
     whole = np.zeros_like(y)
     whole[: part.shape[0], : part.shape[1]] = part
     np.testing.assert_array_equal(y, whole)
+
+
+@pytest.mark.parametrize("target", ["interpreter", "cpu"])
+def test_rows_of_a_column_known_at_run_time_go_to_a_wide_tensor(target: Any) -> None:
+    """As many elements of a column as are valid are written, and none below them."""
+    program = parsed(
+        "t = pl.load(x, [0, 0], [32, 64], valid_shapes=[n, 64])\n"
+        "y = pl.store(pl.row_max(t), [0, 3], [32, 1], y)"
+    )
+    if target == "cpu":
+        compiler()
+    x, y = np.arange(4096, dtype=np.float32).reshape(64, 64), np.zeros((64, 64), np.float32)
+    runtime.compile(program, target=target, entry="main")(5, x, y)
+    np.testing.assert_array_equal(y, _with(np.zeros_like(y), ((slice(0, 5), 3), x[:5, 63])))
 
 
 REFUSED = {

@@ -1,11 +1,11 @@
 """Tensor-level programs at every size: native, interpreter, PTO texts and NumPy agree.
 
-Programs and sizes are drawn; `python -m tests.run.shapes COUNT SEED` makes that many runs. In half
-of them the sizes are constants of the program, in the others one program serves all sizes. Kernels
-are compiled together (`tests.natively`). Every array that a native kernel gets stands between guard
-bytes, which no run may change; the interpreter's memory after planning begins poisoned, padding
-included. Texts and the interpreter are slower by orders: they evaluate what is no larger than
-`SMALL`.
+Programs and sizes are drawn; `python -m tests.run.shapes COUNT SEED [NAME ...]` makes that many
+runs, of the programs that are named or of all. In half of them the sizes are constants of the
+program, in the others one program serves all sizes. Kernels are compiled together
+(`tests.natively`). Every array that a native kernel gets stands between guard bytes, which no run
+may change; the interpreter's memory after planning begins poisoned, padding included. Texts and the
+interpreter are slower by orders: they evaluate what is no larger than `SMALL`.
 """
 
 # What NumPy gives is an array of no known type.
@@ -49,17 +49,28 @@ DTYPES: Final[dict[str, Any]] = {
     "FP16": np.float16,
     "BF16": ml_dtypes.bfloat16,
     "INT32": np.int32,
+    "INT8": np.int8,
 }
-SYMBOLS: Final = {"m": "M", "n": "N", "k": "K", "1": "1", "2n": "N2", "m+2": "M2", "n+3": "N3"}
+SYMBOLS: Final = {
+    "m": "M",
+    "n": "N",
+    "k": "K",
+    "1": "1",
+    "3": "3",
+    "2m": "M3",
+    "2n": "N2",
+    "m+2": "M2",
+    "n+3": "N3",
+}
 """What a size is called in programs that serve all sizes."""
 
-Shape = tuple[str, str]
+Shape = tuple[str, ...]
 
 
 class Form(NamedTuple):
     """A program with sizes m, n and k to be filled in, and what it means."""
 
-    inputs: tuple[tuple[Shape, str], ...]  # rows, columns; element type
+    inputs: tuple[tuple[Shape, str], ...]  # the names of the sizes; element type
     body: str  # of x0, x1, ...; gives y, or out as a whole
     meaning: Callable[..., Any]
     result: tuple[Shape, str] = (("m", "n"), "FP32")
@@ -69,7 +80,7 @@ class Form(NamedTuple):
 
 
 def _f32(*shapes: str) -> tuple[tuple[Shape, str], ...]:
-    return tuple(((shape[0], shape[1]), "FP32") for shape in shapes)
+    return tuple((tuple(shape), "FP32") for shape in shapes)
 
 
 def _softmax(x: Array) -> Array:
@@ -98,6 +109,13 @@ def _third(x: Array) -> Array:
 
 def _half(x: Array) -> Array:
     return (x.astype(np.float32) * 2).astype(np.float16)
+
+
+def _cast(target: str) -> Callable[[Array], Array]:
+    """Return what a cast to ``target`` means; of these numbers none but to whole ones rounds."""
+    return lambda x: (
+        np.trunc(x).astype(DTYPES[target]) if "INT" in target else x.astype(DTYPES[target])
+    )
 
 
 _WIDE: Final = ((("m", "k"), "FP16"), (("k", "n"), "FP16"))
@@ -225,8 +243,97 @@ FORMS: Final[dict[str, Form]] = {
         "y = pl.reshape(x0, [{n}, {m}])",
         lambda x: x.reshape(x.shape[::-1]),
         (("n", "m"), "FP32"),
-        dynamic=False,
     ),
+    "flattened": Form(
+        ((("m", "n"), "FP16"),),
+        "y = pl.reshape(pl.add(pl.reshape(x0, [{m} * {n}]), 1.0), [1, {m}, {n}])",
+        lambda x: x[None] + np.float16(1),
+        (("1", "m", "n"), "FP16"),
+    ),
+    "vector_matrix": Form(
+        _f32("k", "kn"), "y = pl.matmul(x0, x1)", lambda a, b: a @ b, (("n",), "FP32")
+    ),
+    "matrix_vector": Form(
+        ((("m", "k"), "FP16"), (("k",), "FP16")),
+        "y = pl.matmul(x0, x1, out_dtype=pl.FP32)",
+        lambda a, b: a.astype(np.float32) @ b.astype(np.float32),
+        (("m",), "FP32"),
+    ),
+    "integer_product": Form(
+        ((("m", "k"), "INT8"), (("n", "k"), "INT8")),
+        "y = pl.matmul(x0, x1, b_trans=True, out_dtype=pl.INT32)",
+        lambda a, b: a.astype(np.int32) @ b.T.astype(np.int32),
+        (("m", "n"), "INT32"),
+    ),
+    "stacked_product": Form(
+        _f32("3mk", "3kn"),
+        "y = pl.matmul(x0, x1)",
+        lambda a, b: a @ b,
+        (("3", "m", "n"), "FP32"),
+    ),
+    "plane_sum": Form(
+        _f32("3mn"),
+        "y = pl.row_sum(x0, axis=0)",
+        lambda x: x.sum(0, keepdims=True),
+        (("1", "m", "n"), "FP32"),
+    ),
+    "middle_max": Form(
+        _f32("3mn"),
+        "y = pl.row_max(x0, axis=1)",
+        lambda x: x.max(1, keepdims=True, initial=-np.inf),
+        (("3", "1", "n"), "FP32"),
+        some="m",
+    ),
+    "plane_row_sum": Form(
+        _f32("3mn"),
+        "y = pl.mul(x0, pl.row_sum(x0))",
+        lambda x: x * x.sum(2, keepdims=True),
+        (("3", "m", "n"), "FP32"),
+    ),
+    "sum_of_a_row": Form(
+        _f32("1n"), "y = pl.row_sum(x0)", lambda x: x.sum(1, keepdims=True), (("1", "1"), "FP32")
+    ),
+    "beside_one": Form(_f32("mn", "11"), "y = pl.mul(x0, x1)", lambda a, b: a * b),
+    "rows_below": Form(
+        ((("m", "n"), "BF16"), (("m", "n"), "BF16")),
+        "out = pl.assemble(out, x0, [0, 0]); out = pl.assemble(out, x1, [{m}, 0])",
+        lambda a, b: np.concatenate([a, b]),
+        (("2m", "n"), "BF16"),
+    ),
+    "column_of_wide": Form(
+        ((("m+2", "n+3"), "FP32"),),
+        "y = pl.add(pl.view(x0, [{m}, 1], [2, 2]), 1.0)",
+        lambda x: x[2:, 2:3] + 1,
+        (("m", "1"), "FP32"),
+    ),
+    "quantized": Form(
+        _f32("mn", "m1"),
+        "y = pl.cast(pl.cast(pl.cast(pl.mul(x0, x1), pl.INT32, mode='rint'), pl.FP16, "
+        "mode='none'), pl.INT8, mode='trunc')",
+        lambda a, s: np.rint(a * s).astype(np.int8),
+        (("m", "n"), "INT8"),
+    ),
+    "dequantized": Form(
+        ((("m", "n"), "INT8"), (("m", "1"), "FP32")),
+        "y = pl.mul(pl.cast(pl.cast(x0, pl.FP16), pl.FP32), x1)",
+        lambda a, s: a.astype(np.float32) * s,
+    ),
+    **{
+        f"cast_{source}_{target}": Form(
+            ((("m", "n"), source),),
+            f"y = pl.cast(x0, pl.{target}, mode='trunc')",
+            _cast(target),
+            (("m", "n"), target),
+        )
+        for source, target in (
+            ("FP32", "BF16"),
+            ("FP32", "INT32"),
+            ("BF16", "INT32"),
+            ("FP16", "INT8"),
+            ("INT32", "FP32"),
+            ("FP16", "INT32"),
+        )
+    },
 }
 
 
@@ -243,7 +350,17 @@ class Run(NamedTuple):
     def sizes(self) -> dict[str, int]:
         """The size that each name of one stands for."""
         m, n, k = self.m, self.n, self.k
-        return {"m": m, "n": n, "k": k, "1": 1, "2n": 2 * n, "m+2": m + 2, "n+3": n + 3}
+        return {
+            "m": m,
+            "n": n,
+            "k": k,
+            "1": 1,
+            "3": 3,
+            "2m": 2 * m,
+            "2n": 2 * n,
+            "m+2": m + 2,
+            "n+3": n + 3,
+        }
 
     @property
     def key(self) -> Run:
@@ -252,9 +369,9 @@ class Run(NamedTuple):
 
     def array(self, of: tuple[Shape, str], rng: np.random.Generator) -> Array:
         """Return an argument: multiples of 1/4 and 1/8, or whole numbers."""
-        (rows, columns), kind = of
-        found = rng.integers(-8, 9, (self.sizes[rows], self.sizes[columns]))
-        return (found if kind == "INT32" else found / 4 + 0.125).astype(DTYPES[kind])
+        shape, kind = of
+        found = rng.integers(-8, 9, tuple(self.sizes[name] for name in shape))
+        return (found if "INT" in kind else found / 4 + 0.125).astype(DTYPES[kind])
 
     def program(self) -> ir.Program:
         """Return the program.
@@ -268,10 +385,10 @@ class Run(NamedTuple):
         params.append(f"out: pl.Out[pl.{_tensor(*form.result, names)}]")
         body = form.body.format(**{each: names[each] for each in "mnk"}).split("; ")
         if "out = " not in form.body:
-            body.append("out = pl.assemble(out, y, [0, 0])")
+            body.append(f"out = pl.assemble(out, y, {[0] * len(form.result[0])})")
         lines = [
             "import pypto.language as pl\n",
-            *(f"{s} = pl.dynamic('{s}')" for s in SYMBOLS.values() if s != "1"),
+            *(f"{s} = pl.dynamic('{s}')" for s in SYMBOLS.values() if not s.isdigit()),
             "\n\n@pl.program\nclass Drawn:\n    @pl.function",
             f"    def main(self, {', '.join(params)}):\n        with pl.incore():",
             *(f"            {line}" for line in body),
@@ -287,17 +404,18 @@ class Run(NamedTuple):
     def is_small(self) -> bool:
         """True if texts are evaluated in reasonable time."""
         uses_k = any("k" in shape for shape, _ in FORMS[self.name].inputs)
-        return self.m * self.n * (max(1, self.k // 64) if uses_k else 1) <= SMALL
+        planes = 3 if any("3" in shape for shape, _ in FORMS[self.name].inputs) else 1
+        return planes * self.m * self.n * (max(1, self.k // 64) if uses_k else 1) <= SMALL
 
 
 def _tensor(shape: Shape, kind: str, names: Mapping[str, Any]) -> str:
-    return f"Tensor[[{names[shape[0]]}, {names[shape[1]]}], pl.{kind}]"
+    return f"Tensor[[{', '.join(str(names[name]) for name in shape)}], pl.{kind}]"
 
 
-def drawn(count: int, seed: int) -> list[Run]:
+def drawn(count: int, seed: int, only: Sequence[str] = ()) -> list[Run]:
     """Return runs: each program in turn, with drawn sizes, every second with run-time ones."""
     rng = np.random.default_rng(seed)
-    names = list(FORMS)
+    names = [name for name in FORMS if name in only or not only]
     found: list[Run] = []
     for at in range(count):
         name = names[at % len(names)]
@@ -463,10 +581,10 @@ def checked(runs: Sequence[Run]) -> Iterator[tuple[Run, Exception | None]]:
                 yield run, None
 
 
-def main(count: int, seed: int) -> int:
-    """Make runs; print those that differ, and return how many."""
+def main(count: int, seed: int, only: Sequence[str] = ()) -> int:
+    """Make runs, of ``only`` some programs or of all; return how many differ, and print them."""
     done, wrong, small, begin = Counter[str](), 0, 0, time.monotonic()
-    for run, error in checked(drawn(count, seed)):
+    for run, error in checked(drawn(count, seed, only)):
         done[run.name] += 1
         small += run.is_small() and not run.is_refused()
         if error is not None:
@@ -481,4 +599,4 @@ def main(count: int, seed: int) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(bool(main(*(int(arg) for arg in sys.argv[1:3]))))
+    sys.exit(bool(main(int(sys.argv[1]), int(sys.argv[2]), sys.argv[3:])))

@@ -23,7 +23,10 @@ from tests.run.test_tensor_programs import TextHost
 
 ODD = [(3, 5, 17), (17, 31, 5), (1, 1, 1), (0, 3, 5), (3, 0, 5), (5, 3, 0), (0, 0, 3)]
 LARGE = [("softmax", 1000, 777, 1), ("product", 127, 777, 300), ("transpose", 777, 100, 1)]
-SOME = ("beside_column", "softmax", "column_sum", "casts", "transpose", "product", "slice")
+SOME = (
+    *("beside_column", "softmax", "column_sum", "casts", "transpose", "product", "slice"),
+    *("reshape", "vector_matrix", "plane_sum"),
+)
 """The programs that are tried with sizes known at the call: compiling takes most of the time."""
 
 

@@ -394,14 +394,19 @@ def _to_wide(call: Call, let: Let) -> Expr | None:
     assert isinstance(kind, TileType)
     assert isinstance(whole, TensorType)
     flat = len(kind.shape) == 2 and _is_matrix(elements(shapes)) and whole.tensor_view is None
-    if not flat or kind.tile_view is not None or not _is_from_wide(kind, whole):
+    if not flat or not _is_from_wide(kind, whole):
+        return None
+    valid = valid_part(kind)
+    if kind.tile_view is not None and valid is None:
         return None
     if kind.dtype not in TRANSPOSED:
         return None  # the emitters say why
     from pypto._src.ops.padding import as_rows, block_of, relaid
 
     width = block_of(kind)
-    rows = relaid(as_rows(tile, width, let), (kind.shape[0], width), kind.shape)
+    if valid is not None:
+        shapes = MakeTuple([*elements(shapes)[:-2], *valid])
+    rows = relaid(as_rows(tile, width, let), (kind.shape[0], width), valid or kind.shape)
     return store.build([let("front", rows), offsets, shapes, tensor], {}, call.span)
 
 

@@ -28,11 +28,12 @@ from pypto._src.ir.array_types import (
     same_dims,
     valid_part,
 )
-from pypto._src.ir.exprs import ConstInt, Expr, as_expr, const_value
+from pypto._src.ir.exprs import Call, ConstInt, Expr, as_expr, const_value
 from pypto._src.ir.opdef import spelling
 from pypto._src.ir.stmts import EvalStmt
 from pypto._src.ir.types import ScalarType
 from pypto._src.ops import memory, tensor, tensor_math
+from pypto._src.ops.define import BY_PYTHON_NAME
 from pypto._src.records import NamedTuple
 
 _WHOLE: Final = slice(None)
@@ -56,12 +57,11 @@ def read(ctx: Context, node: ast.Subscript, base: Expr) -> Expr:
     assert isinstance(kind, ShapedType)
     from pypto._src.frontend.state.roles import computes_with_tiles
 
-    if ctx.launches_regions:
-        index = _element(ctx, node, kind)
-        if index is not None:
-            if isinstance(kind, TileType) and ctx.region is not None:
-                base = ctx.region.operand(ctx, base, node)
-            return ctx.element(base, index, node)
+    index = _element(ctx, node, kind)
+    if index is not None:
+        if isinstance(kind, TileType) and ctx.region is not None:
+            base = ctx.region.operand(ctx, base, node)
+        return ctx.element(base, index, node)
     region = _region(ctx, node, kind)
     base, region = _without_indices(ctx, node, base, region)
     if isinstance(kind, TileType) and ctx.region is not None:
@@ -118,6 +118,12 @@ def write(ctx: Context, target: ast.Subscript, value: Any, source: ast.expr) -> 
 
         write_item(ctx, target, base, value)
         return
+    if _is_number(value) and isinstance(base, Expr) and isinstance(base.type, ShapedType):
+        index = _element(ctx, target, base.type)
+        if index is not None and ctx.region is None and not ctx.launches_regions:
+            number = ctx.as_expr(value, source, base.type.dtype)
+            ctx.block.append(EvalStmt(_written(ctx, base, index, number, target), ctx.span(target)))
+            return
     if ctx.region is not None and isinstance(base, Expr) and isinstance(base.type, TileType):
         region = _region(ctx, target, base.type)
         value = ctx.region.operand(ctx, value, target)
@@ -175,6 +181,20 @@ def write(ctx: Context, target: ast.Subscript, value: Any, source: ast.expr) -> 
         ctx.block.append(EvalStmt(stored, ctx.span(target).up_to(ctx.span(source))))
     else:
         ctx.assign(name.id, stored, name, source=source)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) or (
+        isinstance(value, Expr) and isinstance(value.type, ScalarType)
+    )
+
+
+def _written(ctx: Context, base: Expr, index: Sequence[Any], number: Expr, node: ast.AST) -> Call:
+    """Return the call that lets an element be a number."""
+    op = BY_PYTHON_NAME["tensor" if isinstance(base.type, TensorType) else "block", "write"]
+    made = op_call(ctx, op, (base, index, number), {}, node)
+    assert isinstance(made, Call)
+    return made
 
 
 def _is_a_tile(value: Any) -> TypeGuard[Expr]:
@@ -432,20 +452,9 @@ def _no_slice(ctx: Context, node: ast.Subscript, items: Sequence[Any]) -> Parser
     text = ctx.source.text(node.value)
     index = node.slice
     index_nodes = index.elts if isinstance(index, ast.Tuple) else [index]
-    numbers = not any(isinstance(item, slice) for item in items)
     odd = next(item for item in items if not isinstance(item, slice))
-    from pypto._src.frontend.diagnose.fixits import loaded_from
-
-    if items_of(odd) is not None or not isinstance(odd, int | Expr):
-        hint = None
-    elif numbers and isinstance(node.ctx, ast.Load) and _is_tile(ctx, node):
-        tensor_name = loaded_from(ctx, ctx.value(node.value))
-        inner = ", ".join(ctx.source.text(index_node) for index_node in index_nodes)
-        hint = tensor_name and f"write pl.tensor.read({tensor_name.name}, [{inner}])"
-    elif numbers and isinstance(node.ctx, ast.Load):
-        inner = ", ".join(ctx.source.text(index_node) for index_node in index_nodes)
-        hint = f"write pl.tensor.read({text}, [{inner}])"
-    else:
+    hint = None
+    if items_of(odd) is None and isinstance(odd, int | Expr):
         hint = (
             f"write {text}[{', '.join(_as_slice(ctx, index_node) for index_node in index_nodes)}]"
         )
@@ -455,11 +464,6 @@ def _no_slice(ctx: Context, node: ast.Subscript, items: Sequence[Any]) -> Parser
         hint=hint,
         slug="subscript",
     )
-
-
-def _is_tile(ctx: Context, node: ast.Subscript) -> bool:
-    value = ctx.value(node.value)
-    return isinstance(value, Expr) and isinstance(value.type, TileType)
 
 
 def _as_slice(ctx: Context, index_node: ast.expr) -> str:
@@ -494,10 +498,7 @@ def _no_tile(
     source: ast.expr,
 ) -> ParserError:
     hint = None
-    is_number = isinstance(value, int | float) or (
-        isinstance(value, Expr) and isinstance(value.type, ScalarType)
-    )
-    if is_number and all(isinstance(size, int) for size in region.sizes):
+    if _is_number(value) and all(isinstance(size, int) for size in region.sizes):
         text = ctx.source.text(source)
         hint = f"write pl.full({region.sizes}, pl.{kind.dtype.member}, {text})"
     what = "a tile" if isinstance(kind, TileType) else "a tile or tensor"

@@ -44,7 +44,7 @@ from pypto._src.passes.tensors.matmul_and_reshape_loops import (
     write_transpose,
 )
 from pypto._src.passes.tensors.tensor_buffers import TensorBuffers, shape_of
-from pypto._src.passes.tensors.tile_loops import Builder
+from pypto._src.passes.tensors.tile_loops import Builder, product
 from pypto._src.records import NamedTuple
 
 COPIES: Final = {tensor_math.reshape: write_reshape, tensor_math.transpose: write_transpose}
@@ -107,6 +107,9 @@ class Waiting:
     def member(self, var: Var, call: Call) -> None:
         """Add an elementwise op or a reduction to the group, or begin another one."""
         self._only_vector(call)
+        if is_reduction(call) and reduced_axis(call) < -2:
+            self._reduce_planes(var, call)
+            return
         if not self._fits(var, call):
             self.flush()
             if not self._fits(var, call):
@@ -115,16 +118,30 @@ class Waiting:
                     call.span,
                     slug="tensor-tile",
                 )
-        if is_reduction(call) and reduced_axis(call) < -2:
-            raise PassError(
-                f"{user_call(call)} along dimension {reduced_axis(call)} of "
-                f"{len(shape_of(call.args[0]))}: a kernel reduces one of the last two",
-                call.span,
-                hint="pl.transpose the tensor before the with pl.incore()",
-                slug="tensor-tile",
-            )
         assert self.pending is not None
         self._add(self.pending, var, call)
+
+    def _reduce_planes(self, var: Var, call: Call) -> None:
+        """Reduce a dimension before the last two: the planes behind it are rows meanwhile."""
+        op, shape = op_of(call), shape_of(call.args[0])
+        assert op is not None
+        axis = len(shape) + reduced_axis(call)
+        row = product(shape[axis + 1 :])
+        span = call.span
+        flat = tensor_math.reshape.build([call.args[0], [*shape[: axis + 1], row]], {}, span)
+        rows = self._step(var, flat)
+        self.copy(rows, flat)
+        kwargs = {**call.kwargs, "axis": -2, "keep_dim": True}
+        reduced = op.build([rows], kwargs, span)
+        sums = self._step(var, reduced)
+        self.member(sums, reduced)
+        self.copy(var, tensor_math.reshape.build([sums, list(shape_of(var))], {}, span))
+
+    def _step(self, var: Var, value: Call) -> Var:
+        """Return a variable for what the next step takes, and nobody else."""
+        step = Var(self.buffers.name(var.name), value.type, value.span)
+        self.uses[step] = 1
+        return step
 
     def _add(self, pending: _Pending, var: Var, call: Call) -> None:
         sources = _tensors(call)

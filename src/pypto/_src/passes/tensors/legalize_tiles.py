@@ -398,7 +398,9 @@ def _without_unused(function: Function, candidates: dict[Var, None]) -> Function
         for var in occurring(stmt):
             if var in readers:
                 readers[var] += 1
-        if stmt.__class__ is AssignStmt and stmt.var in readers:
+        # A tensor that is written is seen, whether or not its name is read.
+        is_made = stmt.__class__ is AssignStmt and stmt.var in readers
+        if is_made and stmt.var.type.__class__ is TileType:
             made[stmt.var] = stmt
     unused = [var for var in made if not readers[var]]
     dropped: dict[Var, None] = {}

@@ -29,7 +29,7 @@ from pypto._src.ir.exprs import (
     const_value,
 )
 from pypto._src.ir.inspect.source_names import user_name
-from pypto._src.ops import layout, matmul, memory
+from pypto._src.ops import layout, matmul, memory, tensor
 from pypto._src.ops.conversion import on_tiles
 from pypto._src.ops.define import FACTORS
 from pypto._src.ops.rules.type_rules import describe, dims, known_size
@@ -41,6 +41,7 @@ from pypto._src.passes.tensors.tile_loops import (
     load_tile,
     nest,
     plus,
+    product,
     shaped,
     steps,
     store_tile,
@@ -54,6 +55,8 @@ _BOX: Final = 16
 """Rows and columns of the boxes that matrix tiles consist of; INT8 takes 32."""
 _UNKNOWN: Final = 128
 """Most rows and columns of a tile that is transposed where sizes are known at run time only."""
+_LONGEST: Final = 4096
+"""Most elements of a tile that is copied where sizes are known at run time only."""
 _EDGE: Final = 128
 """Most rows and columns of one tile of a product, so that two of each operand fit."""
 
@@ -151,11 +154,15 @@ def write_reshape(b: Builder, call: Call, target: Var, chip: Target = A2A3) -> V
     call_text = f"pl.reshape({user_name(source)}, ...)"
     outside = f"{user_name(target)} = {call_text} before the with pl.incore()"
     if old is None or new is None or -1 in old or -1 in new:
+        shapes = tensor_type(source).shape, tensor_type(target).shape
+        is_part = not b.views.keys().isdisjoint((source, target))
+        if not is_part and all(const_value(dim) != -1 for shape in shapes for dim in shape):
+            return _write_run(b, source, target, chip)
+        wanted = "constant sizes" if is_part else "sizes that have names"
         raise PassError(
-            f"pl.reshape from {dims(tensor_type(source).shape)} to "
-            f"{dims(tensor_type(target).shape)} in a kernel wants sizes that are constant",
+            f"pl.reshape from {dims(shapes[0])} to {dims(shapes[1])} in a kernel wants {wanted}",
             call.span,
-            hint=outside,
+            hint=outside if is_part else 'declare it: n = pl.dynamic("n"), and write n for -1',
             slug="tensor-tile",
         )
     total = math.prod(old)
@@ -178,6 +185,37 @@ def write_reshape(b: Builder, call: Call, target: Var, chip: Target = A2A3) -> V
         return [store_tile(b, tile, _indices(at, new, to_axis), sizes, now[0])]
 
     return nest(b, [ConstInt(total)], [(length,)], [target], body, ["run"])[0]
+
+
+def _write_run(b: Builder, source: Var, target: Var, chip: Target) -> Var:
+    """Append the copy of all elements, of a number known at run time only, in their order.
+
+    Where a call gives shapes of different numbers of elements, the smaller number is copied.
+    """
+    dtype = tensor_type(source).dtype
+    count = binary(Min, _element_count(source), _element_count(target), b.span)
+    count = b.let("count", count)
+    runs = [
+        b.let(f"{var.name}_run", tensor.reshape_view.build((var, [1, _element_count(var)]), {}))
+        for var in (source, target)
+    ]
+    room = chip.memories[MemorySpace.Vec].usable_bytes // 4 // dtype.bytes
+    unit = max(1, layout.BLOCK_BYTES // dtype.bytes)
+
+    def body(
+        b: Builder, offsets: Sequence[Expr], widths: Sequence[int], now: list[Var]
+    ) -> list[Var]:
+        at, sizes = [ConstInt(0), offsets[0]], [1, widths[0]]
+        return [store_tile(b, load_tile(b, runs[0], at, sizes), at, sizes, now[0])]
+
+    sizes = steps(count, min(_LONGEST, room // unit * unit), unit)
+    run = nest(b, [count], [sizes], [runs[1]], body, ["run"])[0]
+    shape = MakeTuple(tensor_type(target).shape)
+    return b.let(target.name, tensor.reshape_view.build((run, shape), {}))
+
+
+def _element_count(var: Var) -> Expr:
+    return product(tensor_type(var).shape)
 
 
 def _largest(count: int, most: int) -> int:
@@ -346,34 +384,18 @@ class _Product:
                 )
 
     def _fit(self) -> None:
-        """Choose rows, columns and depth of tiles.
-
-        Raises:
-            PassError: a vector fills no blocks.
-        """
+        """Choose rows, columns and depth of tiles; a vector that fills no blocks is a matrix."""
         rows, columns = (known_size(dim) for dim in self.matrix)
-        is_vector = len(tensor_type(self.lhs).shape) == 1
-        if self.inner is None and is_vector:
-            names = ", ".join(user_name(arg) for arg in self.call.args if isinstance(arg, Var))
-            raise self._refuse(
-                f"the inner size K of pl.matmul({names}) with a vector is known at run time only",
-                "make a matrix [1, K] of the vector",
-            )
-        # One row is a vector, which goes in units of 512 bytes, or else a matrix valid in one row.
-        fills = bool(self.inner) and (self.inner or 0) % (512 // self.size) == 0
-        self.is_row = rows == 1 and (is_vector or fills)
         across = _BOX if self.size > 1 else 2 * _BOX
-        depth = 512 // self.size if self.is_row else across
-        second = "N" if self.lhs is self.call.args[0] else "M"  # of A x these are the rows of A
-        wanted = [("K", self.inner, depth), (second, columns, across)] if is_vector else []
-        for letter, count, least in wanted:  # of a single row all is valid
-            if count is not None and (count < least or (letter == "K" and count % least)):
-                raise self._refuse(
-                    f"pl.matmul of a vector works on blocks of {least} in {letter} for elements of "
-                    f"{tensor_type(self.lhs).dtype.member}, got {letter} = {count}",
-                    f"pad the matrices to {letter} = {-(-count // least) * least}, or make a "
-                    "matrix [1, K] of the vector",
-                )
+        least = 512 // self.size  # a single row goes in units of 512 bytes, or valid in one row
+        fills = self.inner is not None and self.inner > 0 and self.inner % least == 0
+        if not self.has_rows and not (fills and (columns is None or columns >= across)):
+            shape = MakeTuple([1, *tensor_type(self.lhs).shape])
+            row = tensor.reshape_view.build((self.lhs, shape), {})
+            self.lhs = self.b.let(f"{self.lhs.name}_row", row)
+        is_vector = len(tensor_type(self.lhs).shape) == 1
+        self.is_row = rows == 1 and (is_vector or fills)
+        depth = least if self.is_row else across
         m = 1 if self.is_row else _tile_of(rows, across, _EDGE)
         n = _tile_of(columns, across, _EDGE)
         half = self.chip.memories[MemorySpace.Left].usable_bytes // 2

@@ -121,6 +121,18 @@ def plus(a: Expr, b: Expr) -> Expr:
     return a if const_value(b) == 0 else a + b
 
 
+def product(sizes: Sequence[Expr]) -> Expr:
+    """Return the product of sizes, a number if all of them are."""
+    known = math.prod(const_value(size) or 1 for size in sizes)
+    if any(const_value(size) == 0 for size in sizes):
+        return ConstInt(0)
+    found: Expr = ConstInt(known)
+    for size in sizes:
+        if const_value(size) is None:
+            found = size if const_value(found) == 1 else found * size
+    return found
+
+
 def tensor_type(var: Expr) -> TensorType:
     """Return the type of a tensor expression."""
     assert isinstance(var.type, TensorType)
