@@ -90,6 +90,7 @@ ELSEWHERE = {
     "profile-page": ("timeline/test_page.py::test_without_bokeh", "pypto[profile]"),
     "program-name": ("run/test_cli.py::test_several_programs_need_a_name",
                      "defines several programs:"),
+    "rank-order": ("run/test_ranks.py::test_orders_are_compared", "rank-order"),
     "rank": ("errors/test_rare.py::test_rare", "rank"),
     "rules-in-circles": ("passes/test_optimise.py::test_rules_that_never_end_are_named",
                          "rules-in-circles"),

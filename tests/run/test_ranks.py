@@ -10,6 +10,7 @@ import pytest
 
 import pypto.language as pl
 import pypto.language.distributed as pld
+from pypto import golden
 from pypto._src.errors import EvaluationError, ParserError, PyptoError
 from pypto.ir.distributed_compiled_program import DistributedConfig
 from pypto.runtime import RunConfig
@@ -362,6 +363,66 @@ def test_a_wait_that_is_missing_shows(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (y != np.roll(x, 1, axis=0)).any()
 
 
+def test_orders_are_compared() -> None:
+    """A check runs the ranks in several orders: a missing wait is found, on either target."""
+    x = floats(4, 1, COLUMNS)
+    y = np.full_like(x, 7)
+    exchange("interpreter").check(x, y, config=devices(4))
+    assert (y == 7).all()
+    with pytest.raises(EvaluationError, match="run depends on the order of its ranks") as raised:
+        exchange("interpreter", waits=False).check(x, y, config=devices(4))
+    error = raised.value
+    assert error.slug == "rank-order"
+    assert error.note == "PYPTO_RANK_SEED=1 runs them in that order"
+    with pytest.raises(EvaluationError, match="deadlock"):
+        exchange("interpreter", peer=2).check(x, y, config=devices(4))
+
+
+@pytest.mark.parametrize("epochs", [True, False])
+def test_a_signal_that_is_used_again(epochs: bool) -> None:
+    """Two rounds with one signal need numbers: else the second wait has the first one's signal."""
+
+    @pl.jit(target="interpreter")
+    def send(
+        mine: pl.Tensor[[1, COLUMNS], pl.FP32],
+        got: pl.Out[pl.Tensor[[1, COLUMNS], pl.FP32]],
+        box: pl.InOut[pld.DistributedTensor[[2, COLUMNS], pl.FP32]],
+        bell: pl.InOut[pld.DistributedTensor[[1, 1], pl.INT32]],
+        me: pl.Scalar[pl.INT32],
+    ):
+        for turn in pl.range(2):
+            with pl.at(level=pl.Level.CORE_GROUP):
+                if turn == 0:
+                    pld.tensor.put(box, (me + 1) % 4, mine, [0, 0], [0, 0], [1, COLUMNS])
+                else:
+                    pld.tensor.put(box, (me + 1) % 4, box, [1, 0], [0, 0], [1, COLUMNS])
+                pld.system.notify(bell, (me + 1) % 4, [0, 0], 1, op=pld.NotifyOp.AtomicAdd)
+                if epochs:
+                    pld.system.wait(bell, [0, 0], turn + 1, cmp=pld.WaitCmp.Ge)
+                else:
+                    pld.system.wait(bell, [0, 0], 1, cmp=pld.WaitCmp.Ge)
+        with pl.at(level=pl.Level.CORE_GROUP):
+            got[:] = box[1:2, :]
+
+    @pl.jit.host
+    def run(x: pl.Tensor, y: pl.Out[pl.Tensor]):
+        letters = pld.alloc_window_buffer([2, COLUMNS], dtype=pl.FP32)
+        bells = pld.alloc_window_buffer([1, 1], dtype=pl.INT32)
+        for r in pl.range(pld.world_size()):
+            box = pld.window(letters, [2, COLUMNS], dtype=pl.FP32)
+            send(x[r], y[r], box, pld.window(bells, [1, 1], dtype=pl.INT32), r, device=r)
+
+    x = floats(4, 1, COLUMNS)
+    y = np.zeros_like(x)
+    if epochs:
+        run.check(x, y, config=devices(4))
+        run(x, y, config=devices(4))
+        np.testing.assert_array_equal(y, np.roll(x, 2, axis=0))
+    else:
+        with pytest.raises(EvaluationError, match="depends on the order of its ranks"):
+            run.check(x, y, config=devices(4))
+
+
 def test_a_rank_that_fails_ends_the_others(target: Any) -> None:
     """An error of one rank is the error of the run, and nobody waits for that rank."""
 
@@ -546,3 +607,23 @@ def test_host_functions_that_are_refused(function: Any, text: str) -> None:
         function(x, x.copy(), config=devices(2))
     assert raised.value.hint
     assert raised.value.place.filename == __file__
+
+
+def test_runs_against_a_reference(
+    target: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The harness compiles, runs and compares programs of several ranks; their C++ is written."""
+    monkeypatch.chdir(tmp_path)
+    words = {"distributed_config": DistributedConfig(device_ids=[0, 1])}
+    spec = golden.TensorSpec("y", [2, 1, COLUMNS], np.float32, is_output=True)
+    specs = [golden.TensorSpec("x", [2, 1, COLUMNS], np.float32, init_value=2.5), spec]
+
+    def expected(tensors: dict[str, Any]) -> None:
+        tensors["y"][:] = 2.5
+
+    found = golden.run_jit(fn=ring(target), specs=specs, golden_fn=expected, compile_cfg=words)
+    assert found.passed, found.error
+    found = golden.run_jit(fn=ring(target), specs=specs, compile_cfg=words, compile_only=True)
+    assert found.work_dir is not None
+    texts = [path.read_text("utf-8") for path in found.work_dir.glob("send/*.cpp")]
+    assert ["TNOTIFY(" in text for text in texts] == ([True] if target == "cpu" else [])

@@ -108,7 +108,7 @@ def compile(  # noqa: A001  the name of the user's documents
         set_backend_type(backend_type)
     for function in program.functions_:
         _check_function(function)
-    folder = Path(output_dir) if output_dir is not None else _default_folder(program)
+    folder = Path(output_dir) if output_dir is not None else new_folder(program)
     context = nullcontext() if verification_level is None else PassContext([], verification_level)
     try:
         with context:
@@ -216,7 +216,7 @@ def _need_flags(program: Program) -> None:
 _LONGEST_NAME: Final = 60  # of a program, in the name of its folder
 
 
-def _default_folder(program: Program) -> Path:
+def new_folder(program: Program) -> Path:
     """Make the folder of a compile; one of the same name in the same second gets a number."""
     name = re.sub(r"\W", "_", program.name[:_LONGEST_NAME]) or "program"
     wanted = folder = Path("build_output") / f"{name}_{datetime.now():%Y%m%d_%H%M%S}"

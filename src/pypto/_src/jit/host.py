@@ -15,12 +15,13 @@ from typing import TYPE_CHECKING, Any
 from pypto._src.diagnostics import span_of_frame
 from pypto._src.driver import CompiledProgram
 from pypto._src.dtypes import DataType
-from pypto._src.errors import CallError
+from pypto._src.errors import CallError, EvaluationError
 from pypto._src.jit.function import JitFunction
 from pypto._src.jit.host_evaluator import Evaluation
 from pypto._src.jit.host_values import HostTensor
 from pypto._src.jit.parameters import ArrayParameter
 from pypto._src.lazy import lazy_module
+from pypto._src.output_folder import OutputFolder
 from pypto._src.run.array_views import Argument, array_view, is_array
 from pypto._src.run.config import RunConfig, check_runs_here
 
@@ -63,6 +64,51 @@ class HostFunction(JitFunction):
             raise
         return HostProgram(self, named.get("config"), [*made.programs])
 
+    def check(self, *args: Any, orders: int = 6, **named: Any) -> None:
+        """Run the function with its ranks in several orders, and compare what it writes.
+
+        The arrays that are passed stay as they are. A result that depends on the order is that of a
+        missing wait, a signal that is used again too early, or a transfer to the wrong rank. Floats
+        may differ in the last bits: ranks that add to one window do so in any order.
+
+        Args:
+            args: As in a call.
+            orders: In how many orders the ranks take turns.
+            named: As in a call.
+
+        Raises:
+            EvaluationError: two orders give different results; the slug is ``rank-order``. Or what
+                a run finds, such as ranks that wait for each other.
+            CallError, ParserError, PyptoError: as in a call.
+        """
+        place = span_of_frame(sys._getframe(1))  # pyright: ignore[reportPrivateUsage]
+        first: dict[str, Any] = {}
+        version = self._present()
+        names = [each.name for each in version.parameters]
+        for seed in range(orders):
+            words = dict(named)
+            config = words.pop("config", None)
+            given = dict(zip(names, version.arranged(args, words), strict=True))
+            copies = {
+                each.name: self._array(each.name, given[each.name]).copy()
+                for each in version.parameters
+                if isinstance(each, ArrayParameter)
+            }
+            self._evaluated((), {**given, **copies, "config": config}, runs=True).run(seed)
+            first = first or copies
+            for name, array in copies.items():
+                at = _difference(first[name], array)
+                if at is not None:
+                    raise EvaluationError(
+                        f"{self.__name__} depends on the order of its ranks: {name}{at} is "
+                        f"{first[name][tuple(at)]} where they begin with rank 0, and "
+                        f"{array[tuple(at)]} in another order",
+                        place,
+                        hint="wait for a signal before reading what another rank writes",
+                        note=f"PYPTO_RANK_SEED={seed} runs them in that order",
+                        slug="rank-order",
+                    )
+
     def _evaluated(
         self, args: Sequence[Any], named: Mapping[str, Any], *, runs: bool
     ) -> Evaluation:
@@ -104,14 +150,25 @@ class HostFunction(JitFunction):
         return f"<pl.jit.host {self.__qualname__}>"
 
 
+def _difference(a: Any, b: Any) -> list[int] | None:
+    """Return where two arrays differ first, by more than sums in another order do."""
+    wide_a, wide_b = (each.astype(np.float64) for each in (a, b))
+    close = np.isclose(wide_a, wide_b, rtol=1e-5, atol=1e-6, equal_nan=True)
+    return None if close.all() else [int(n) for n in np.argwhere(~close)[0]]
+
+
 class HostProgram:
     """A host function whose kernels are compiled; a call runs it on the devices it was told."""
 
     def __init__(
-        self, function: HostFunction, config: Any, programs: Sequence[CompiledProgram]
+        self,
+        function: HostFunction,
+        config: RunConfig | None,
+        programs: Sequence[CompiledProgram],
     ) -> None:
         self._function = function
         self._config = config
+        self._output_dir: Path | None = None
         self.programs = tuple(programs)
         """What the devices run, each once, in the order of the first launches."""
 
@@ -121,12 +178,27 @@ class HostProgram:
 
     @property
     def output_dir(self) -> Path:
-        """The folder with the texts for the device of the kernel that is launched first.
+        """A folder with the C++ of all kernels; it is written when it is first asked for.
+
+        It is that of this machine: there is no text for ranks of the device.
 
         Raises:
-            PyptoError: an emitter refuses the kernel.
+            OutputError: the files cannot be written.
         """
-        return self.programs[0].output_dir
+        if self._output_dir is None:
+            from pypto._src.build_output import new_folder
+
+            folder = None if self._config is None else self._config.save_kernels_dir
+            made = new_folder(self.programs[0].source) if folder is None else Path(folder)
+            OutputFolder(made).write(
+                {
+                    f"{program.entry}/{name}.cpp": text
+                    for program in self.programs
+                    for name, text in program.sources.items()
+                }
+            )
+            self._output_dir = made
+        return self._output_dir
 
     def __repr__(self) -> str:
         names = ", ".join(program.entry for program in self.programs)

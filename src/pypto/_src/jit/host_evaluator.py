@@ -69,9 +69,9 @@ class Evaluation:
         body.run(node.body)
         return body.result
 
-    def run(self) -> Any:
-        """Run the launches to their end."""
-        run_launches(self.launches, self.ranks, self.name_of)
+    def run(self, seed: int | None = None) -> Any:
+        """Run the launches to their end; with a seed the ranks take turns."""
+        run_launches(self.launches, self.ranks, self.name_of, seed)
 
     def name_of(self, address: int) -> str:
         """Return what a signal is called."""

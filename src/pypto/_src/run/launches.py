@@ -48,16 +48,19 @@ class Launch(NamedTuple):
     """True if the interpreter runs it: one rank at a time, so that every run is the same."""
 
 
-def run_launches(launches: Sequence[Launch], count: int, name: Callable[[int], str]) -> None:
+def run_launches(
+    launches: Sequence[Launch], count: int, name: Callable[[int], str], seed: int | None = None
+) -> None:
     """Run launches on ``count`` devices until all have ended.
 
-    ``name`` says what the signal at an address is called.
+    ``name`` says what the signal at an address is called, ``seed`` in which order ranks take turns
+    if they do.
 
     Raises:
         PyptoError: what a kernel reports, or that the ranks wait for each other.
     """
     _connect()
-    seed = knobs.RANK_SEED.get()
+    seed = knobs.RANK_SEED.get() if seed is None else seed
     if seed is None and any(launch.takes_turns for launch in launches):
         seed = 0
     with _ONE_WORLD:
