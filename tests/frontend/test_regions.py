@@ -126,6 +126,42 @@ def test_value_carried_around_a_region(target: Any) -> None:
     assert np.allclose(out, x**4, rtol=1e-5)
 
 
+def test_values_made_anew_in_loops(target: Any) -> None:
+    """A value of a region may be made anew in a loop; another name of it stays what it was."""
+
+    @pl.jit(target=target)
+    def sums(
+        x: pl.Tensor[[8, 32], pl.FP32],
+        y: pl.InOut[pl.Tensor[[8, 32], pl.FP32]],
+        z: pl.Out[pl.Tensor[[8, 32], pl.FP32]],
+    ):
+        with pl.at(level=pl.Level.CORE_GROUP):
+            v = pl.mul(x, 2.0)
+        for _ in pl.range(3):
+            with pl.at(level=pl.Level.CORE_GROUP):
+                y[:] = pl.add(y, v)
+            with pl.at(level=pl.Level.CORE_GROUP):
+                v = pl.add(v, 1.0)
+        made = pl.create_tensor([8, 32], dtype=pl.FP32)
+        with pl.at(level=pl.Level.CORE_GROUP):
+            made[:] = pl.mul(v, 2.0)
+        before = made
+        part = made[0:4, :]
+        with pl.at(level=pl.Level.CORE_GROUP):
+            made = pl.mul(made, 100.0)
+        with pl.at(level=pl.Level.CORE_GROUP):
+            z[:] = pl.add(made, before)
+            z[0:4, :] = pl.add(z[0:4, :], part)
+
+    x, y, z = floats(8, 32), np.zeros((8, 32), np.float32), np.zeros((8, 32), np.float32)
+    both_texts(sums, x, y, z)
+    sums(x, y, z)
+    assert np.allclose(y, 6 * x + 3, rtol=1e-5)
+    wanted = 202 * (2 * x + 3)
+    wanted[:4] += 2 * (2 * x[:4] + 3)
+    assert np.allclose(z, wanted, rtol=1e-5)
+
+
 def test_blocks(target: Any) -> None:
     """Both forms of a launch run each block once, with its number."""
 

@@ -22,6 +22,7 @@ from pypto._src.frontend.regions.barriers import phases
 from pypto._src.frontend.regions.disjoint import check_disjoint
 from pypto._src.frontend.regions.products import settle, settled
 from pypto._src.frontend.regions.tasks import TASK, check_deps
+from pypto._src.frontend.source.assigned_names import aliased_names
 from pypto._src.frontend.source.python_names import MISSING
 from pypto._src.frontend.state.context import Context, body_of, refuse_keyword_twice
 from pypto._src.frontend.state.live_names import live_after
@@ -391,6 +392,7 @@ def _handed_out(
             call = op_call(ctx, tensor.create, (shape, value.type.dtype), {}, node)
             var = Var(name, call.type, value.span)
             ctx.append(var, call, value.span)
+            ctx.made_here.add(var)
             made += ctx.block
             ctx.block = inside
         zeros = [0 for _ in shape]
@@ -403,9 +405,10 @@ def _handed_out(
 def _own_tensor(ctx: Context, region: Region, name: str, value: Var) -> Var | None:
     """Return the tensor outside that a value takes the place of, if nobody else can see it."""
     outside = region.shadowed.get(name)
-    if outside not in ctx.made_here:
+    if outside is None or outside not in ctx.made_here:
         return None
-    assert outside is not None
+    if name in aliased_names(ctx.node, ("at", "spmd")):
+        return None
     return outside if same_shape(outside.type, value.type) else None
 
 

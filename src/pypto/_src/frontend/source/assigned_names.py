@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from ast import Assign, Name
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any, Final
 
 
@@ -50,6 +50,55 @@ def assigned_names(nodes: Sequence[ast.stmt]) -> dict[str, int]:
             stack += getattr(node, "orelse", ())
     return found
 
+
+def aliased_names(node: ast.AST, regions: Collection[str]) -> set[str]:
+    """Return the names whose values other names may share, as those of views do.
+
+    What is called may hand back what it was given. In ``regions``, which are statements that begin
+    with calls of these attributes, a slice is a copy.
+    """
+    found: set[str] = set()
+    stack: list[tuple[ast.AST, bool]] = [(node, False)]
+    while stack:
+        stmt, inside = stack.pop()
+        if isinstance(stmt, ast.Assign | ast.AnnAssign) and stmt.value is not None:
+            targets = stmt.targets if isinstance(stmt, ast.Assign) else [stmt.target]
+            if not all(isinstance(target, ast.Subscript) for target in targets):
+                names = {target.id for target in targets if isinstance(target, ast.Name)}
+                found |= _shared(stmt.value, inside) - names
+        if isinstance(stmt, ast.With | ast.For):
+            call = stmt.items[0].context_expr if isinstance(stmt, ast.With) else stmt.iter
+            marker = call.func if isinstance(call, ast.Call) else None
+            inside = inside or (isinstance(marker, ast.Attribute) and marker.attr in regions)
+        stack += [(child, inside) for child in ast.iter_child_nodes(stmt)]
+    return found
+
+
+def _shared(value: ast.AST, in_region: bool) -> set[str]:
+    """Return the names that a value may be, or be a part of."""
+    parts: Sequence[ast.AST] = ()
+    match value:
+        case ast.Name(id=name):
+            return {name}
+        case ast.Tuple(elts=elements) | ast.List(elts=elements):
+            parts = elements
+        case ast.IfExp(body=body, orelse=orelse):
+            parts = (body, orelse)
+        case ast.Subscript(value=whole) if not in_region:
+            parts = (whole,)
+        case ast.Call(func=ast.Attribute(attr=attr), args=args) if attr in _SHARING:
+            parts = () if in_region and attr == "slice" else args[:1]
+        case ast.Call(func=ast.Name(), args=args, keywords=keywords):
+            parts = [*args, *(word.value for word in keywords)]
+        case _:
+            pass
+    return {name for part in parts for name in _shared(part, in_region)}
+
+
+_SHARING: Final = frozenset(
+    {"assemble", "no_dep", "reinterpret_view", "reshape", "slice", "store", "transpose", "view"}
+)
+"""The ops whose value is the memory of an operand."""
 
 _TARGETS: Final = frozenset({ast.AugAssign, ast.AnnAssign, ast.For})
 _BLOCKS: Final = frozenset({ast.For, ast.If, ast.While, ast.With})
