@@ -18,8 +18,8 @@ from pypto._src.timeline.core import CoreTimeline, Event, Share, Site
 from pypto._src.timeline.schedule import CUBE, VECTOR, TaskRun, scheduled, shares
 from pypto._src.timeline.simulate import KernelSimulator
 
-_ROUNDS: Final = 3
-"""How often tasks are timed again with what they get of the bandwidth beside each other."""
+_ROUNDS: Final = 6
+"""How often at most tasks are timed again with what they get of the bandwidth."""
 
 
 _CLOSE: Final = 0.02

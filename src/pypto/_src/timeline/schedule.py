@@ -101,9 +101,25 @@ def shares(runs: Sequence[TaskRun], model: CostModel) -> list[Share]:
     hitting = _beside(
         spans, [t.cache_time / all_ for (_, t), all_ in zip(calls, cycles, strict=True)]
     )
-    for misses, hits in zip(missing, hitting, strict=True):
-        found.append(Share(hbm / max(misses, 1.0), l2 / max(hits, 1.0)))
+    for (_, call), all_, misses, hits in zip(calls, cycles, missing, hitting, strict=True):
+        sent = call.missed_bytes + call.written_bytes
+        from_memory = _share(hbm, misses, sent, call.memory_time, all_)
+        from_cache = _share(l2, hits, call.hit_bytes, call.cache_time, all_)
+        found.append(Share(from_memory, from_cache))
     return found
+
+
+def _share(whole: float, uses: float, size: int, time: float, cycles: float) -> float:
+    """Return the rate at which a call can have ``size`` bytes where ``uses`` others want them, too.
+
+    Where the rates that it had until now are too much together, all get what is left of their time:
+    who waits longer for memory takes longer, and so asks for less at a time.
+    """
+    rate, part = size / time if time else 0.0, min(time / cycles, 1.0)
+    wanted = uses * rate / whole
+    if wanted <= 1:
+        return whole / max(uses, 1.0)
+    return part * rate / (wanted - 1 + part)
 
 
 def _beside(spans: Sequence[tuple[float, float]], uses: Sequence[float]) -> list[float]:

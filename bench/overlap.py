@@ -1,0 +1,215 @@
+"""What overlapping the loads, work and stores of loops brings: simulated times before and after.
+
+Each program is simulated for the 910B as written and with ``--overlap`` (docs/profiling.md). ``us``
+is the whole run with its launch, ``bound`` what the chip would need least, as a share of the time
+behind the launch; ``busy`` the share of its time in which the busiest pipe of the slowest kernel is
+at work, and which pipe that is.
+
+Loops that repeat are not run whole: a product of matrices is one wave of tasks, a task for each
+core, times the number of waves; kernels by rows are run with 16 and with 32 iterations a core, and
+what 16 more take is added for the rest. That counts the cold beginning of each wave as if it came
+every time, so the times of products are at most a little too high.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import pypto.language as pl
+from pypto import ir
+from pypto._src.cost.model import CostModel
+from pypto._src.cost.tables import load_table
+from pypto._src.driver import compile_for_evaluator, random_arguments
+from pypto._src.timeline.profile import Profile, ProgramSimulator
+
+GEMM = """
+import pypto.language as pl
+
+@pl.program
+class Gemm:
+    @pl.function(type=pl.FunctionType.InCore)
+    def core(
+        self,
+        a: pl.Tensor[[128, 4096], pl.FP16],
+        b: pl.Tensor[[4096, 256], pl.FP16],
+        c: pl.Out[pl.Tensor[[128, 256], pl.FP32]],
+    ):
+        acc = pl.matmul(
+            pl.move(pl.load(a, [0, 0], [128, 64], target_memory=pl.MemorySpace.Mat),
+                    target_memory=pl.MemorySpace.Left),
+            pl.move(pl.load(b, [0, 0], [64, 256], target_memory=pl.MemorySpace.Mat),
+                    target_memory=pl.MemorySpace.Right))
+        for k in pl.range(64, 4096, 64):
+            left = pl.move(pl.load(a, [0, k], [128, 64], target_memory=pl.MemorySpace.Mat),
+                           target_memory=pl.MemorySpace.Left)
+            right = pl.move(pl.load(b, [k, 0], [64, 256], target_memory=pl.MemorySpace.Mat),
+                            target_memory=pl.MemorySpace.Right)
+            acc = pl.matmul_acc(acc, left, right)
+        c = pl.store(acc, [0, 0], [128, 256], c)
+        return c
+
+    @pl.function(type=pl.FunctionType.Orchestration)
+    def main(
+        self,
+        a: pl.Tensor[[384, 4096], pl.FP16],
+        b: pl.Tensor[[4096, 2048], pl.FP16],
+        c: pl.Out[pl.Tensor[[384, 2048], pl.FP32]],
+    ):
+        for i in pl.range(0, 384, 128):
+            for j in pl.range(0, 2048, 256):
+                pa = pl.tensor.view(a, [128, 4096], [i, 0])
+                pb = pl.tensor.view(b, [4096, 256], [0, j])
+                pc = pl.tensor.view(c, [128, 256], [i, j])
+                pc = self.core(pa, pb, pc)
+        return c
+"""
+
+ROWS = """
+import pypto.language as pl
+
+@pl.program
+class Rows:
+    @pl.function(type=pl.FunctionType.InCore)
+    def core(
+        self,
+        x: pl.Tensor[[{part}, 4096], pl.FP32],
+        y: pl.Out[pl.Tensor[[{part}, 4096], pl.FP32]],
+    ):
+        for r in pl.range(0, {part}, 2):
+            tile = pl.load(x, [r, 0], [2, 4096])
+{body}
+            y = pl.store(out, [r, 0], [2, 4096], y)
+        return y
+
+    @pl.function(type=pl.FunctionType.Orchestration)
+    def main(
+        self,
+        x: pl.Tensor[[{rows}, 4096], pl.FP32],
+        y: pl.Out[pl.Tensor[[{rows}, 4096], pl.FP32]],
+    ):
+        for i in pl.range(0, {rows}, {part}):
+            px = pl.tensor.view(x, [{part}, 4096], [i, 0])
+            py = pl.tensor.view(y, [{part}, 4096], [i, 0])
+            py = self.core(px, py)
+        return y
+"""
+
+SOFTMAX = """
+            shifted = pl.row_expand_sub(tile, pl.row_max(tile))
+            powers = pl.exp(shifted)
+            out = pl.row_expand_div(powers, pl.row_sum(powers))
+"""
+
+RMS_NORM = """
+            mean = pl.mul(pl.row_sum(pl.mul(tile, tile)), 0.000244140625)
+            out = pl.row_expand_mul(tile, pl.rsqrt(pl.add(mean, 0.00001)))
+"""
+
+CORES = 48
+EXAMPLES = Path(__file__).parents[1] / "examples"
+
+
+@dataclass(frozen=True)
+class Result:
+    """What is known of one run: its time, the least it could be, and the busiest pipe."""
+
+    us: float
+    launch: float
+    least: float
+    bound: str
+    busy: float
+    pipe: str
+
+    def row(self) -> str:
+        """Return the columns of the table."""
+        share = self.least / (self.us - self.launch)
+        return f"{self.us:9.1f} {share:6.0%} {self.busy:6.0%} {self.pipe:<5}"
+
+
+def simulated(text: str, *, overlap: bool) -> Profile:
+    """Return the profile of a program on random arguments."""
+    program = pl.parse(text)
+    assert isinstance(program, ir.Program)
+    found: list[ProgramSimulator] = []
+
+    def make(lowered: ir.Program) -> ProgramSimulator:
+        found.append(ProgramSimulator(lowered, CostModel(load_table("a2a3"))))
+        return found[0]
+
+    compiled = compile_for_evaluator(program, None, make, overlap=overlap)
+    compiled(*random_arguments(compiled, 0, {}).values())
+    profile = found[0].profile
+    assert profile is not None
+    return profile
+
+
+def scaled(profile: Profile, times: float, more: Profile | None = None) -> Result:
+    """Return the result of a run whose part behind the launch repeats.
+
+    With ``more`` the part is what that run takes more than the first, and is added ``times``.
+    """
+    launch, kernel = profile.launch / profile.mhz, max(profile.kernels, key=lambda k: k.cycles)
+    bound = profile.bounds[0]
+    us, least = (profile.us - launch) * times, bound.cycles / profile.mhz * times
+    if more is not None:
+        us = profile.us - launch + (more.us - profile.us) * times
+        limits = {limit.name: limit.cycles for limit in more.bounds}
+        least = (bound.cycles + (limits[bound.name] - bound.cycles) * times) / profile.mhz
+        kernel = max(more.kernels, key=lambda k: k.cycles)
+    pipe = max(kernel.busy, key=lambda each: kernel.busy[each])
+    busy = kernel.busy[pipe] / kernel.cycles
+    return Result(launch + us, launch, least, bound.name, busy, pipe.name)
+
+
+def gemm(*, overlap: bool) -> Result:
+    """Return the result of a product of 4096 x 4096 matrices: 512 tasks on 24 cores."""
+    return scaled(simulated(GEMM, overlap=overlap), -(-512 // 24))
+
+
+def by_rows(body: str, *, overlap: bool) -> Result:
+    """Return the result of a kernel over 8192 rows: 4096 iterations on 48 cores."""
+    few, many = (
+        simulated(
+            ROWS.format(part=2 * count, rows=2 * count * CORES, body=body.strip("\n")),
+            overlap=overlap,
+        )
+        for count in (16, 32)
+    )
+    return scaled(few, (4096 / CORES - 16) / 16, many)
+
+
+def attention(*, overlap: bool) -> Result:
+    """Return the result of the example with 16 heads of 4096: 16 times one of them."""
+    text = (EXAMPLES / "flash_attention.py").read_text(encoding="utf-8")
+    text = text[: text.index("def inputs(")].replace("SEQ, HEAD = 1024,", "SEQ, HEAD = 4096,")
+    return scaled(simulated(text, overlap=overlap), 16)
+
+
+ROWS_OF_TABLE: dict[str, Callable[..., Result]] = {
+    "GEMM 4096^3 fp16": gemm,
+    "softmax 8192 x 4096 fp32": partial(by_rows, SOFTMAX),
+    "RMSNorm 8192 x 4096 fp32": partial(by_rows, RMS_NORM),
+    "flash attention 16 x 4096 x 128": attention,
+}
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Print the table, or the rows whose names begin with one of the given words."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("names", nargs="*", help="beginnings of the names of rows")
+    args = parser.parse_args(argv)
+    titles = f"{'us':>9} {'bound':>6} {'busy':>6} pipe "
+    print(f"{'':<32} {titles} | {titles} | what bounds it")
+    for name, run in ROWS_OF_TABLE.items():
+        if not args.names or name.startswith(tuple(args.names)):
+            before, after = run(overlap=False), run(overlap=True)
+            print(f"{name:<32} {before.row()} | {after.row()} | {after.bound}", flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
