@@ -11,6 +11,7 @@ import pytest
 import pypto.language as pl
 import pypto.language.distributed as pld
 from pypto import golden
+from pypto._src.cli import main
 from pypto._src.errors import EvaluationError, ParserError, PyptoError
 from pypto.ir.distributed_compiled_program import DistributedConfig
 from pypto.runtime import RunConfig
@@ -66,6 +67,34 @@ def test_a_device_for_each_part() -> None:
     launch.compile(x, y, config=devices(2))(x, y)
     assert y[1].any()
     assert not y[2:].any()
+
+
+def test_outputs_that_are_left_out() -> None:
+    """They are new arrays, which the call returns, as in a call of a kernel."""
+
+    @pl.jit.host
+    def launch(x: pl.Tensor[[2, 16, 64], pl.FP32], y: pl.Out[pl.Tensor[[2, 16, 64], pl.FP32]]):
+        for r in pl.range(pld.world_size()):
+            scaled(x[r], 2.0, y[r], device=r)
+
+    x = floats(2, 16, 64)
+    np.testing.assert_array_equal(launch(x, config=devices(2)), x * 2)
+    y = np.zeros_like(x)
+    assert launch(x, y=y, config=devices(2)) is None
+    np.testing.assert_array_equal(y, x * 2)
+
+
+def test_commands_take_the_kernels(capsys: pytest.CaptureFixture[str]) -> None:
+    """A kernel with windows is checked for some number of ranks; a host function is no program."""
+    file = Path(__file__).parents[2] / "examples" / "distributed" / "gather_gemm.py"
+    assert main(["show", f"{file}:gather_and_multiply"]) == 0
+    assert "rows: pl.InOut[pl.Tensor[[16, 8192], pl.FP32]]" in capsys.readouterr().out
+    assert main(["check", str(file)]) == 1
+    shown = capsys.readouterr()
+    assert "cpp     ok" in shown.out
+    assert "system.wait has no PTO text: the assembler knows no ranks" in shown.err
+    assert main(["show", f"{file}:gather_gemm"]) == 1
+    assert "gather_gemm launches kernels, which are programs" in capsys.readouterr().err
 
 
 def test_devices_wait_for_what_they_take() -> None:

@@ -150,7 +150,8 @@ def programs_in(path: Path) -> Mapping[str, Program | Function]:
             found[name] = value
     if not found:
         kernels = _named(variables, JitFunction)
-        return {name: kernel.declared() for name, kernel in kernels.items()}
+        # A host function has launches and nothing to look at.
+        return {name: each.declared() for name, each in kernels.items() if not each.is_host}
     return found
 
 

@@ -16,6 +16,7 @@ from pypto._src.diagnostics import span_of_frame
 from pypto._src.driver import CompiledProgram
 from pypto._src.dtypes import DataType
 from pypto._src.errors import CallError, EvaluationError
+from pypto._src.ir.stmts import Program
 from pypto._src.jit.function import JitFunction
 from pypto._src.jit.host_evaluator import Evaluation
 from pypto._src.jit.host_values import HostTensor
@@ -37,6 +38,8 @@ class HostFunction(JitFunction):
     def __call__(self, *args: Any, **named: Any) -> Any:
         """Evaluate the function on these arguments, and run what it launches.
 
+        Outputs that are left out are new arrays, which the call returns.
+
         ``config=RunConfig(distributed_config=DistributedConfig(device_ids=[0, 1]))`` says how many
         devices there are; without it there is one.
 
@@ -46,7 +49,15 @@ class HostFunction(JitFunction):
             EvaluationError: the ranks wait for each other, or a kernel does what has no meaning.
         """
         try:
-            return self._evaluated(args, named, runs=True).run()
+            evaluation = self._evaluated(args, named, runs=True)
+            evaluation.run()
+            passed = (*args, *named.values())
+            new = [
+                value
+                for value in evaluation.outputs
+                if not any(value is argument for argument in passed)
+            ]
+            return new[0] if len(new) == 1 else tuple(new) or None
         except CallError as error:
             error.at(span_of_frame(sys._getframe(1)))  # pyright: ignore[reportPrivateUsage]
             raise
@@ -63,6 +74,18 @@ class HostFunction(JitFunction):
             error.at(span_of_frame(sys._getframe(1)))  # pyright: ignore[reportPrivateUsage]
             raise
         return HostProgram(self, named.get("config"), [*made.programs])
+
+    def declared(self) -> Program:
+        """Refuse: there is no program but those of the kernels.
+
+        Raises:
+            CallError: always.
+        """
+        raise CallError(
+            f"{self.__name__} launches kernels, which are programs; it is none itself",
+            hint="name one of the kernels, or call it from Python",
+            slug="program-name",
+        )
 
     def check(self, *args: Any, orders: int = 6, **named: Any) -> None:
         """Run the function with its ranks in several orders, and compare what it writes.
@@ -118,7 +141,6 @@ class HostFunction(JitFunction):
         if config is not None and runs:
             check_runs_here(config)
         given = version.arguments(args, words)
-        names = [parameter.name for parameter in version.parameters]
         values: dict[str, Any] = {}
         for parameter, value in zip(version.parameters, given, strict=True):
             if isinstance(parameter, ArrayParameter):
@@ -126,7 +148,11 @@ class HostFunction(JitFunction):
             values[parameter.name] = value
         definition = version.definition
         evaluation = Evaluation(_count(config), version.environment)
-        evaluation.outputs = dict(zip(names, given, strict=True))
+        evaluation.outputs = [
+            value
+            for parameter, value in zip(version.parameters, given, strict=True)
+            if isinstance(parameter, ArrayParameter) and parameter.is_out
+        ]
         evaluation.run_body(definition.source, definition.node, version.environment, values)
         return evaluation
 

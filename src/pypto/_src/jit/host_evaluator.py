@@ -53,8 +53,8 @@ class Evaluation:
         self.launches: list[Launch] = []
         self.programs: dict[CompiledProgram, None] = {}
         self.buffers: list[Buffer] = []
-        self.outputs: dict[str, Any] = {}
-        self.result: Any = None
+        self.outputs: list[Any] = []
+        """The arguments of the host function that it writes only."""
 
     def run_body(
         self,

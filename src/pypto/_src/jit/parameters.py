@@ -91,6 +91,7 @@ class WindowParameter(NamedTuple):
     """Memory that all ranks reach: ``box: pld.DistributedTensor[[1, 128], pl.FP32]``."""
 
     name: str
+    kind: TensorType | None
     default: Any
 
 
@@ -233,7 +234,9 @@ def _parameter(
     if isinstance(meant, type) and meant in _CONSTANTS:
         return ConstantParameter(arg.arg, meant, default)
     if _is_window(ctx, inner, meant):
-        return WindowParameter(arg.arg, default)
+        found = None if meant is DistributedTensor else parameter_type(ctx, node)[0]
+        kind = found if isinstance(found, TensorType) else None
+        return WindowParameter(arg.arg, kind, default)
     kind, _ = parameter_type(ctx, node)
     if isinstance(kind, TensorType):
         return ArrayParameter(arg.arg, kind, default, is_out, bound)

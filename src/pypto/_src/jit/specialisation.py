@@ -10,6 +10,7 @@ import ast
 import copy
 import functools
 import itertools
+import math
 import sys
 import threading
 import weakref
@@ -28,7 +29,7 @@ from pypto._src.frontend.source.python_names import Environment, closure_of
 from pypto._src.frontend.source.source import Source
 from pypto._src.frontend.state.errors import Errors
 from pypto._src.ir.annotations import InOut, Tensor
-from pypto._src.ir.array_types import TensorType
+from pypto._src.ir.array_types import TensorType, static_shape
 from pypto._src.ir.exprs import ConstInt, Var
 from pypto._src.ir.stmts import Program
 from pypto._src.jit.captures import Outside, Reader, cells_of
@@ -142,7 +143,23 @@ class Version:
         arrays = [p for p in self.parameters if isinstance(p, ArrayParameter)]
         if not args and not any(p.name in named for p in arrays):
             named = {**{p.name: self.declared(p) for p in arrays}, **named}
+            windows = [p for p in self.parameters if isinstance(p, WindowParameter)]
+            named = {**{p.name: self.declared_window(p) for p in windows}, **named}
         return self.arranged(args, named)
+
+    def declared_window(self, parameter: WindowParameter) -> WindowArgument:
+        """Return the window that an annotation declares, of some number of ranks."""
+        kind = parameter.kind
+        shape = None if kind is None else static_shape(kind)
+        if kind is None or shape is None:
+            raise CallError(
+                f"the annotation of {parameter.name!r} has no constant shape, and "
+                f"{self.definition.name} is compiled without arrays",
+                hint=f"declare {parameter.name}: pld.DistributedTensor[[64, 64], pl.FP32]",
+                slug="argument-kind",
+            )
+        rows = _Abstract((_DECLARED_RANKS, math.prod(shape)), kind.dtype.numpy)
+        return WindowArgument(rows, shape)
 
     def declared(self, parameter: ArrayParameter) -> _Abstract:
         """Return the array that an annotation declares; a size with a name is None."""
@@ -536,6 +553,9 @@ def _hidden(name: str) -> str:
     """Return the name under which a specialisation finds a parameter's type."""
     return f"type of {name}"
 
+
+_DECLARED_RANKS: Final = 16
+"""The ranks of a kernel that is looked at and not run."""
 
 _BOTH_WAYS: Final = "both ways"
 """The direction of windows: what a rank writes there others read, whatever the annotation says."""
