@@ -231,7 +231,7 @@ def call(ctx: Context, callee: Any, node: ast.Call) -> Any:
             )
         return args[0]
     if callee in _PREFETCHES:
-        return NOTHING if callee is region_markers.prefetch_wait else PREFETCH
+        return callee is region_markers.prefetch_wait or PREFETCH
     if callee in (region_markers.split, region_markers.cross_core_slot):
         return callee
     name = getattr(callee, "__name__", "")
