@@ -153,13 +153,17 @@ def write_compiled(
     folder: str | os.PathLike[str] | None,
     strategy: OptimizationStrategy,
     dump_passes: bool,
+    *,
+    overlap: bool = False,
 ) -> Path:
     """Write the texts of a program, and the program itself; return the folder.
 
     Raises:
         PyptoError: as for `compile`.
     """
-    made = Path(compile(saved.program, folder, strategy, dump_passes, skip_ptoas=True))
+    made = Path(
+        compile(saved.program, folder, strategy, dump_passes, skip_ptoas=True, overlap=overlap)
+    )
     serialize_to_file(saved.program, made / _SAVED)
     fixed = {str(index): value for index, value in saved.fixed.items()}
     facts = json.dumps({"entry": saved.entry, "fixed": fixed})

@@ -95,6 +95,7 @@ class CompiledProgram:
         self.fixed: Mapping[int, Any] = {}
         """The arguments that have to be what the program was compiled for, by their index."""
         self._strategy = OptimizationStrategy.Default
+        self._overlap = False
         self._config: RunConfig | None = None
         self._configured: list[CompiledProgram] = []
         self._output_dir: Path | None = None
@@ -166,7 +167,9 @@ class CompiledProgram:
             config = self.runtime_config
             saved = SavedProgram(self.source, self.entry, self.fixed)
             folder = config.save_kernels_dir
-            self._output_dir = write_compiled(saved, folder, self._strategy, config.dump_passes)
+            self._output_dir = write_compiled(
+                saved, folder, self._strategy, config.dump_passes, overlap=self._overlap
+            )
         return self._output_dir
 
     @classmethod
@@ -198,7 +201,9 @@ class CompiledProgram:
             made = copy.copy(self)
         else:
             entry, source = self.entry, self.source
-            made = compile_program(source, self.target, entry=entry, strategy=strategy)
+            made = compile_program(
+                source, self.target, entry=entry, strategy=strategy, overlap=self._overlap
+            )
             made.fixed = self.fixed
         made._config, made._configured, made._output_dir = config, [], None
         self._configured = [*self._configured[-_MAX_CONFIGURED:], made]
@@ -227,7 +232,7 @@ class CompiledProgram:
         """
         if name == self.entry:
             return self
-        return compile_program(self.source, self.target, entry=name)
+        return compile_program(self.source, self.target, entry=name, overlap=self._overlap)
 
     @property
     def written(self) -> list[str]:
@@ -300,7 +305,8 @@ class CompiledProgram:
         """
         program = self.program
         if self.target == "interpreter":
-            program = PassManager.get_strategy(OptimizationStrategy.Default).run_passes(program)
+            manager = pass_manager(program, OptimizationStrategy.Default, overlap=self._overlap)
+            program = manager.run_passes(program)
         return MemoryPlan.of(program)
 
     def prepared(self, args: Sequence[Any]) -> Callable[[], Any]:
@@ -409,7 +415,8 @@ def compile_program(
     manager = pass_manager(whole, strategy, overlap=overlap)
     if toolchain is not None:
         made = with_room(lambda: _for_cpu(whole, name, toolchain, manager, options), whole)
-        made.source, made._strategy = whole, strategy  # pyright: ignore[reportPrivateUsage]
+        made.source = whole
+        made._strategy, made._overlap = strategy, overlap  # pyright: ignore[reportPrivateUsage]
         return made
     if target == "cpu":
         warnings.warn(
@@ -426,7 +433,8 @@ def compile_program(
     else:
         evaluator = Evaluator(whole)
     made = with_room(lambda: _for_interpreter(whole, name, given, evaluator), whole)
-    made.source, made._strategy = source, strategy  # pyright: ignore[reportPrivateUsage]
+    made.source = source
+    made._strategy, made._overlap = strategy, overlap  # pyright: ignore[reportPrivateUsage]
     return made
 
 

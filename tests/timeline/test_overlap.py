@@ -1,0 +1,78 @@
+"""Overlap on request: in kernels that are faster for it, with the same values, in every text."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+import pypto.language as pl
+from pypto import ir, runtime
+from pypto._src.cli import main
+from pypto._src.timeline.overlap import worthwhile
+
+TEXT = """
+import pypto.language as pl
+
+@pl.program
+class Two:
+    @pl.function(type=pl.FunctionType.InCore)
+    def faster(self, x: pl.Tensor[[64, 512], pl.FP32], y: pl.Out[pl.Tensor[[64, 512], pl.FP32]]):
+        for r in pl.range(0, 64, 8):
+            y = pl.store(pl.exp(pl.load(x, [r, 0], [8, 512])), [r, 0], [8, 512], y)
+        return y
+
+    @pl.function(type=pl.FunctionType.InCore)
+    def chained(self, x: pl.Tensor[[64, 512], pl.FP32], y: pl.Out[pl.Tensor[[64, 512], pl.FP32]]):
+        y = pl.store(pl.load(x, [0, 0], [8, 512]), [0, 0], [8, 512], y)
+        for r in pl.range(0, 56, 8):
+            y = pl.store(pl.exp(pl.load(y, [r, 0], [8, 512])), [r + 8, 0], [8, 512], y)
+        return y
+
+    @pl.function(type=pl.FunctionType.Orchestration)
+    def main(self, x: pl.Tensor[[64, 512], pl.FP32], y: pl.Out[pl.Tensor[[64, 512], pl.FP32]],
+             z: pl.Out[pl.Tensor[[64, 512], pl.FP32]]):
+        y = self.faster(x, y)
+        z = self.chained(x, z)
+        return z
+"""
+
+
+def two() -> ir.Program:
+    """Return the program."""
+    found = pl.parse(TEXT)
+    assert isinstance(found, ir.Program)
+    return found
+
+
+def test_kernels_that_are_not_faster_stay() -> None:
+    """Each iteration of one needs what the one before has stored: nothing overlaps."""
+    assert worthwhile(two()).without == {"chained"}
+
+
+def test_a_compiled_program_overlaps_with_the_same_values() -> None:
+    """On this machine, in its memory plan and in its texts."""
+    x = np.random.default_rng(0).standard_normal((64, 512)).astype(np.float32) / 8
+    arrays = [np.zeros_like(x) for _ in range(4)]
+    plain, overlapped = (runtime.compile(two(), overlap=each) for each in (False, True))
+    plain(x, *arrays[:2])
+    overlapped(x, *arrays[2:])
+    assert np.array_equal(arrays[0], arrays[2])
+    assert np.array_equal(arrays[1], arrays[3])
+    sizes = [
+        {plan.kernel: len(plan.spaces[0].buffers) for plan in each.memory_plan.kernels}
+        for each in (plain, overlapped)
+    ]
+    assert sizes == [{"chained": 3, "faster": 2}, {"chained": 3, "faster": 4}]
+
+
+def test_commands_take_overlap(tmp_path: Path) -> None:
+    """`pypto compile --overlap` writes two loads for one."""
+    file = tmp_path / "two.py"
+    file.write_text(TEXT, encoding="utf-8")
+    counts: list[int] = []
+    for words in ([], ["--overlap"]):
+        assert main(["compile", str(file), "-o", str(tmp_path / f"out{len(words)}"), *words]) == 0
+        [text] = (tmp_path / f"out{len(words)}").rglob("faster.cpp")
+        counts.append(text.read_text(encoding="utf-8").count("TLOAD("))
+    assert counts == [1, 2]
