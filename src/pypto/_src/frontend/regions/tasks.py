@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 from pypto._src.dtypes import DataType
 from pypto._src.errors import ParserSyntaxError, ParserTypeError
 from pypto._src.frontend import region_markers
-from pypto._src.frontend.regions.asides import ASIDES, NOTHING, Nothing
+from pypto._src.frontend.regions.asides import ASIDES, Nothing
 from pypto._src.frontend.source.python_names import items_of
 from pypto._src.frontend.state.context import Context
 from pypto._src.frontend.state.messages import describe
@@ -50,9 +50,14 @@ class Prefetch:
         return "a prefetch"
 
 
+class Arrived(int):
+    """What a wait for a read ahead of use gives: true. It may stand alone, as a statement."""
+
+
+ARRIVED: Final = Arrived(True)
 TASK: Final = Task()
 PREFETCH: Final = Prefetch()
-OF_THE_FUNCTION.update((Task, Tasks, Prefetch, Nothing))
+OF_THE_FUNCTION.update((Task, Tasks, Prefetch, Arrived, Nothing))
 
 
 def is_task(value: Any) -> bool:
@@ -231,7 +236,7 @@ def call(ctx: Context, callee: Any, node: ast.Call) -> Any:
             )
         return args[0]
     if callee in _PREFETCHES:
-        return callee is region_markers.prefetch_wait or PREFETCH
+        return ARRIVED if callee is region_markers.prefetch_wait else PREFETCH
     if callee in (region_markers.split, region_markers.cross_core_slot):
         return callee
     name = getattr(callee, "__name__", "")
