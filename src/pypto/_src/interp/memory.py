@@ -105,7 +105,7 @@ class Layout:
         memory: dict[MemorySpace | int, Array] = {}
         for buffer, size in self._sizes.items():
             memory[buffer] = np.full(size, POISON_BYTE, np.uint8)
-        return [place.of(memory[place.buffer]) for place in self.addresses]
+        return [tile.of(memory[tile.buffer]) for tile in self.addresses]
 
 
 def poison(array: Array) -> None:

@@ -49,7 +49,7 @@ Path: TypeAlias = "tuple[Path, str] | None"
 
 
 class Difference(NamedTuple):
-    """The first place where two structures are not alike."""
+    """The first point where two structures are not alike."""
 
     path: str
     reason: str

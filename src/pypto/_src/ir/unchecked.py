@@ -21,7 +21,7 @@ _UninitializedTile: Final = uninitialized(TileType)
 
 
 def with_memref(kind: ShapedType, memref: MemRef | None) -> ShapedType:
-    """Return a tensor or tile type at another place in memory, or at none."""
+    """Return a tensor or tile type at another address, or at none."""
     if isinstance(kind, TileType):
         placed = _UninitializedTile()
         placed.tile_view = kind.tile_view

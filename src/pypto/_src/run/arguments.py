@@ -326,10 +326,10 @@ class ToldSizes:
         Raises:
             CallError: a size that such a dimension has in it is told by nothing.
         """
-        self._places = [place for place in told_dims(function) if place[0] < given]
-        if not self._places:  # as for most functions
+        self._axes = [axis for axis in told_dims(function) if axis[0] < given]
+        if not self._axes:  # as for most functions
             return
-        dims = [dim for _, _, dim in self._places]
+        dims = [dim for _, _, dim in self._axes]
         self._vars = list(dict.fromkeys(uses(dims)))
         self._known = KnownSizes(function, given)
         for var in self._vars:
@@ -338,13 +338,13 @@ class ToldSizes:
         self._plan = _Computation(self._vars, dims, function)
 
     def __bool__(self) -> bool:
-        return bool(self._places)
+        return bool(self._axes)
 
     def misfit(self, values: Sequence[Any]) -> tuple[int, int, int] | None:
         """Return the first dimension that is another one: parameter, axis and the wanted size."""
         known = self._known.of(values)
         wanted = self._plan.of([known[var] for var in self._vars])
-        for (index, axis, _), size in zip(self._places, wanted, strict=True):
+        for (index, axis, _), size in zip(self._axes, wanted, strict=True):
             if values[index].shape[axis] != size:
                 return index, axis, size
         return None
@@ -370,7 +370,7 @@ class SizeWords:
             CallError: a size is no dimension of any tensor, so nothing tells it.
         """
         self.name = function.name
-        self._places: list[tuple[Var, list[tuple[int, int]]]] = []
+        self._axes: list[tuple[Var, list[tuple[int, int]]]] = []
         self._solved: KnownSizes | None = None
         found = _dimensions(function.params)
         for var in dimension_vars(function):
@@ -378,15 +378,15 @@ class SizeWords:
                 self._solved = self._solved or KnownSizes(function, len(function.params))
                 if var not in self._solved.vars:
                     raise _untold(function, var)
-            self._places.append((var, found.get(var, [])))
+            self._axes.append((var, found.get(var, [])))
 
     def __bool__(self) -> bool:
-        return bool(self._places)
+        return bool(self._axes)
 
     @property
-    def places(self) -> list[tuple[str, list[tuple[int, int]]]]:
+    def axes(self) -> list[tuple[str, list[tuple[int, int]]]]:
         """For each size its name, and the parameters with their dimensions that are it."""
-        return [(var.name, list(found)) for var, found in self._places]
+        return [(var.name, list(found)) for var, found in self._axes]
 
     def words(self, values: Sequence[Any]) -> list[int]:
         """Return the sizes that arguments have, in the order in which the kernel takes them.
@@ -396,11 +396,11 @@ class SizeWords:
         """
         words: list[int] = []
         known = {} if self._solved is None else self._solved.of(values)
-        for var, places in self._places:
-            if not places:
+        for var, axes in self._axes:
+            if not axes:
                 words.append(known[var])
                 continue
-            (first, axis), *others = places
+            (first, axis), *others = axes
             size: int = values[first].shape[axis]
             for index, other_axis in others:
                 other = values[index].shape[other_axis]

@@ -72,7 +72,7 @@ class _Parameter(ctypes.Structure):
 class _Size(ctypes.Structure):
     _fields_ = (
         ("name", ctypes.c_char_p),
-        ("places", ctypes.POINTER(ctypes.c_int32)),
+        ("axes", ctypes.POINTER(ctypes.c_int32)),
         ("count", ctypes.c_int64),
     )
 
@@ -344,11 +344,11 @@ class NativeHost:
             row.ndim = len(param.sizes)
             row.shape = _Dims(*[-1 if size is None else size for size in param.sizes])
         sizes: list[_Size] = []
-        for name, places in signature.sizes.places:
-            flat = (ctypes.c_int32 * (2 * len(places)))(*(n for place in places for n in place))
+        for name, axes in signature.sizes.axes:
+            flat = (ctypes.c_int32 * (2 * len(axes)))(*(n for axis in axes for n in axis))
             self._kept.append(flat)
             pointer = ctypes.cast(flat, ctypes.POINTER(ctypes.c_int32))
-            sizes.append(_Size(name.encode(), pointer, len(places)))
+            sizes.append(_Size(name.encode(), pointer, len(axes)))
         table = (_Size * max(len(sizes), 1))(*sizes)
         self._kept += [params, table]
         return _Kernel(

@@ -114,15 +114,15 @@ def _respelled(
     node: ast.AST,
 ) -> ParserError:
     """Return an op's error with the user's text for operands that have no name."""
-    places: Mapping[int, ast.expr] = {}
+    nodes: Mapping[int, ast.expr] = {}
     if isinstance(node, ast.Call):
-        places = dict(enumerate(node.args))
+        nodes = dict(enumerate(node.args))
     elif isinstance(node, ast.BinOp | ast.Compare | ast.AugAssign):
-        places = dict(enumerate(sides(node)))
+        nodes = dict(enumerate(sides(node)))
     texts = {
-        value: whole_text(ctx.source, places[at])
+        value: whole_text(ctx.source, nodes[at])
         for at, value in enumerate(args)
-        if at in places and isinstance(value, Expr) and not isinstance(places[at], ast.Name)
+        if at in nodes and isinstance(value, Expr) and not isinstance(nodes[at], ast.Name)
     }
     if not texts:
         return error
@@ -290,13 +290,13 @@ def _with_region(site: Site, shapes: Sequence[Sequence[int]], known: Sequence[Va
     for at in range(len(texts), 0, -1):
         for shape in shapes:
             region = [0] * len(shape), list(shape)
-            places = [*texts[:at], *map(str, region), *texts[at:]]
+            given = [*texts[:at], *map(str, region), *texts[at:]]
             args = [*site.args[:at], *region, *site.args[at:]]
             if site.works(args):
-                return f"write {site.spelled(places)}"
+                return f"write {site.spelled(given)}"
             last = next((var for var in reversed(known) if site.works([*args, var])), None)
             if last is not None:
-                return f"write {site.spelled([*places, last.name])}"
+                return f"write {site.spelled([*given, last.name])}"
     return None
 
 
@@ -503,13 +503,13 @@ def _only_shape(site: Site) -> list[int] | None:
 
 def _of_numpy(site: Site, param: Param, value: Any) -> str | None:
     """Suggest Python's number for one of NumPy."""
-    place = site.place(param)
-    if place is None or not hasattr(value, "dtype") or getattr(value, "shape", None) != ():
+    argument = site.node_of(param)
+    if argument is None or not hasattr(value, "dtype") or getattr(value, "shape", None) != ():
         return None
     if isinstance(value, Expr):
         return None
     kind = type(value.item()).__name__
-    return f"write {kind}({site.ctx.source.text(place)})" if kind in ("float", "int") else None
+    return f"write {kind}({site.ctx.source.text(argument)})" if kind in ("float", "int") else None
 
 
 def _loop_hint(site: Site, value: Any) -> str | None:
@@ -567,10 +567,10 @@ _COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge", "==", "!=", "<", "<=", ">", 
 
 def _at_run_time(site: Site, error: ParserError, param: Param, value: Expr) -> str | None:
     """Say that a value of the kernel is no constant; suggest a call for each of its values."""
-    place = site.place(param)
-    if not isinstance(value.type, ScalarType) or place is None:
+    argument = site.node_of(param)
+    if not isinstance(value.type, ScalarType) or argument is None:
         return None
-    text = whole_text(site.ctx.source, place)
+    text = whole_text(site.ctx.source, argument)
     wanted = error.message.rpartition(", ")[2].removesuffix(" was wanted")
     error.message = (
         f"argument {param.name!r} of {site.op.name} is {wanted} known before the kernel runs, "
@@ -674,8 +674,8 @@ def _of_two_numbers(site: Site) -> str | None:
     form = _OF_TWO_NUMBERS.get(site.op)
     is_call = form is not None and form.endswith(")")
     texts = [
-        text if is_call or isinstance(place, _CLOSED) else f"({text})"
-        for place, text in zip(site.node.args, site.texts(), strict=True)
+        text if is_call or isinstance(argument, _CLOSED) else f"({text})"
+        for argument, text in zip(site.node.args, site.texts(), strict=True)
     ]
     if form is None or not all(map(_is_number, site.args)):
         return None

@@ -69,7 +69,7 @@ class Site(NamedTuple):
         index = self.op.params.index(param)
         return self.args[index] if index < len(self.args) else self.kwargs.get(param.name)
 
-    def place(self, param: Param) -> ast.expr | None:
+    def node_of(self, param: Param) -> ast.expr | None:
         """Return where the argument for ``param`` stands, None if it is not written."""
         index = self.op.params.index(param)
         if index < len(self.node.args):
@@ -175,13 +175,13 @@ def _indices_hint(site: Site) -> str | None:
 
 def _list_text(site: Site, param: Param, items: Sequence[Any]) -> str:
     """Return a list as text: an item that is not changed as the user wrote it."""
-    place, old = site.place(param), items_of(site.value(param)) or []
-    places = place.elts if isinstance(place, ast.List | ast.Tuple) else []
+    argument, old = site.node_of(param), items_of(site.value(param)) or []
+    nodes = argument.elts if isinstance(argument, ast.List | ast.Tuple) else []
     texts: list[str] = []
     for at, item in enumerate(items):
-        same = at < min(len(old), len(places)) and (_number(old[at]) is item or old[at] is item)
-        same = same or (at < min(len(old), len(places)) and _equal_numbers(old[at], item))
-        texts.append(whole_text(site.ctx.source, places[at]) if same else str(item))
+        same = at < min(len(old), len(nodes)) and (_number(old[at]) is item or old[at] is item)
+        same = same or (at < min(len(old), len(nodes)) and _equal_numbers(old[at], item))
+        texts.append(whole_text(site.ctx.source, nodes[at]) if same else str(item))
     return f"[{', '.join(texts)}]"
 
 
@@ -198,19 +198,19 @@ def slice_hint(
     if box is None:
         return None
     base, offsets, sizes = (args[op.params.index(param)] for param in box)
-    places = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+    nodes = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
     limits = _limits(base)
-    if len(places) > len(limits) or any(not isinstance(place, ast.Slice) for place in places):
+    if len(nodes) > len(limits) or any(not isinstance(argument, ast.Slice) for argument in nodes):
         return None
-    texts = [ctx.source.text(place) for place in places]
-    for axis in range(len(places)):
+    texts = [ctx.source.text(argument) for argument in nodes]
+    for axis in range(len(nodes)):
         begin, size = _number(offsets[axis]), _number(sizes[axis])
         fit = _within(begin, size, limits[axis])
-        place = places[axis]
+        argument = nodes[axis]
         if fit == (begin, size) or not isinstance(fit[1], int):
             continue
         if not isinstance(fit[0], int):
-            lower = ctx.source.text(place.lower) if isinstance(place, ast.Slice) else ""
+            lower = ctx.source.text(argument.lower) if isinstance(argument, ast.Slice) else ""
             texts[axis] = f"{lower}:{lower} + {fit[1]}"
             continue
         texts[axis] = f"{fit[0]}:{sum(fit)}" if fit[0] else f":{fit[1]}"
@@ -267,15 +267,15 @@ def _reshaped(site: Site) -> str | None:
 def _inner_hint(site: Site) -> str | None:
     """Suggest the shape of the right operand of a product that its left one asks for."""
     tiles = [a for a in site.args if isinstance(a, Expr) and isinstance(a.type, TileType)]
-    places = [p for p in site.node.args if isinstance(p, ast.Name)]
-    if len(tiles) < 2 or len(places) != len(site.args):
+    nodes = [p for p in site.node.args if isinstance(p, ast.Name)]
+    if len(tiles) < 2 or len(nodes) != len(site.args):
         return None
     left, right = tiles[-2:] if site.op is matmul.matmul_acc else tiles[:2]
     at = next(i for i, value in enumerate(site.args) if value is right)
     shape = [const_value(left.type.shape[-1]), const_value(right.type.shape[-1])]  # pyright: ignore
     if None in shape:
         return None
-    return f"give {places[at].id} the shape {shape}, as in pl.load(tensor, [0, 0], {shape})"
+    return f"give {nodes[at].id} the shape {shape}, as in pl.load(tensor, [0, 0], {shape})"
 
 
 # --------------------------------------------------------------------------------------------
@@ -285,24 +285,24 @@ def _inner_hint(site: Site) -> str | None:
 
 def integers_hint(site: Site, param: Param) -> str | None:
     """Suggest a list of integers for one with fractions, or one list in another."""
-    place, items = site.place(param), items_of(site.value(param))
-    if isinstance(site.value(param), int) and place is not None:
-        text = f"[{site.ctx.source.text(place)}]"
+    argument, items = site.node_of(param), items_of(site.value(param))
+    if isinstance(site.value(param), int) and argument is not None:
+        text = f"[{site.ctx.source.text(argument)}]"
         works = site.changed({param.name: ([site.value(param)], text)})
         return None if works is None else f"write {text}"
-    if not isinstance(place, ast.List | ast.Tuple) or items is None:
+    if not isinstance(argument, ast.List | ast.Tuple) or items is None:
         return None
     if len(items) == 1 and items_of(items[0]) is not None:
-        return f"write {site.ctx.source.text(place.elts[0])}"
-    texts = [_as_integer(site.ctx, e, v) for e, v in zip(place.elts, items, strict=True)]
-    if texts == [site.ctx.source.text(element) for element in place.elts]:
+        return f"write {site.ctx.source.text(argument.elts[0])}"
+    texts = [_as_integer(site.ctx, e, v) for e, v in zip(argument.elts, items, strict=True)]
+    if texts == [site.ctx.source.text(element) for element in argument.elts]:
         return None
     return f"write [{', '.join(texts)}]"
 
 
-def _as_integer(ctx: Context, place: ast.expr, value: Any) -> str:
+def _as_integer(ctx: Context, argument: ast.expr, value: Any) -> str:
     """Return the text of an integer in place of a value: divided with ``//``, cut or cast."""
-    text = ctx.source.text(place)
+    text = ctx.source.text(argument)
     if isinstance(value, str) and value.isascii() and value.isdecimal():
         return str(int(value))
     if isinstance(value, str) and isinstance(ctx.names.values.get(value), Var):
@@ -312,16 +312,16 @@ def _as_integer(ctx: Context, place: ast.expr, value: Any) -> str:
         is_float = not value.type.dtype.is_int()
     if not is_float:
         return text
-    return integer_text(ctx, place, value)
+    return integer_text(ctx, argument, value)
 
 
-def integer_text(ctx: Context, place: ast.expr, value: Any) -> str:
+def integer_text(ctx: Context, argument: ast.expr, value: Any) -> str:
     """Return the integer that the text of a float is meant to be."""
-    if isinstance(place, ast.BinOp) and isinstance(place.op, ast.Div):
-        return f"{ctx.source.text(place.left)} // {ctx.source.text(place.right)}"
+    if isinstance(argument, ast.BinOp) and isinstance(argument.op, ast.Div):
+        return f"{ctx.source.text(argument.left)} // {ctx.source.text(argument.right)}"
     if isinstance(value, float) and math.isfinite(value):
         return str(int(value))
-    return f"pl.cast({ctx.source.text(place)}, pl.INT64)"
+    return f"pl.cast({ctx.source.text(argument)}, pl.INT64)"
 
 
 def part_hint(site: Site, param: Param) -> str | None:
@@ -329,7 +329,7 @@ def part_hint(site: Site, param: Param) -> str | None:
     value, box = site.value(param), _box(site.op)
     if site.op is not memory.load or box is None or not isinstance(value, Expr):
         return None
-    offsets, sizes = site.place(box[1]), site.place(box[2])
+    offsets, sizes = site.node_of(box[1]), site.node_of(box[2])
     if not isinstance(value.type, TileType) or offsets is None or sizes is None:
         return None
     try:
@@ -337,8 +337,8 @@ def part_hint(site: Site, param: Param) -> str | None:
     except (PyptoError, TypeError, ValueError):
         tensor = loaded_from(site.ctx, value)
         return None if tensor is None else site.changed({param.name: (tensor, tensor.name)})
-    tile = site.place(param)
-    texts = [site.ctx.source.text(place) for place in (tile, sizes, offsets)]
+    tile = site.node_of(param)
+    texts = [site.ctx.source.text(argument) for argument in (tile, sizes, offsets)]
     return f"write pl.view({', '.join(texts)})"
 
 
@@ -369,11 +369,11 @@ def number_hint(
     near = float(found[1]) if "." in found[1] else int(found[1])
     ops = callee.candidates if isinstance(callee, Unified) else [callee]
     words = {w.arg: w.value for w in node.keywords} if isinstance(node, ast.Call) else {}
-    places: list[Any] = node.args if isinstance(node, ast.Call) else sides(node)
+    nodes: list[Any] = node.args if isinstance(node, ast.Call) else sides(node)
     if not isinstance(node, ast.Call):  # the number may stand on either side
-        places = [place for place in places if not _has_value_of_kernel(ctx, place)] * 2
-    given = [*zip(range(len(args)), args, places, strict=False)]
-    for key, value, place in (*given, *((w, kwargs[w], words[w]) for w in kwargs if w in words)):
+        nodes = [argument for argument in nodes if not _has_value_of_kernel(ctx, argument)] * 2
+    given = [*zip(range(len(args)), args, nodes, strict=False)]
+    for key, value, argument in (*given, *((w, kwargs[w], words[w]) for w in kwargs if w in words)):
         if isinstance(value, bool) or not isinstance(value, int | float):
             continue
         new = near
@@ -381,7 +381,7 @@ def number_hint(
             new = _same_bits(value, args) or near
         changed = [new if at == key else arg for at, arg in enumerate(args)]
         if _builds(callee, changed, {**kwargs, key: new} if key in kwargs else kwargs):
-            return f"write {_with_parts(ctx, node, [place], str(new))}"
+            return f"write {_with_parts(ctx, node, [argument], str(new))}"
     return None
 
 
@@ -393,9 +393,9 @@ def _same_bits(value: int, args: Sequence[Any]) -> int | None:
     return (value - smallest) % size + smallest if -size // 2 <= value < size else None
 
 
-def _has_value_of_kernel(ctx: Context, place: ast.expr) -> bool:
+def _has_value_of_kernel(ctx: Context, argument: ast.expr) -> bool:
     local = ctx.names.values
-    return any(isinstance(part, ast.Name) and part.id in local for part in ast.walk(place))
+    return any(isinstance(part, ast.Name) and part.id in local for part in ast.walk(argument))
 
 
 def largest_hint(site: Site, _error: ParserError, _param: Param | None) -> str | None:
@@ -428,8 +428,8 @@ def whole_hint(
         tree = parse_python(hint, mode="eval").body
     except SyntaxError:
         return None
-    places = node.args if isinstance(node, ast.Call) else sides(node)
-    texts = [whole_text(ctx.source, place) for place in places]
+    nodes = node.args if isinstance(node, ast.Call) else sides(node)
+    texts = [whole_text(ctx.source, argument) for argument in nodes]
     written = whole_text(ctx.source, node.func) if isinstance(node, ast.Call) else ""
     if not isinstance(tree, ast.Call | ast.Name) or len(texts) != len(args):
         return None
@@ -444,7 +444,7 @@ def whole_hint(
     for part in parts:
         at = [index for index, text in enumerate(texts) if text == part]
         if _builds(callee, [value if i in at else arg for i, arg in enumerate(args)], kwargs):
-            return f"write {_with_parts(ctx, node, [places[index] for index in at], hint)}"
+            return f"write {_with_parts(ctx, node, [nodes[index] for index in at], hint)}"
     is_whole = written and isinstance(tree, ast.Call) and _has(hint, written)
     return f"write {hint}" if is_whole else None
 
@@ -487,18 +487,18 @@ def _builds(callee: Any, args: Sequence[Any], kwargs: Any) -> bool:
     return True
 
 
-def _with_parts(ctx: Context, node: Node, places: Sequence[ast.expr], text: str) -> str:
+def _with_parts(ctx: Context, node: Node, nodes: Sequence[ast.expr], text: str) -> str:
     """Return the text of a node with other text for parts of it."""
     if isinstance(node, ast.Call) and node.lineno != node.end_lineno:
-        texts = [text if arg in places else whole_text(ctx.source, arg) for arg in node.args]
+        texts = [text if arg in nodes else whole_text(ctx.source, arg) for arg in node.args]
         texts += [
-            f"{word.arg}={text}" if word.value in places else whole_text(ctx.source, word)
+            f"{word.arg}={text}" if word.value in nodes else whole_text(ctx.source, word)
             for word in node.keywords
         ]
         return f"{whole_text(ctx.source, node.func)}({', '.join(texts)})"
     whole, found = ctx.source.span(node).begin_column, ctx.source.text(node)
-    for place in reversed(places):
-        span = ctx.source.span(place)
+    for argument in reversed(nodes):
+        span = ctx.source.span(argument)
         begin, end = span.begin_column - whole, span.end_column - whole
         found = f"{found[:begin]}{text}{found[end:]}"
     return found

@@ -413,10 +413,10 @@ class Values:
             raise Unread(f"{op.name} has other arguments", node)
         if numbers:
             element = element_type(args, kwargs)
-            for index, number, place in numbers:
+            for index, number, item in numbers:
                 found = self.number(number, element)
                 if found is None:
-                    raise Unread("the element type does not have this number", place)
+                    raise Unread("the element type does not have this number", item)
                 args[index] = found
         ready = cast("list[Expr]", args)
         if kind is None:
@@ -534,10 +534,10 @@ class Values:
         integers = size.__class__ is int and number.__class__ is int
         if not isinstance(space, enums.MemorySpace) or not integers:
             raise Unread("pl.MemRef has a space, an address, a size and a number", node)
-        place = number_of(node.args[1])
-        if place is MISSING:
-            place = ast.dump(node.args[1])
-        key = (space, place, size, number)
+        address = number_of(node.args[1])
+        if address is MISSING:
+            address = ast.dump(node.args[1])
+        key = (space, address, size, number)
         known = self.memrefs.get(key)
         if known is None:
             address = self.expr(node.args[1])

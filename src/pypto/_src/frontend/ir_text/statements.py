@@ -83,9 +83,9 @@ class _Body(Values):
 
     def statements(self, nodes: Sequence[ast.stmt]) -> list[Stmt]:
         found: list[Stmt] = []
-        place = self.source.span
+        span_of = self.source.span
         for node in nodes:
-            self.span = place(node)
+            self.span = span_of(node)
             form = _STATEMENTS.get(node.__class__)
             if form is None:
                 raise Unread(f"IR text has no {type(node).__name__}", node)
@@ -154,11 +154,11 @@ class _Body(Values):
     def return_(self, node: ast.Return) -> Stmt:
         if node.value is None:
             return ReturnStmt((), self.span)
-        places = node.value.elts if isinstance(node.value, ast.Tuple) else [node.value]
-        values = [self.expr(place) for place in places]
-        for place, value, kind in zip(places, values, self.return_types, strict=False):
-            if is_number(place) and not same_type(value.type, kind):
-                raise Unread("a bare number is INT64 or FP32", place)
+        items = node.value.elts if isinstance(node.value, ast.Tuple) else [node.value]
+        values = [self.expr(item) for item in items]
+        for item, value, kind in zip(items, values, self.return_types, strict=False):
+            if is_number(item) and not same_type(value.type, kind):
+                raise Unread("a bare number is INT64 or FP32", item)
         if not values:
             raise Unread("nothing is returned", node)
         return ReturnStmt(values, self.span)

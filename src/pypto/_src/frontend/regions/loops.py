@@ -42,13 +42,13 @@ def _without(node: ast.For, *keywords: str) -> ast.For:
 
 def _pipeline(ctx: Context, node: ast.For, call: ast.Call) -> None:
     """Parse ``pl.pipeline``: a loop in order, of which ``stage`` iterations overlap."""
-    places = [word.value for word in call.keywords if word.arg == "stage"]
-    stage = ctx.value(places[0]) if places else None
+    stages = [word.value for word in call.keywords if word.arg == "stage"]
+    stage = ctx.value(stages[0]) if stages else None
     if not isinstance(stage, int) or isinstance(stage, bool) or stage < 1:
         raise ParserSyntaxError(
             "a pipeline has a number of stages"
-            + (f", got {ctx.source.text(places[0])}" if places else ""),
-            ctx.span(places[0] if places else call),
+            + (f", got {ctx.source.text(stages[0])}" if stages else ""),
+            ctx.span(stages[0] if stages else call),
             hint=f"write {_with_stage(ctx, call)}",
             slug="range-arguments",
         )
@@ -72,12 +72,12 @@ def _unroll(ctx: Context, node: ast.For, call: ast.Call) -> None:
             slug="loop-target",
         )
     numbers: list[int] = []
-    for bound, place in zip(bounds(ctx, call), [*call.args, *[call] * 3], strict=False):
+    for bound, argument in zip(bounds(ctx, call), [*call.args, *[call] * 3], strict=False):
         known = ctx.known_number(bound)
         if known is None:
             raise ParserTypeError(
                 "the bounds of pl.unroll are numbers known when the kernel is compiled",
-                ctx.span(place),
+                ctx.span(argument),
                 hint=f"write pl.range({', '.join(map(ctx.source.text, call.args))})",
                 slug="range-arguments",
             )

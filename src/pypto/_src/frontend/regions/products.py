@@ -61,14 +61,14 @@ class _Operand:
         begins: Sequence[Any],
         sizes: Sequence[int],
         valid: Sequence[Any] | None,
-        place: Loaded | None,
+        loaded: Loaded | None,
     ) -> None:
         self.ctx = ctx
         self.source = source
         self.begins = begins
         self.sizes = sizes
         self.valid = valid
-        self.place = place  # the load behind which parts are loaded; None for here
+        self.loaded = loaded  # the load behind which parts are loaded; None for here
 
     def part(
         self, axis: int, span: _Span, across: _Span, space: MemorySpace, node: ast.AST
@@ -79,8 +79,8 @@ class _Operand:
         return op_call(self.ctx, memory.move, (loaded, space), {"transpose": transposed}, node)
 
     def _loaded(self, spans: tuple[_Span, _Span], node: ast.AST) -> Var:
-        ctx, place = self.ctx, self.place
-        known = None if place is None else place.parts.get(spans)
+        ctx, loaded = self.ctx, self.loaded
+        known = None if loaded is None else loaded.parts.get(spans)
         if known is not None:
             return known
         begins = [_plus(at, span.begin) for at, span in zip(self.begins, spans, strict=True)]
@@ -93,12 +93,12 @@ class _Operand:
         if self.valid is not None or valid != sizes:
             words["valid_shapes"] = valid
         load: Expr = op_call(ctx, memory.load, (self.source, begins, sizes), words, node)
-        if place is None:
+        if loaded is None:
             return _assigned(ctx, load)
         var = Var("_tmp", load.type, load.span)
-        at = next(index for index, stmt in enumerate(place.block) if stmt is place.stmt) + 1
-        place.block.insert(at, AssignStmt(var, load, load.span))
-        place.parts[spans] = var
+        at = next(index for index, stmt in enumerate(loaded.block) if stmt is loaded.stmt) + 1
+        loaded.block.insert(at, AssignStmt(var, load, load.span))
+        loaded.parts[spans] = var
         return var
 
 
@@ -134,11 +134,11 @@ def _operand(ctx: Context, value: Any, node: ast.Call) -> _Operand:
         )
     found = _load_of(ctx, value)
     if found is not None:
-        call, place = found
+        call, loaded = found
         begins, sizes, *valid = [plain_dims(_elements(arg)) for arg in call.args[1:]]
         numbers = [size for size in sizes if isinstance(size, int)]
         if len(numbers) == len(sizes) == 2:
-            return _Operand(ctx, call.args[0], begins, numbers, valid[0] if valid else None, place)
+            return _Operand(ctx, call.args[0], begins, numbers, valid[0] if valid else None, loaded)
     return _through_memory(ctx, value, node)
 
 
@@ -436,8 +436,8 @@ def copied(ctx: Context, source: Expr, begins: Sequence[Any], target: Expr, node
         tile: Expr = op_call(ctx, memory.load, (source, at, here), {}, node)
         if dtype is not source.type.dtype and dtype in _NARROWED:
             tile = op_call(ctx, BY_PYTHON_NAME["block", "cast"], (tile, dtype), {}, node)
-        place = [_plus(begins[0], span.begin), *begins[1:]]
-        stored = op_call(ctx, memory.store, (tile, place, here, target), {}, node)
+        offsets = [_plus(begins[0], span.begin), *begins[1:]]
+        stored = op_call(ctx, memory.store, (tile, offsets, here, target), {}, node)
         if span.begin + span.size == sizes[0]:
             return stored
         ctx.block.append(EvalStmt(stored, stored.span))

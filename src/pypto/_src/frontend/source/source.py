@@ -21,14 +21,14 @@ _CLOSING = (")", "]", "}", "#")
 _ELSEWHERE = "put the kernel in a file, or use pl.parse(text)"
 
 
-class Place(Protocol):
-    """Returns the place of a syntax node in the file, or that up to the end of a second one."""
+class SpanOf(Protocol):
+    """Returns the span of a syntax node in the file, or that up to the end of a second one."""
 
     def __call__(self, first: Any, last: Any = None) -> Span: ...
 
 
 class Source:
-    """The text that syntax nodes come from: file name, all lines, and how to place a node."""
+    """The text that syntax nodes come from: file name, all lines, and the span of a node."""
 
     __slots__ = ("encoded", "filename", "lines", "offset", "span")
 
@@ -38,7 +38,7 @@ class Source:
         self.offset = offset  # what a node's line number lacks
         # Columns of `ast` count bytes. Only lines with other characters need to be looked at.
         self.encoded = None if ascii_only else [line.encode() for line in lines]
-        self.span: Place = self._span if self.encoded is not None else _placing(filename, offset)
+        self.span: SpanOf = self._span if self.encoded is not None else _spans_of(filename, offset)
 
     def _span(self, first: Any, last: Any = None) -> Span:
         last = first if last is None else last
@@ -65,10 +65,10 @@ class Source:
         return self.text(node) if simple else f"({self.text(node)})"
 
 
-def _placing(filename: str, offset: int) -> Place:
+def _spans_of(filename: str, offset: int) -> SpanOf:
     """Return `Source.span` of a text in which bytes and characters are the same.
 
-    There are several places a statement; so this is `span_of` without calling it.
+    There are several spans a statement; so this is `span_of` without calling it.
     """
 
     def span(first: Any, last: Any = None) -> Span:

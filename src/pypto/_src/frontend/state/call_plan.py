@@ -22,7 +22,7 @@ from pypto._src.ir.unchecked import checked_call, checked_float, checked_int, ch
 
 Key: TypeAlias = tuple[Any, ...]
 Maker: TypeAlias = Callable[[Sequence[Any], Span], Expr]
-"""Returns an operand, from the arguments of a call and its place."""
+"""Returns an operand, from the arguments of a call and its span."""
 
 
 class _Other(Exception):
@@ -80,12 +80,12 @@ def _sources(made: Call, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Sequ
     values = [*args, *kwargs.values()] if kwargs else args
     found: list[int | Maker] = []
     try:
-        for operand, place in zip(operands, _places(op, operands, args, kwargs), strict=True):
-            value: Any = None if place is None else values[place]
-            if value is operand and place is not None:
-                found.append(place)
+        for operand, slot in zip(operands, _slots(op, operands, args, kwargs), strict=True):
+            value: Any = None if slot is None else values[slot]
+            if value is operand and slot is not None:
+                found.append(slot)
             elif isinstance(value, list | tuple) and isinstance(operand, MakeTuple):
-                found.append(_of_list(place, cast("Sequence[Any]", value), operand))
+                found.append(_of_list(slot, cast("Sequence[Any]", value), operand))
             elif isinstance(value, Expr):
                 return ()
             else:
@@ -95,7 +95,7 @@ def _sources(made: Call, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Sequ
     return tuple(found)
 
 
-def _places(
+def _slots(
     op: OpDef[..., Any],
     operands: Sequence[Expr],
     args: Sequence[Any],
@@ -124,26 +124,26 @@ def _is_unplaced(op: OpDef[..., Any], made: Call) -> bool:
 
 
 def _again(operand: Expr, span: Span) -> Maker:
-    """Return what makes an operand that all calls of a form have, each at its own place."""
+    """Return what makes an operand that all calls of a form have, each with its own span."""
     if isinstance(operand, ConstInt) and operand.span is span:
         integer, kind = operand.value, operand.type
-        return lambda _, place: checked_int(integer, kind, place)
+        return lambda _, span: checked_int(integer, kind, span)
     if isinstance(operand, ConstFloat) and operand.span is span:
         value, kind = operand.value, operand.type
-        return lambda _, place: checked_float(value, kind, place)
+        return lambda _, span: checked_float(value, kind, span)
     if isinstance(operand, MakeTuple) and _stand_nowhere(operand.elements):
         elements, kind = operand.elements, operand.type
-        return lambda _, place: checked_tuple(elements, kind, place)
+        return lambda _, span: checked_tuple(elements, kind, span)
     if isinstance(operand, Call) and operand.span is span:  # the scratch tile that was left out
         parts = [_again(arg, span) for arg in operand.args]
         op, keywords, result = operand.op, operand.kwargs, operand.type
-        return lambda values, place: checked_call(
-            op, tuple([part(values, place) for part in parts]), keywords, result, place
+        return lambda values, span: checked_call(
+            op, tuple([part(values, span) for part in parts]), keywords, result, span
         )
     raise _Other
 
 
-def _of_list(place: Any, given: Sequence[Any], operand: MakeTuple) -> Maker:
+def _of_list(slot: Any, given: Sequence[Any], operand: MakeTuple) -> Maker:
     """Return what makes a list operand: its numbers stay, its expressions are those of a call."""
     elements, kind = operand.elements, operand.type
     if _NUMBERS.issuperset(map(type, given)) and _stand_nowhere(elements):
@@ -157,14 +157,14 @@ def _of_list(place: Any, given: Sequence[Any], operand: MakeTuple) -> Maker:
     def make(values: Sequence[Any], span: Span) -> Expr:
         items: list[Any] = numbers.copy()
         for at in own:
-            items[at] = values[place][at]
+            items[at] = values[slot][at]
         return checked_tuple(tuple(items), kind, span)
 
     return make
 
 
 def _stand_nowhere(items: Sequence[Expr]) -> bool:
-    """True for constants that are at no place of a text, and so the same in all calls."""
+    """True for constants that are at no span of a text, and so the same in all calls."""
     for item in items:
         if item.__class__ is not ConstInt or item.span is not UNKNOWN_SPAN:
             return False

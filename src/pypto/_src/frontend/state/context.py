@@ -478,8 +478,8 @@ class Context:
             hint = did_you_mean(name, [*self.names.values, *self.environment.names()])
         return UndefinedVariableError(f"{name!r} is not defined", span, hint=hint)
 
-    def _earlier(self, name: str, place: Span) -> str:
-        """Return the assignment that is missing before ``place``, or before the loop around it."""
+    def _earlier(self, name: str, at: Span) -> str:
+        """Return the assignment that is missing before ``at``, or before the loop around it."""
         if self.environment.get(name) is not MISSING:
             return self._renamed(name)
         where = "it"
@@ -487,9 +487,9 @@ class Context:
         for item in ast.walk(self.node):
             if isinstance(item, ast.For | ast.While):
                 span = self.span(item)
-                inside = span.begin_line < place.begin_line <= span.end_line
+                inside = span.begin_line < at.begin_line <= span.end_line
                 where = "the loop" if inside else where
-            if isinstance(item, ast.Assign) and self.span(item).begin_line > place.begin_line:
+            if isinstance(item, ast.Assign) and self.span(item).begin_line > at.begin_line:
                 names = [target.id for target in item.targets if isinstance(target, ast.Name)]
                 reads = {n.id for n in ast.walk(item.value) if isinstance(n, ast.Name)}
                 if names == [name] and name not in reads and where == "it":
@@ -515,12 +515,12 @@ class Context:
             return f"assign {name} before it as well"
         return f"write {name} = {first_value(kind)} before it"
 
-    def _later(self, name: str, place: Span) -> tuple[Label, ...]:
-        """Return where a name is assigned that is read before, for an error at ``place``."""
+    def _later(self, name: str, at: Span) -> tuple[Label, ...]:
+        """Return where a name is assigned that is read before, for an error at ``at``."""
         for item in ast.walk(self.node):
             if isinstance(item, ast.Name) and item.id == name and isinstance(item.ctx, ast.Store):
                 span = self.span(item)
-                same = span.begin_line == place.begin_line
+                same = span.begin_line == at.begin_line
                 return () if same else (Label(span, f"{name} is assigned here"),)
         return ()
 
@@ -564,7 +564,7 @@ class Context:
         self.errors.add(self.located(error, self.span(node)))
 
     def located(self, error: PyptoError, span: Span) -> PyptoError:
-        """Return an error as one of the front end, with place and source text."""
+        """Return an error as one of the front end, with span and source text."""
         if isinstance(error, OpError) and not isinstance(error, ParserError):
             error = as_parser_error(error)
         error.at(span)
@@ -612,11 +612,11 @@ class Context:
             self.check_assignable(name, value, node, source)
         var = self.names.plain.get(name)
         if var is None or var.type is not kind:
-            place = self.span(node)
+            span = self.span(node)
             try:
-                var = self.names.define(name, kind, place)
+                var = self.names.define(name, kind, span)
             except ParserTypeError as error:
-                raise error.at(place) from None
+                raise error.at(span) from None
         if self.parts or kind.__class__ is TensorType:
             self.follow(var, value)
             self.note_made(var, value)

@@ -1,4 +1,4 @@
-"""What each local name means at the present place of a function.
+"""What each local name means at the present point of a function.
 
 A Python name is one `Var` as long as its type stays (docs/architecture.md, "Before SSA"). Knows
 blocks and visibility; nothing of syntax.

@@ -41,7 +41,7 @@ class InlineFunction:
         return self
 
     @property
-    def place(self) -> Span:
+    def span(self) -> Span:
         """The header of the definition."""
         span = self.source.span(self.func_def)
         return Span(span.filename, span.begin_line, span.begin_column)
@@ -118,7 +118,7 @@ def in_order(
     kwargs: Mapping[str, Any],
     node: ast.Call,
 ) -> tuple[list[Any], list[ast.expr]]:
-    """Return the arguments of a spliced function in the order of its parameters, with their places.
+    """Return the arguments of a spliced function in the order of its parameters, with their spans.
 
     Raises:
         ParserTypeError: there is no such parameter, or one has no argument.
@@ -154,7 +154,7 @@ def in_order(
             ctx.span(node),
             hint=f"write {function.name}({', '.join(names)})",
             slug="argument-count",
-            related=(Label(function.place, "the inline function"),),
+            related=(Label(function.span, "the inline function"),),
         )
     return [given[name] for name in names], [value_nodes[name] for name in names]
 
@@ -182,7 +182,7 @@ def expand(
             hint=_without_rest(ctx, function, node, len(names))
             or _with_rest(ctx, function, node, names),
             slug="argument-count",
-            related=(Label(function.place, "the inline function"),),
+            related=(Label(function.span, "the inline function"),),
         )
     if function in ctx.expanding or len(ctx.expanding) >= _DEEPEST:
         raise UnsupportedFeatureError(

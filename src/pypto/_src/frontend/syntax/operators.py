@@ -512,11 +512,11 @@ def _of_tiles(ctx: Context, node: ast.Compare) -> str:
 
     if not computes_with_tiles(ctx.home):
         return "write it in an InCore function, or inside with pl.incore():"
-    places = [node.left, node.comparators[0]]
-    tensors = [isinstance(getattr(ctx.value(p), "type", None), TensorType) for p in places]
+    sides = [node.left, node.comparators[0]]
+    tensors = [isinstance(getattr(ctx.value(p), "type", None), TensorType) for p in sides]
     texts = [
         f"{ctx.source.text(p)}[:]" if t else ctx.source.text(p)
-        for p, t in zip(places, tensors, strict=True)
+        for p, t in zip(sides, tensors, strict=True)
     ]
     return f"write {texts[0]} {COMPARE[type(node.ops[0])][0]} {texts[1]}"
 

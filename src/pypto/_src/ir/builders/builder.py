@@ -1,6 +1,6 @@
 """Making IR by hand: `IRBuilder`, and functions for the scalar operators.
 
-The builder keeps track of open blocks and of source places, and refuses what cannot be a block.
+The builder keeps track of open blocks and of source spans, and refuses what cannot be a block.
 Whether the finished program is valid, `verify` says.
 
     ib = IRBuilder()
@@ -161,7 +161,7 @@ class Block:
                 self._builder.emit(self._node)
 
     def close(self, end: Span) -> Any:
-        """End the block without a ``with``; return its node, whose place reaches to ``end``."""
+        """End the block without a ``with``; return its node, whose span reaches to ``end``."""
         self._span = self._span.up_to(end)
         self.__exit__(None, None, None)
         return self._node
@@ -609,13 +609,13 @@ class IRBuilder:
             ValueError: ``type`` is another than the value's, or a called function has several
                 results.
         """
-        place = span or caller_span()
-        expr = self._typed(as_expr(value, place))
+        span = span or caller_span()
+        expr = self._typed(as_expr(value, span))
         kind = expr.type
         if type is not None and not isinstance(kind, UnknownType) and not same_type(type, kind):
             raise ValueError(f"variable {name!r} is declared as {type}, its value is a {kind}")
-        var = Var(name, kind if type is None else type, place)
-        self.emit(AssignStmt(var, expr, place))
+        var = Var(name, kind if type is None else type, span)
+        self.emit(AssignStmt(var, expr, span))
         return var
 
     def _typed(self, value: Expr) -> Expr:
@@ -682,7 +682,7 @@ class IRBuilder:
         pad: TilePad = TilePad.null,
         span: Span | None = None,
     ) -> TileView:
-        """Return a tile view. Views have no place; ``span`` is not used."""
+        """Return a tile view. Views have no span; ``span`` is not used."""
         offset = None if start_offset is None else as_expr(start_offset)
         return TileView(
             as_exprs(valid_shape), as_exprs(stride), offset, blayout, slayout, fractal, pad
@@ -691,7 +691,7 @@ class IRBuilder:
     def tensor_view(
         self, stride: Sequence[Operand], layout: TensorLayout, span: Span | None = None
     ) -> TensorView:
-        """Return a tensor view. Views have no place; ``span`` is not used."""
+        """Return a tensor view. Views have no span; ``span`` is not used."""
         return TensorView(as_exprs(stride), layout)
 
     def tensor_type(

@@ -7,7 +7,7 @@
     ib.return_([x * 2], span)
     function = ib.end_function(span)
 
-For writers of other front ends, which have a source place for everything. Blocks, and what they
+For writers of other front ends, which have a source span for everything. Blocks, and what they
 refuse, are those of `build`; this module owns only their order: what is closed is what was opened
 last.
 """
@@ -50,7 +50,7 @@ class IRBuilder:
     """Makes functions and programs from pairs of ``begin_...`` and ``end_...`` calls.
 
     ``begin_...`` raises RuntimeError or ValueError where the block cannot stand, ``end_...``
-    RuntimeError where another block was opened last. The place of a node reaches from the span of
+    RuntimeError where another block was opened last. The span of a node reaches from the span of
     its begin to that of its end.
     """
 
@@ -185,7 +185,7 @@ class IRBuilder:
         self._builder.if_stmt(condition, span).__enter__()
 
     def begin_else(self, span: Span) -> None:
-        """Let what follows be the other branch. An else has no place; ``span`` is not used.
+        """Let what follows be the other branch. An else has no span; ``span`` is not used.
 
         Raises:
             ValueError: it is already.

@@ -105,17 +105,17 @@ def _spelling(node: ast.AST, text: str) -> str | None:
     return f"'{ast.unparse(alone).strip('_ ')}'"
 
 
-def statement_lines(place: Span) -> tuple[int, int]:
-    """Return the first and last line of the statement of the source that a place lies in.
+def statement_lines(span: Span) -> tuple[int, int]:
+    """Return the first and last line of the statement of the source that a span lies in.
 
     Those of its own first line where nobody has the source, or it is no Python.
     """
-    line = place.begin_line
+    line = span.begin_line
     if line <= 0:
         return line, line
     import linecache
 
-    return _many_lines("".join(linecache.getlines(place.filename))).get(line, (line, line))
+    return _many_lines("".join(linecache.getlines(span.filename))).get(line, (line, line))
 
 
 @lru_cache(maxsize=4)
@@ -163,20 +163,20 @@ def resized(text: str, argument: tuple[int, str], sizes: Mapping[int, int]) -> s
     if isinstance(node, ast.Call):
         named = [w.value for w in node.keywords if w.arg == argument[1]]
         found = [*node.args[argument[0] : argument[0] + 1], *named]
-        places = found[0].elts if found and isinstance(found[0], ast.List | ast.Tuple) else []
+        items = found[0].elts if found and isinstance(found[0], ast.List | ast.Tuple) else []
     elif isinstance(node, ast.Subscript):
-        places = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+        items = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
     else:
         return None
-    if any(axis >= len(places) for axis in sizes):
+    if any(axis >= len(items) for axis in sizes):
         return None
     for axis in sorted(sizes, reverse=True):
-        place = places[axis]
+        item = items[axis]
         new = str(sizes[axis])
         if isinstance(node, ast.Subscript):
-            if not isinstance(place, ast.Slice):
+            if not isinstance(item, ast.Slice):
                 return None
-            begin = "" if place.lower is None else ast.unparse(place.lower)
+            begin = "" if item.lower is None else ast.unparse(item.lower)
             new = f"{begin}:{begin} + {new}" if begin not in ("", "0") else f"{begin}:{new}"
-        text = f"{text[: place.col_offset]}{new}{text[place.end_col_offset :]}"
+        text = f"{text[: item.col_offset]}{new}{text[item.end_col_offset :]}"
     return text

@@ -549,8 +549,8 @@ class _Rewrite(Mutator):
         for other, value in self._now.items():
             if other.name == var.name and not same_type(other.type, var.type):
                 return self._two_types(span, var, value.type, var.type, "the ways to this place")
-        place = Label(self._plan.place(var), f"'{var.name}' is assigned here")
-        return PassError(message, span, hint, slug="maybe-unassigned", related=(place,))
+        label = Label(self._plan.span_of(var), f"'{var.name}' is assigned here")
+        return PassError(message, span, hint, slug="maybe-unassigned", related=(label,))
 
     def _two_types(self, span: Span, var: Var, a: Type, b: Type, where: str) -> PassError:
         from pypto._src.ir.text.printer import python_print
@@ -560,7 +560,7 @@ class _Rewrite(Mutator):
             span,
             f"give '{var.name}' one shape and element type, or use another name",
             slug="merge-type",
-            related=(Label(self._plan.place(var), f"'{var.name}' is assigned here"),),
+            related=(Label(self._plan.span_of(var), f"'{var.name}' is assigned here"),),
         )
 
 

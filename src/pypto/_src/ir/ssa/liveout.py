@@ -99,7 +99,7 @@ class Region:
         self.writes: Vars = {}
         self.defines: set[Var] = set()
         self.at_top: Vars = {}  # of a loop: what an iteration reads from the iteration before
-        self.candidates: Vars = {}  # assigned inside, without a place in iter_args or return_vars
+        self.candidates: Vars = {}  # assigned inside, that are not in iter_args or return_vars
         self.merged: list[Var] = []  # those of the candidates that must be handed on, by name
 
 
@@ -124,7 +124,7 @@ class Plan:
         if not self._is_straight:
             _Liveness(self.counts).block(self.block)
 
-    def place(self, var: Var) -> Span:
+    def span_of(self, var: Var) -> Span:
         """Return where a variable is said to be assigned first."""
         return var.span if var.span.is_valid() else self.written[var]
 

@@ -1,4 +1,4 @@
-"""Who is called what at which place of a printed program: functions, variables, loops' results.
+"""Who is called what at which point of a printed program: functions, variables, loops' results.
 
 Owns that distinct variables have distinct names wherever both could be meant, as the grammar in
 `ir.text` says under "Names". Refuses to know what else stands in the text.
@@ -56,13 +56,13 @@ class Names:
 
     def __init__(self, prefix: str) -> None:
         self.prefix = prefix
-        self.given: dict[Var, str] = {}  # of the variables that are known at this place of the text
-        self.holders: dict[str, Var] = {}  # who has a name at this place of the text
+        self.given: dict[Var, str] = {}  # of the variables that are known at this point of the text
+        self.holders: dict[str, Var] = {}  # who has a name at this point of the text
         self.suffixes: dict[str, int] = {}  # the last one given
         self.expected: dict[Var, str] = {}  # results of statements being printed
 
     def fresh(self, wanted: str) -> str:
-        """Return ``wanted``, or a variation of it, that no variable has at this place."""
+        """Return ``wanted``, or a variation of it, that no variable has at this point."""
         name = wanted if wanted.isidentifier() and wanted.isascii() else identifier(wanted)
         if self.usable(name):
             return name

@@ -95,6 +95,6 @@ def finding(
     return Diagnostic(severity, rule, int(code), message, span, related=labels, hint=hint)
 
 
-def place(node: IRNode, span: Span) -> Span:
+def span_or(node: IRNode, span: Span) -> Span:
     """Return where a finding about a part of a statement at ``span`` points."""
     return node.span if node.span.begin_line > 0 else span

@@ -31,7 +31,7 @@ from pypto._src.ir.stmts import (
     YieldStmt,
 )
 from pypto._src.ir.traversal.walk import child_list
-from pypto._src.ir.verify.codes import NestedCallErrorType, finding, place
+from pypto._src.ir.verify.codes import NestedCallErrorType, finding, span_or
 from pypto._src.ir.verify.ssa import look
 from pypto._src.ir.verify.verification_cache import VerificationCache
 
@@ -83,7 +83,7 @@ def _nested(roots: Iterable[IRNode], code: IntEnum, span: Span) -> Iterator[Diag
         seen.add((id(node), holder))
         if isinstance(node, Call):
             message = f"the call of {node.op.name} is {_PLACES[holder]}"
-            yield finding(holder, message, place(node, span))
+            yield finding(holder, message, span_or(node, span))
         below = [child for child in child_list(node) if not isinstance(child, _LEAVES)]
         if below:
             inside = _code_inside(node)

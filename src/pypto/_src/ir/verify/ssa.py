@@ -57,7 +57,7 @@ _REGIONS: Final = (IfStmt, ForStmt, WhileStmt, ScopeStmt)
 
 
 class _Definitions:
-    """The definitions of one function, met in order, and which of them are known at a place."""
+    """The definitions of one function, met in order, and which of them are known at a point."""
 
     def __init__(self, function: Function, cache: VerificationCache) -> None:
         self.function = function
@@ -130,8 +130,8 @@ class _Definitions:
                 continue
             for var in _variables(expr):
                 if var not in known and not isinstance(var, MemRef):
-                    place = span if expr.span.begin_line <= 0 else expr.span
-                    self.unknown(var, place, was_known=var in self.gone)
+                    at = span if expr.span.begin_line <= 0 else expr.span
+                    self.unknown(var, at, was_known=var in self.gone)
 
     def unknown(self, var: Var, span: Span, *, was_known: bool) -> None:
         def make() -> Diagnostic:
@@ -152,7 +152,7 @@ class _Definitions:
 
     @cached_property
     def assigned(self) -> dict[Var, Span]:
-        """Where variables are first assigned: by what was passed over, if not in `places`."""
+        """Where variables are first assigned: by what was passed over, if not in `spans`."""
         stmts = [s for s in stmts_in(self.function.body) if isinstance(s, AssignStmt)]
         return {stmt.var: stmt.span for stmt in reversed(stmts)}
 

@@ -42,7 +42,7 @@ from pypto._src.ir.stmts import (
 from pypto._src.ir.traversal.queries import held_by
 from pypto._src.ir.traversal.walk import child_fields, child_list
 from pypto._src.ir.types import ScalarType, TupleType, Type, UnknownType, same_type
-from pypto._src.ir.verify.codes import TypeCheckErrorType, finding, place
+from pypto._src.ir.verify.codes import TypeCheckErrorType, finding, span_or
 from pypto._src.ir.verify.ssa import look
 from pypto._src.ir.verify.verification_cache import INDEX_TYPE, VerificationCache, is_right_constant
 
@@ -240,7 +240,7 @@ def _expr_types(
         case ConstInt() | ConstFloat() if not is_right_constant(node):
             word = "integer" if isinstance(node, ConstInt) else "float"
             message = f"the {word} constant {node.value} has element type {dtype_of(node)}"
-            yield finding(TypeCheckErrorType.CONSTANT_KIND, message, place(node, span))
+            yield finding(TypeCheckErrorType.CONSTANT_KIND, message, span_or(node, span))
         case _:
             pass
 
@@ -263,7 +263,7 @@ def _binary_types(node: BinaryExpr, span: Span) -> Iterator[Diagnostic]:
         found = f"{_spell(a)} and {_spell(b)}"
         wanted = "two BOOLs" if isinstance(node, Xor) else "two scalars of one element type"
         message = f"{type(node).__name__} takes {wanted}, got {found}"
-        yield finding(TypeCheckErrorType.OPERAND_MISMATCH, message, place(node, span))
+        yield finding(TypeCheckErrorType.OPERAND_MISMATCH, message, span_or(node, span))
 
 
 def _op_call(op: OpDef[..., Any], call: Call, span: Span) -> Iterator[Diagnostic]:
@@ -271,11 +271,11 @@ def _op_call(op: OpDef[..., Any], call: Call, span: Span) -> Iterator[Diagnostic
     try:
         wanted = op.result_type(call.args, call.kwargs)
     except PyptoError as error:
-        yield finding(code, error.message, place(call, span), hint=error.hint)
+        yield finding(code, error.message, span_or(call, span), hint=error.hint)
         return
     if not same_type(wanted, call.type) and not isinstance(call.type, UnknownType):
         message = f"{op.name} gives a {wanted}, the call says {call.type}"
-        yield finding(code, message, place(call, span))
+        yield finding(code, message, span_or(call, span))
 
 
 def _function_call(
@@ -283,7 +283,7 @@ def _function_call(
 ) -> Iterator[Diagnostic]:
     if callee is None or len(callee.params) != len(call.args):
         return  # `structure` says so
-    at = place(call, span)
+    at = span_or(call, span)
     for param, arg in zip(callee.params, call.args, strict=True):
         if param.type is arg.type or cache.part(param.type) == cache.part(arg.type):
             continue

@@ -127,11 +127,9 @@ class IRVerifier:
         for number, found in enumerate(diagnostics, 1):
             code = CODE_NAMES.get((found.rule_name, found.error_code))
             named = f" ({code})" if code else ""
-            place = f" at {found.span}" if found.span.begin_line > 0 else ""
+            at = f" at {found.span}" if found.span.begin_line > 0 else ""
             severity = found.severity.name.lower()
-            lines.append(
-                f"[{number}] {severity} {found.rule_name} {found.error_code}{named}{place}"
-            )
+            lines.append(f"[{number}] {severity} {found.rule_name} {found.error_code}{named}{at}")
             lines.append(f"    {found.message}")
             lines += [f"    {_label(label)}" for label in found.related]
             if found.hint:

@@ -60,7 +60,7 @@ class PlannedBuffer(NamedTuple):
         return f"{self.padding:,} bytes of padding ({share:.0f} %)"
 
     @property
-    def places(self) -> str:
+    def line_ranges(self) -> str:
         """The lines of all files, "" where the program has no source."""
         own = [Lines("", *self.lines)] if self.lines[0] else []
         return ", ".join(map(str, (*own, *self.elsewhere)))
@@ -267,7 +267,7 @@ def _kernel_text(kernel: KernelPlan) -> Iterator[str]:
     for plan in kernel.spaces:
         yield f"{kernel.kernel}, {plan.space.name}: {_summary(plan)}"
         for letter, each in zip(_letters(), plan.buffers, strict=False):
-            when = f", lines {each.places}" if each.places else ""
+            when = f", lines {each.line_ranges}" if each.line_ranges else ""
             note = f", {each.note}" if each.note else ""
             what = f"{', '.join(each.names)}: {each.text}{note}{when}"
             yield f"  {letter} {each.address:#08x} +{each.size:<7} {what}"
@@ -333,7 +333,7 @@ def _kernel_html(kernel: KernelPlan) -> Iterator[str]:
             size = f"{each.size:,}"
             padding = f"{each.padding:,}" if each.padding else ""
             names, address = ", ".join(each.names), f"{each.address:#x}"
-            cells = (names, each.text, address, size, padding, each.places)
+            cells = (names, each.text, address, size, padding, each.line_ranges)
             row = "".join(f"<td>{escape(cell)}</td>" for cell in cells)
             yield f"<tr>{row}</tr>"
         yield "</table>"

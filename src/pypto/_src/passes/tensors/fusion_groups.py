@@ -222,11 +222,11 @@ class Waiting:
         pending.written.add(buffer)
         self.buffers.rename(after, name, name)
 
-    def copied(self, value: Expr, place: Var, span: Span) -> Expr:
-        """Let ``value`` go to ``place``; return the name of that."""
+    def copied(self, value: Expr, target: Var, span: Span) -> Expr:
+        """Let ``value`` go to ``target``; return the name of that."""
         assert isinstance(value, Var)
         after = Var("_", value.type, span)
-        self.sink(value, place, None, after, span)
+        self.sink(value, target, None, after, span)
         return after
 
     def _made(self) -> dict[Var, tuple[Expr, ...]]:
