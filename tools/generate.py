@@ -258,7 +258,7 @@ class Generator:
     def overloads(self, name: str, imports: dict[str, dict[str, str]]) -> Iterator[str]:
         """Yield the overloads of a name: one for each op, one for scalars, one for anything."""
         number_first, has_value = False, False
-        found = self.define.OVERLOADS.get(name) or self.unified.Unified(name, "block").candidates
+        found = self.unified.Unified(name).candidates
         for op in found:
             if op.level not in _LEVELS:
                 continue

@@ -129,6 +129,11 @@ def ands(lhs: Scalar, rhs: Tile) -> Tile:
     ...
 
 @overload
+def ands(lhs: Tensor, rhs: Scalar) -> Tensor:
+    """Return the bits that are set in both ``lhs`` and the number ``rhs``."""
+    ...
+
+@overload
 def ands(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
 @overload
 def ands(lhs: float, rhs: Expr, /, **named: Any) -> Any: ...
@@ -525,6 +530,11 @@ def fmods(lhs: Tile, rhs: Scalar) -> Tile:
     ...
 
 @overload
+def fmods(lhs: Tensor, rhs: Scalar) -> Tensor:
+    """Return ``lhs - trunc(lhs / rhs) * rhs``, which has the sign of ``lhs``; NaN over 0."""
+    ...
+
+@overload
 def fmods(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
 @overload
 def full(shape: Ints, dtype: DataType, value: Scalar) -> Tile:
@@ -599,6 +609,15 @@ def gather_along(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
 @overload
 def gather_mask(tile: Tile, mask_pattern: int, output_dtype: DataType | None = None) -> Tile:
     """Return the columns of ``tile`` [R, C] that a pattern names, side by side.
+
+    ``pl.tile.MaskPattern.P0101`` are columns 0, 2, 4, ..., P1010 1, 3, 5, ...; P0001 to P1000 every
+    fourth one. With ``output_dtype`` their bits are read as elements of that type.
+    """
+    ...
+
+@overload
+def gather_mask(input: Tensor, mask_pattern: int, output_dtype: DataType | None = None) -> Tensor:
+    """Return the columns of ``input`` [M, N] that a pattern names, side by side.
 
     ``pl.tile.MaskPattern.P0101`` are columns 0, 2, 4, ..., P1010 1, 3, 5, ...; P0001 to P1000 every
     fourth one. With ``output_dtype`` their bits are read as elements of that type.
@@ -807,6 +826,11 @@ def mrgsort2(src0: Tile, src1: Tile) -> Tile:
     ...
 
 @overload
+def mrgsort2(src0: Tensor, src1: Tensor) -> Tensor:
+    """Return the sorted rows of records ``src0`` and ``src1`` as sorted rows."""
+    ...
+
+@overload
 def mrgsort2(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
 @overload
 def mrgsort3(src0: Tile, src1: Tile, src2: Tile) -> Tile:
@@ -814,10 +838,20 @@ def mrgsort3(src0: Tile, src1: Tile, src2: Tile) -> Tile:
     ...
 
 @overload
+def mrgsort3(src0: Tensor, src1: Tensor, src2: Tensor) -> Tensor:
+    """Return the sorted rows of records ``src0``, ``src1`` and ``src2`` as sorted rows."""
+    ...
+
+@overload
 def mrgsort3(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
 @overload
 def mrgsort4(src0: Tile, src1: Tile, src2: Tile, src3: Tile) -> Tile:
     """Return the sorted lists ``src0``, ``src1``, ``src2``, ``src3`` [1, C] of records as one."""
+    ...
+
+@overload
+def mrgsort4(src0: Tensor, src1: Tensor, src2: Tensor, src3: Tensor) -> Tensor:
+    """Return the sorted rows of records ``src0``, ``src1``, ``src2``, ``src3`` as sorted rows."""
     ...
 
 @overload
@@ -917,6 +951,11 @@ def ors(lhs: Tile, rhs: Scalar) -> Tile:
 @overload
 def ors(lhs: Scalar, rhs: Tile) -> Tile:
     """Return the bits that are set in ``rhs`` or in each element of ``lhs`` [R, C] or both."""
+    ...
+
+@overload
+def ors(lhs: Tensor, rhs: Scalar) -> Tensor:
+    """Return the bits that are set in one of ``lhs`` and the number ``rhs``."""
     ...
 
 @overload
@@ -1398,6 +1437,15 @@ def scatter_mask(input: Tile, dst: Tile, mask_pattern: int) -> Tile:
     ...
 
 @overload
+def scatter_mask(input: Tensor, dst: Tensor, mask_pattern: int) -> Tensor:
+    """Return ``dst`` [M, N] with the columns that a pattern names replaced by those of ``input``.
+
+    ``pl.tile.MaskPattern.P0101`` are columns 0, 2, 4, ..., P1010 1, 3, 5, ...; P0001 to P1000 every
+    fourth one.
+    """
+    ...
+
+@overload
 def scatter_mask(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
 @overload
 def scatter_update(input: Tile, dim: int, index: Tile, src: Tile) -> Tile:
@@ -1492,6 +1540,11 @@ def shls(lhs: Tile, rhs: Scalar) -> Tile:
     ...
 
 @overload
+def shls(lhs: Tensor, rhs: Scalar) -> Tensor:
+    """Return ``lhs`` shifted to the left by ``rhs`` bits, as the op on tiles does."""
+    ...
+
+@overload
 def shls(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
 @overload
 def shr(lhs: Tile, rhs: Tile) -> Tile:
@@ -1532,6 +1585,11 @@ def shrs(lhs: Tile, rhs: Scalar) -> Tile:
     negative; a negative one at run time, or one of at least the element's width, gives 0, of a
     negative element -1.
     """
+    ...
+
+@overload
+def shrs(lhs: Tensor, rhs: Scalar) -> Tensor:
+    """Return ``lhs`` shifted to the right by ``rhs`` bits, as the op on tiles does."""
     ...
 
 @overload
@@ -1748,6 +1806,11 @@ def xors(lhs: Tile, rhs: Scalar, tmp: Tile | None = None) -> Tile:
 
     ``tmp`` [R, C] is scratch of the same element type, made here unless given.
     """
+    ...
+
+@overload
+def xors(lhs: Tensor, rhs: Scalar) -> Tensor:
+    """Return the bits that are set in only one of ``lhs`` and the number ``rhs``."""
     ...
 
 @overload
