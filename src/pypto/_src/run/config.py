@@ -60,7 +60,7 @@ class RunConfig:
             ValueError: there is no such platform.
             TypeError: another kind of value was wanted.
         """
-        if not isinstance(self.strategy, OptimizationStrategy | None):
+        if not isinstance(self.strategy, OptimizationStrategy | None):  # pyright: ignore[reportUnnecessaryIsInstance]
             names = " or ".join(map(str, OptimizationStrategy))
             raise TypeError(f"strategy is {names}, got {self.strategy!r}")
         for name in ("dump_passes", "save_kernels", "codegen_only"):
