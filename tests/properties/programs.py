@@ -84,8 +84,13 @@ def meanings(program: ir.Program) -> Iterator[tuple[str, ir.Program]]:
     """
     known: set[str] = set()
     for stage, after in changes(program):
-        lines = str(after).split("\n")
-        text = "\n".join(line for line in lines if not line.lstrip().startswith("pl.system."))
+        text = without_flags(str(after))
         if text not in known:
             known.add(text)
             yield stage, after
+
+
+def without_flags(text: str) -> str:
+    """Return a program's text without its flags and barriers."""
+    lines = text.split("\n")
+    return "\n".join(line for line in lines if not line.lstrip().startswith("pl.system."))

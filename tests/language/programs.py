@@ -1,0 +1,410 @@
+"""Drawn programs with regions mean one thing, whatever computes them.
+
+``python -m tests.language.programs COUNT SEED [FIRST [PROCESSES]]`` draws COUNT programs
+(`tests.language.draw`) from number FIRST on and checks each:
+
+* what Python itself computes from the text, with arrays of NumPy (`tests.language.numpy_regions`),
+  the interpreter computes too, before the passes and after each pass of both strategies; so do the
+  compiled kernels, and the evaluated `.pto` text
+* the program is printed and read again as the same, before and after each pass
+* the checker of flags finds nothing; the rules of the assembler hold; the host function has a text
+
+A program that is refused counts as a fault too. What fails is made small before it is printed: the
+program without as many of its statements as can go while it fails in the same way.
+"""
+
+# What NumPy gives is an array of no known type.
+# pyright: reportUnknownArgumentType=false, reportUnknownMemberType=false
+# pyright: reportUnknownVariableType=false, reportUnknownLambdaType=false
+
+from __future__ import annotations
+
+import ast
+import linecache
+import re
+import sys
+import time
+import warnings
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from pypto import ir
+from pypto._src.diagnostics import UNKNOWN_SPAN, Span
+from pypto._src.emit.cpp.generate import kernel_file
+from pypto._src.emit.host.device.generate import generate_orchestration
+from pypto._src.errors import PyptoError
+from pypto._src.interp.evaluate import Evaluator
+from pypto._src.ir.roles import core_type, kernels
+from pypto._src.passes.pass_manager import OptimizationStrategy, PassManager
+from pypto._src.passes.sync.checker import check_sync
+from pypto._src.run.effects import effects
+from pypto._src.run.native import NativeKernel
+from tests.examples.emitted import Emitted, sizes
+from tests.language import numpy_regions
+from tests.language.draw import drawn
+from tests.language.draw_values import Program
+from tests.natively import assert_close, compile_together, compiler
+from tests.properties.programs import changes, without_flags
+
+BATCH = 12
+"""How many programs are compiled together."""
+ROUGH = (2e-3, 2e-3)
+"""How far apart rough numbers may be, which are not larger than 100."""
+
+
+class Fault(NamedTuple):
+    """What is wrong with a program: at which step, and what was said."""
+
+    step: str
+    message: str
+
+    @property
+    def kind(self) -> str:
+        """The fault without what differs from program to program."""
+        plain = re.sub(r"\x1b\[[0-9;]*m", "", self.message)
+        plain = plain.strip().split("\n")[0]
+        plain = re.sub(r"'[^']*'|`[^`]*`", "'...'", plain)
+        return f"{self.step}: {re.sub(r'[0-9]+', '0', plain)[:160]}"
+
+
+class Wrong(Exception):
+    """A check has failed at a step."""
+
+    def __init__(self, step: str, message: str) -> None:
+        super().__init__(message)
+        self.step = step
+
+
+class Compiled(Evaluator):
+    """A lowered program whose kernels are compiled."""
+
+    def __init__(self, lowered: ir.Program, natives: Mapping[str, NativeKernel]) -> None:
+        super().__init__(lowered)
+        self._natives = natives
+        self._kernels = {kernel.name: kernel for kernel in kernels(lowered)}
+        self._effects = effects(lowered)
+
+    def run(self, name: str, args: Sequence[Any], span: Span = UNKNOWN_SPAN) -> Any:
+        """Call a function; a kernel works on dense copies."""
+        native = self._natives.get(name)
+        if native is None:
+            return super().run(name, args, span)
+        dense = [np.ascontiguousarray(arg) if _is_array(arg) else arg for arg in args]
+        native([*map(_word, dense), *sizes(self._kernels[name], dense)])
+        for arg, copy in zip(args, dense, strict=True):
+            if _is_array(arg) and copy is not arg:
+                arg[...] = copy
+        results = [args[index] for [index] in self._effects[name].results]
+        return results[0] if len(results) == 1 else tuple(results) or None
+
+
+def _has_one_core(kernel: ir.Function) -> bool:
+    """True but for a region that has to stay one kernel with both kinds of work."""
+    try:
+        core_type(kernel)
+    except ValueError:
+        return False
+    return True
+
+
+def _is_array(value: Any) -> bool:
+    return isinstance(value, np.ndarray) and value.ndim > 0
+
+
+def _word(arg: Any) -> int:
+    """Return an argument as a kernel takes it: the address of an array, a float by its bits."""
+    if _is_array(arg):
+        return arg.ctypes.data
+    if isinstance(arg, (float, np.floating)):
+        return int(np.float32(arg).view(np.uint32))
+    return int(arg)
+
+
+# --------------------------------------------------------------------------------------------
+# Checks
+# --------------------------------------------------------------------------------------------
+
+
+def parsed(program: Program, name: str) -> ir.Program:
+    """Return a drawn program as the front end makes it."""
+    source = program.source
+    linecache.cache[name] = (len(source), None, source.splitlines(keepends=True), name)
+    names: dict[str, Any] = {"__name__": "drawn"}
+    exec(compile(source, name, "exec"), names)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return names["drawn"].parse(*copies(program.calls[0]))
+
+
+def copies(args: Sequence[Any]) -> list[Any]:
+    return [arg.copy() if isinstance(arg, np.ndarray) else arg for arg in args]
+
+
+class Subject:
+    """A drawn program and what all ways of computing it have to give."""
+
+    def __init__(self, program: Program, name: str) -> None:
+        """Parse it.
+
+        Raises:
+            Wrong: it is refused, or Python cannot run it.
+        """
+        self.program = program
+        self.wanted: list[list[Any]] = []
+        with step("NumPy"):
+            for call in program.calls:
+                args = copies(call)
+                numpy_regions.run(program.source, args, "drawn")
+                self.wanted.append(args)
+        with step("refused"):
+            self.parsed = parsed(program, name)
+
+    def compare(self, way: str, run: Callable[[list[Any]], Any]) -> None:
+        """Compare what a way of computing gives for each call.
+
+        Raises:
+            Wrong: it is something else, or an error.
+        """
+        with step(way):
+            for call, wanted in zip(self.program.calls, self.wanted, strict=True):
+                args = copies(call)
+                with np.errstate(all="ignore"):
+                    run(args)
+                for at, (one, other) in enumerate(zip(args, wanted, strict=True)):
+                    if isinstance(one, np.ndarray):
+                        bounds = ROUGH if at in self.program.rough else (0.0, 0.0)
+                        assert_close(one, other, bounds, signed_zero=False, note=f"argument {at}")
+
+    def before_compiling(self) -> ir.Program:
+        """Check all but the compiled kernels; return the program after the default passes.
+
+        Raises:
+            Wrong: something is wrong.
+        """
+        entry = self.parsed.name
+        with step("printed"):
+            ir.assert_structural_equal(ir.parse(str(self.parsed)), self.parsed)
+        self.compare("interpreter", lambda args: Evaluator(self.parsed).call(entry, args))
+        with step("passes"):
+            stages = list(changes(self.parsed))
+        meant: set[str] = set()
+        for name, after in stages:
+            last = name.rsplit(" > ", 1)[-1]
+            text = str(after)
+            with step(f"printed after {last}"):
+                ir.assert_structural_equal(ir.parse(text), after)
+            plain = without_flags(text)
+            if plain not in meant:
+                meant.add(plain)
+                self.compare(f"after {last}", lambda args, p=after: Evaluator(p).call(entry, args))
+        with step("passes"):
+            lowered = PassManager.get_strategy(OptimizationStrategy.Default).run_passes(self.parsed)
+        with step("verifier"):
+            found = ir.IRVerifier.create_default().verify(lowered)
+            assert not found, found
+        with step("flags"):
+            found = check_sync(lowered)
+            assert not found, found[0]
+        with step("pto"):
+            emitted = Emitted(self.parsed)
+        self.compare("pto computes", lambda args: emitted.call(entry, args))
+        with step("C++"):
+            for kernel in kernels(lowered):
+                kernel_file(kernel)
+        with step("host text"):
+            if all(_has_one_core(kernel) for kernel in kernels(lowered)):
+                function = lowered.get_function(entry)
+                assert function is not None
+                generate_orchestration(lowered, function)
+        return lowered
+
+
+class step:
+    """Names what fails in a block."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
+        if isinstance(error, Exception) and not isinstance(error, Wrong):
+            text = str(error) if isinstance(error, PyptoError) else _shortened(error)
+            raise Wrong(self.name, f"{type(error).__name__}: {text}") from error
+
+
+def _shortened(error: Exception) -> str:
+    lines = [line for line in str(error).strip().split("\n") if line.strip()]
+    return "\n".join([*lines[:1], *lines[-8:]])
+
+
+def faults(programs: Mapping[str, Program]) -> Iterator[tuple[str, Fault | None]]:
+    """Check programs, whose kernels are compiled together; yield each with what is wrong."""
+    lowered: dict[str, ir.Program] = {}
+    subjects: dict[str, Subject] = {}
+    for name, program in programs.items():
+        try:
+            subjects[name] = Subject(program, name)
+            lowered[name] = subjects[name].before_compiling()
+        except Wrong as wrong:
+            lowered.pop(name, None)
+            yield name, Fault(wrong.step, str(wrong))
+    parts = [(name, kernel) for name, p in lowered.items() for kernel in kernels(p)]
+    natives: dict[str, dict[str, NativeKernel]] = {name: {} for name in lowered}
+    broken: Exception | None = None
+    try:
+        found = compile_together([kernel for _, kernel in parts], compiler()) if parts else []
+        for (name, kernel), native in zip(parts, found, strict=True):
+            natives[name][kernel.name] = native
+    except Exception as error:
+        broken = error
+    for name, after in lowered.items():
+        if broken is not None:
+            if len(lowered) > 1:  # find out whose it is
+                yield from faults({name: programs[name]})
+            else:
+                yield name, Fault("compiler", str(broken))
+            continue
+        try:
+            entry = after.name
+            compiled = Compiled(after, natives[name])
+            subjects[name].compare("native", lambda args, c=compiled, e=entry: c.call(e, args))
+        except Wrong as wrong:
+            yield name, Fault(wrong.step, str(wrong))
+        else:
+            yield name, None
+
+
+def fault_of(program: Program, last: str = "native") -> Fault | None:
+    """Return what is wrong with one program, up to the last step that is wanted."""
+    if last == "native":
+        [(_, fault)] = faults({"<drawn>": program})
+        return fault
+    try:
+        subject = Subject(program, "<drawn>")
+        if last not in ("NumPy", "refused"):
+            subject.before_compiling()
+    except Wrong as wrong:
+        return Fault(wrong.step, str(wrong))
+    return None
+
+
+# --------------------------------------------------------------------------------------------
+# Smaller programs
+# --------------------------------------------------------------------------------------------
+
+
+def smaller(source: str) -> Iterator[str]:
+    """Yield a program's text with a little less in it, what takes most away first."""
+    tree = ast.parse(source)
+    lines = source.split("\n")
+    bodies: list[ast.stmt] = []
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.With, ast.For, ast.If, ast.While, ast.FunctionDef)):
+            bodies += node.body + (node.orelse if isinstance(node, (ast.If,)) else [])
+    bodies += [
+        each for each in tree.body if isinstance(each, ast.FunctionDef) and each.name != "drawn"
+    ]
+    spans = {(_first(each), each.end_lineno or 0) for each in bodies}
+    for begin, end in sorted(spans, key=lambda span: span[0] - span[1]):
+        rest = [*lines[: begin - 1], *lines[end:]]
+        yield "\n".join(rest)
+        text = lines[begin - 1]
+        yield "\n".join(
+            [*lines[: begin - 1], text[: len(text) - len(text.lstrip())] + "pass", *lines[end:]]
+        )
+        if end > begin and not text.lstrip().startswith(("def ", "@")):
+            inner = [line[4:] if line.startswith("    ") else line for line in lines[begin:end]]
+            yield "\n".join([*lines[: begin - 1], *inner, *lines[end:]])
+    for call in sorted(_calls(tree), key=lambda call: -len(ast.unparse(call))):
+        if call.end_lineno != call.lineno:
+            continue
+        line = lines[call.lineno - 1]
+        for arg in call.args:
+            new = ast.get_source_segment(source, arg)
+            if new is None:
+                continue
+            shorter = line[: call.col_offset] + new + line[call.end_col_offset :]
+            yield "\n".join([*lines[: call.lineno - 1], shorter, *lines[call.lineno :]])
+
+
+def _first(node: ast.stmt) -> int:
+    decorators = node.decorator_list if isinstance(node, ast.FunctionDef) else []
+    return min([node.lineno, *(each.lineno for each in decorators)])
+
+
+def _calls(tree: ast.AST) -> list[ast.Call]:
+    return [node for node in ast.walk(tree) if isinstance(node, ast.Call) and node.args]
+
+
+def shrunk(program: Program, kind: str, seconds: float = 120.0) -> Program:
+    """Return a small program that has a fault of the same kind."""
+    end = time.monotonic() + seconds
+    changed, last = True, kind.partition(":")[0]
+    while changed:
+        changed = False
+        for source in smaller(program.source):
+            if time.monotonic() > end:
+                return program
+            try:
+                ast.parse(source)
+            except SyntaxError:
+                continue
+            candidate = program._replace(source=source)
+            found = fault_of(candidate, last)
+            if found is not None and found.kind == kind:
+                program, changed = candidate, True
+                break
+    return program
+
+
+# --------------------------------------------------------------------------------------------
+# The command
+# --------------------------------------------------------------------------------------------
+
+
+def checked(seed: int, numbers: Sequence[int]) -> list[tuple[int, Fault | None]]:
+    """Check the programs of a seed that have these numbers."""
+    programs = {f"<drawn {seed} {number}>": drawn(f"{seed} {number}") for number in numbers}
+    found = dict(faults(programs))
+    return [(number, found[f"<drawn {seed} {number}>"]) for number in numbers]
+
+
+def main(count: int, seed: int, first: int = 0, processes: int = 2) -> int:
+    """Check programs; print what is wrong, each kind once in a small program."""
+    numbers = list(range(first, first + count))
+    batches = [numbers[at : at + BATCH] for at in range(0, count, BATCH)]
+    kinds, examples, done, begin = Counter[str](), dict[str, list[int]](), 0, time.monotonic()
+    with ProcessPoolExecutor(processes) as pool:
+        for found in pool.map(checked, [seed] * len(batches), batches):
+            for number, fault in found:
+                done += 1
+                if fault is None:
+                    continue
+                if fault.kind not in kinds:
+                    print(f"program {number}: {fault.step}: {fault.message}\n", flush=True)
+                kinds[fault.kind] += 1
+                examples.setdefault(fault.kind, []).append(number)
+            if done % (BATCH * 10) < BATCH:
+                print(f"{done} programs, {time.monotonic() - begin:.0f} s", flush=True)
+        small = pool.map(_smallest, [seed] * len(kinds), examples.values(), list(examples))
+        for kind, source in zip(examples, small, strict=True):
+            print(f"--- {kinds[kind]} times, {examples[kind][:5]}: {kind}\n{source}", flush=True)
+    print(f"{count} programs, {sum(kinds.values())} with faults")
+    for kind, times in kinds.most_common():
+        print(f"{times:6} {kind}")
+    return sum(kinds.values())
+
+
+def _smallest(seed: int, numbers: list[int], kind: str) -> str:
+    program = min((drawn(f"{seed} {number}") for number in numbers), key=lambda p: len(p.source))
+    return shrunk(program, kind).source
+
+
+if __name__ == "__main__":
+    sys.exit(bool(main(*(int(arg) for arg in sys.argv[1:]))))
