@@ -194,6 +194,34 @@ def test_blocks(target: Any) -> None:
     assert np.allclose(faded, (strip.astype(np.float32) * gain + 1) * 2, rtol=1e-6)
 
 
+def test_predicates(target: Any) -> None:
+    """A launch whose predicate does not hold leaves its outputs as they are, and is a task."""
+
+    @pl.jit(target=target)
+    def kernel(
+        x: pl.Tensor[[32, 32], pl.FP32],
+        counts: pl.Tensor[[2], pl.INT32],
+        y: pl.InOut[pl.Tensor[[32, 32], pl.FP32]],
+    ):
+        with pl.spmd(2, predicate=(counts[0] > 3)) as first:
+            row = pl.tile.get_block_idx() * 16
+            y[row : row + 16, :] = pl.mul(x[row : row + 16, :], 2.0)
+        with pl.at(level=pl.Level.CORE_GROUP, deps=[first]):
+            y[:] = pl.add(y, 1.0)
+        for b in pl.spmd(2, predicate=counts[1] == 0):
+            y[b * 16 : b * 16 + 16, :] = pl.mul(y[b * 16 : b * 16 + 16, :], 3.0)
+        return y
+
+    x, y = floats(32, 32), floats(32, 32)
+    for counts in ([4, 1], [3, 0], [9, 0], [0, 1]):
+        wanted = (x * 2 if counts[0] > 3 else y) + 1
+        wanted = wanted * 3 if counts[1] == 0 else wanted
+        numbers = np.array(counts, np.int32)
+        both_texts(kernel, x, numbers, y)
+        kernel(x, numbers, y)
+        assert np.allclose(y, wanted, rtol=1e-6)
+
+
 def test_names_of_kernels(target: Any) -> None:
     """A region names its kernels, also those for each kind of core; any identifier will do."""
 

@@ -200,6 +200,74 @@ def test_kernels_of_one_core(target: Any) -> None:
     assert sum(f.func_type == pl.FunctionType.InCore for f in kernel.lower(x, x).functions_) == 3
 
 
+def test_submitted_kernels(target: Any) -> None:
+    """A kernel that is submitted gives its results and its task, which another one waits for."""
+
+    @pl.jit(target=target)
+    def kernel(x: pl.Tensor[[32, 64], pl.FP32], y: pl.Out[pl.Tensor[[32, 64], pl.FP32]]):
+        middle = pl.create_tensor([32, 64], dtype=pl.FP32)
+        largest, tripled, first = pl.submit(sums, x)
+        for i in pl.range(4):
+            middle, last = pl.submit(double, tripled, i * 8, middle, deps=[first])
+        with pl.at(level=pl.Level.CORE_GROUP, deps=[last, first]):
+            y[:] = pl.row_expand_sub(middle, largest)
+        return y
+
+    x = floats()
+    wanted = (x * 3) * 2 - (x * 3).max(1, keepdims=True)
+    np.testing.assert_allclose(result(kernel, x), wanted, rtol=1e-6)
+
+
+def test_a_value_of_both_vector_cores(target: Any) -> None:
+    """A value that both vector cores have whole is gathered as it is."""
+
+    @pl.jit(target=target)
+    def kernel(x: pl.Tensor[[32, 64], pl.FP32], y: pl.Out[pl.Tensor[[32, 64], pl.FP32]]):
+        with pl.at(level=pl.Level.CORE_GROUP):
+            for lane in pl.split_aiv(2, mode=pl.SplitMode.NONE):
+                rows = pl.aic_gather(pl.add(x[lane * 16 : lane * 16 + 16, :], 1.0))
+                y[lane * 16 : lane * 16 + 16, :] = rows
+        return y
+
+    x = floats()
+    np.testing.assert_array_equal(result(kernel, x), x + 1)
+
+
+@pl.program
+class Submitted:
+    @pl.function(type=pl.FunctionType.InCore)
+    def both(
+        self,
+        x: pl.Tensor[[16, 64], pl.FP32],
+        y: pl.Out[pl.Tensor[[16, 64], pl.FP32]],
+        z: pl.Out[pl.Tensor[[16, 64], pl.FP32]],
+    ) -> tuple[pl.Tensor[[16, 64], pl.FP32], pl.Tensor[[16, 64], pl.FP32]]:
+        tile = pl.load(x, [0, 0], [16, 64])
+        y = pl.store(pl.mul(tile, 2.0), [0, 0], [16, 64], y)
+        z = pl.store(pl.mul(tile, 3.0), [0, 0], [16, 64], z)
+        return y, z
+
+    @pl.function(type=pl.FunctionType.Orchestration)
+    def main(
+        self,
+        x: pl.Tensor[[16, 64], pl.FP32],
+        y: pl.Out[pl.Tensor[[16, 64], pl.FP32]],
+        z: pl.Out[pl.Tensor[[16, 64], pl.FP32]],
+    ) -> tuple[pl.Tensor[[16, 64], pl.FP32], pl.Tensor[[16, 64], pl.FP32]]:
+        y, z, first = pl.submit(self.both, x, y, z)
+        z, y, _ = pl.submit(self.both, x, z, y, deps=[first])
+        return y, z
+
+
+def test_kernels_that_a_program_submits(target: Any) -> None:
+    """A kernel of a class is submitted through ``self``; its outputs are those that it is given."""
+    x = floats()[:16].copy()
+    y, z = np.zeros_like(x), np.zeros_like(x)
+    runtime.compile(Submitted, target)(x, y, z)
+    np.testing.assert_allclose(y, x * 3, rtol=1e-6)
+    np.testing.assert_allclose(z, x * 2, rtol=1e-6)
+
+
 @pl.jit.incore
 def sums(src: pl.Tensor[[32, 64], pl.FP32]):
     tripled = pl.mul(src, 3.0)

@@ -172,6 +172,21 @@ def aiv_shard(x: T) -> T:
     return x
 
 
+def aic_gather(x: T) -> T:
+    """Return a value that both vector cores have, for a product; in a loop of mode ``NONE``."""
+    return x
+
+
+def submit(
+    kernel: Any,
+    *args: Any,
+    deps: Sequence[Any] | None = None,
+    dumps: Sequence[Any] | None = None,
+    allow_early_resolve: bool = False,
+) -> Any:
+    """Call a kernel; return results and task: ``y, done = pl.submit(self.rows, x, y)``."""
+
+
 def slice(  # noqa: A001  the name that users write
     x: Any,
     shape: Sequence[Any],

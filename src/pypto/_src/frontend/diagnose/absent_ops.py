@@ -39,7 +39,7 @@ ABSENT: Final = {
         ),
         _HANDED_OVER,
     ),
-    **dict.fromkeys(("submit", "spmd_submit"), _LAUNCHED),
+    "spmd_submit": _LAUNCHED,
     **dict.fromkeys(("mgather", "paged_gather"), _BY_ROWS),
     "mscatter": Absent(
         "elements go to positions in memory one by one",
@@ -56,10 +56,6 @@ ABSENT: Final = {
     "expand_clone": Absent(
         "a part of a tensor is repeated as a tile",
         "write pl.row_expand(x, column) or pl.col_expand(x, row)",
-    ),
-    "aic_gather": Absent(
-        "halves of a value are not joined",
-        "compute with the whole value behind the loop of pl.split_aiv",
     ),
     "extract": Absent(
         "a part of a matrix is loaded as one",

@@ -5,13 +5,38 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-from pypto._src.errors import ParserSyntaxError, ParserTypeError
+from pypto._src.errors import ParserSyntaxError, ParserTypeError, UnsupportedFeatureError
 from pypto._src.frontend.region_markers import SplitMode
 from pypto._src.frontend.state.context import Context
 from pypto._src.frontend.state.messages import describe
 from pypto._src.frontend.syntax.annotations import plain_dims
 from pypto._src.ir.array_types import TileType
 from pypto._src.ir.exprs import ConstInt, Expr, Mul, binary
+
+
+def gather(ctx: Context, node: ast.Call) -> Any:
+    """Return a value of both vector cores, which in mode ``NONE`` is the same on each.
+
+    Raises:
+        ParserSyntaxError: the call is in no loop over the vector cores, or has other arguments.
+        UnsupportedFeatureError: each core has half of the value.
+    """
+    lanes = None if ctx.region is None else ctx.region.lanes
+    if ctx.region is None or lanes is None or len(node.args) != 1 or node.keywords:
+        raise ParserSyntaxError(
+            "pl.aic_gather takes one value, in a loop over the vector cores of a cluster",
+            ctx.span(node),
+            hint="put for lane in pl.split_aiv(2, mode=pl.SplitMode.NONE): around it",
+            slug="split-aiv",
+        )
+    if lanes[0] is not SplitMode.NONE:
+        raise UnsupportedFeatureError(
+            "pl.aic_gather joins no halves: each vector core has its own",
+            ctx.span(node),
+            hint="store each half to a part of a tensor, and read the tensor after the loop",
+            slug="split-aiv",
+        )
+    return ctx.region.operand(ctx, ctx.value(node.args[0]), node)
 
 
 def shard(ctx: Context, node: ast.Call) -> Any:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator, Sequence
 from typing import Any
 
-from pypto._src.errors import ParserSyntaxError, ParserTypeError
+from pypto._src.errors import InvalidOperationError, ParserSyntaxError, ParserTypeError
 from pypto._src.frontend import region_markers
 from pypto._src.frontend.regions.scopes import for_blocks
 from pypto._src.frontend.state.context import Context
@@ -97,6 +98,19 @@ def _unroll(ctx: Context, node: ast.For, call: ast.Call) -> None:
         ctx.run(node.body)
 
 
+def _jumps(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
+    """Yield each break and continue of a loop with this body."""
+    pending = list(body)
+    while pending:
+        stmt = pending.pop(0)
+        if isinstance(stmt, ast.Break | ast.Continue):
+            yield stmt
+        elif not isinstance(stmt, ast.For | ast.While):
+            pending += [
+                child for child in ast.iter_child_nodes(stmt) if isinstance(child, ast.stmt)
+            ]
+
+
 def _split(ctx: Context, node: ast.For, call: ast.Call) -> None:
     """Parse the body of ``pl.split_aiv``, for one vector core after the other."""
     words = {word.arg: word.value for word in call.keywords}
@@ -134,6 +148,14 @@ def _split(ctx: Context, node: ast.For, call: ast.Call) -> None:
         if isinstance(node.target, ast.Name)
         else node.target
     )
+    jump = next(_jumps(node.body), None)
+    if jump is not None:
+        raise InvalidOperationError(
+            "a jump leaves a loop over the vector cores, of which each does its part",
+            ctx.span(jump),
+            hint="put the statements behind a condition",
+            slug="jump",
+        )
     region.lanes = ctx.value(words["mode"]), name
     try:
         counted(ctx, _without(node, "mode"), ForKind.Sequential)

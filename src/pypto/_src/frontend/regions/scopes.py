@@ -34,7 +34,7 @@ from pypto._src.frontend.syntax.inline import InlineFunction
 from pypto._src.ir.array_types import ShapedType, TileType, same_dims
 from pypto._src.ir.enums import ForKind, ScopeKind
 from pypto._src.ir.exprs import ConstInt, Expr, IterArg, Var
-from pypto._src.ir.stmts import AssignStmt, ForStmt, ScopeStmt, Stmt
+from pypto._src.ir.stmts import AssignStmt, ForStmt, IfStmt, ScopeStmt, Stmt
 from pypto._src.ir.traversal.mutator import Mutator
 from pypto._src.ir.traversal.queries import defined_by, stmts_in, uses
 from pypto._src.ir.traversal.walk import children
@@ -179,10 +179,42 @@ def _launch(
     if ctx.region is not None:
         raise _nested(ctx, call)
     count = _count(ctx, call, words)
+    condition = _predicate(ctx, words)
     read_later = live_after(ctx, node)
-    for phase in phases(ctx, node):
-        own = Var(block.name, block.type, block.span)
-        _launch_phase(ctx, phase, count, words, own, name, read_later)
+    outside = ctx.block
+    if condition is not None:
+        ctx.block = []
+    try:
+        for phase in phases(ctx, node):
+            own = Var(block.name, block.type, block.span)
+            _launch_phase(ctx, phase, count, words, own, name, read_later)
+        launched = ctx.block
+    finally:
+        ctx.block = outside
+    if condition is not None:
+        span = ctx.span(node)
+        ctx.block.append(IfStmt(condition, body_of(launched, span), None, (), span))
+
+
+def _predicate(ctx: Context, words: dict[str, ast.expr]) -> Expr | None:
+    """Return the condition of a launch: without it, outputs keep what they are."""
+    node = words.get("predicate")
+    if node is None or (isinstance(node, ast.Constant) and node.value is None):
+        return None
+    compared = node if isinstance(node, ast.Compare) and len(node.ops) == 1 else None
+    bound = None if compared is None else ctx.value(compared.comparators[0])
+    if isinstance(bound, ConstInt):
+        bound = bound.value
+    if not isinstance(bound, int) or isinstance(bound, bool):
+        raise ParserSyntaxError(
+            f"predicate compares one element with a number, got {ctx.source.text(node)}",
+            ctx.span(node),
+            hint="write predicate=(counts[0] > 0)"
+            if compared is not None
+            else f"write predicate=({ctx.source.text(node)} > 0)",
+            slug="region-option",
+        )
+    return ctx.scalar(node, "the predicate of a launch")
 
 
 def _launch_phase(
@@ -486,6 +518,10 @@ def _options(ctx: Context, call: ast.Call, words: dict[str, ast.expr]) -> None:
             hint="write optimizations=[pl.split(pl.SplitMode.UP_DOWN)]",
             slug="region-option",
         )
+    if found is not None:
+        from pypto._src.frontend.regions.optimizations import check_optimizations
+
+        check_optimizations(ctx, found.elts)
 
 
 def _name(ctx: Context, words: dict[str, ast.expr]) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from pypto._src.dtypes import DataType
 from pypto._src.errors import ParserSyntaxError, ParserTypeError
@@ -17,17 +17,31 @@ from pypto._src.frontend import region_markers
 from pypto._src.frontend.regions.asides import ASIDES, Nothing
 from pypto._src.frontend.source.python_names import items_of
 from pypto._src.frontend.state.context import Context
+from pypto._src.frontend.state.effects import parts_of
 from pypto._src.frontend.state.messages import describe
 from pypto._src.frontend.state.scope import OF_THE_FUNCTION
-from pypto._src.ir.exprs import Expr
-from pypto._src.ir.types import ScalarType
+from pypto._src.ir.exprs import Call, Expr
+from pypto._src.ir.stmts import EvalStmt
+from pypto._src.ir.types import ScalarType, TupleType, UnknownType
 
 if TYPE_CHECKING:
     from pypto._src.frontend.regions.number_arrays import Numbers
 
 
+class _NoValue(TypeError):
+    """Raised where a task is computed with."""
+
+    hint = "name it in deps=[...] of another task"
+
+
 class Task:
     """What the name of a task stands for: all tasks are one to the parser."""
+
+    def _refuse(self, *_: Any) -> Any:
+        raise _NoValue("a task has no value")
+
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = _refuse
+    __lt__ = __le__ = __gt__ = __ge__ = _refuse
 
     def __repr__(self) -> str:
         return "a task"
@@ -197,6 +211,29 @@ def dummy(ctx: Context, node: ast.Call) -> Task:
     return TASK
 
 
+def submit(ctx: Context, node: ast.Call) -> tuple[Any, ...]:
+    """Return the results and the task of ``pl.submit(self.kernel, x, y, deps=[done])``."""
+    options = {word.arg: word.value for word in node.keywords}
+    kernel = node.args[0] if node.args else None
+    if kernel is None or options.keys() - {"deps", "dumps", "allow_early_resolve"}:
+        raise ParserSyntaxError(
+            "pl.submit takes a kernel, its arguments in order, and options of the task",
+            ctx.span(node),
+            hint="write y, done = pl.submit(self.kernel, x, y, deps=[before])",
+            slug="region-option",
+        )
+    if "deps" in options:
+        check_deps(ctx, options["deps"])
+    made = ast.copy_location(ast.Call(kernel, node.args[1:], []), node)
+    value = ctx.value(made)
+    if isinstance(value, Call) and value.type.__class__ is UnknownType:
+        ctx.block.append(EvalStmt(value, ctx.span(node)))
+        return (TASK,)
+    if isinstance(value, Expr) and isinstance(value.type, TupleType):
+        return (*parts_of(ctx, value, ctx.span(node)), TASK)
+    return (*cast("tuple[Any, ...]", value), TASK) if isinstance(value, tuple) else (value, TASK)
+
+
 _PREFETCHES: Final = (
     region_markers.prefetch_context,
     region_markers.prefetch_session,
@@ -212,10 +249,12 @@ def call(ctx: Context, callee: Any, node: ast.Call) -> Any:
     Raises:
         ParserSyntaxError: it is no call of a value: a region, a loop.
     """
-    if callee is region_markers.aiv_shard:
-        from pypto._src.frontend.regions.lanes import shard
+    if callee in (region_markers.aiv_shard, region_markers.aic_gather):
+        from pypto._src.frontend.regions import lanes
 
-        return shard(ctx, node)
+        return (lanes.shard if callee is region_markers.aiv_shard else lanes.gather)(ctx, node)
+    if callee is region_markers.submit:
+        return submit(ctx, node)
     if callee in ASIDES:
         return ASIDES[callee](ctx, node)
     args = [ctx.value(arg) for arg in node.args]

@@ -12,12 +12,13 @@ from collections.abc import Sequence
 from operator import is_
 from typing import Any, cast
 
+from pypto._src.diagnostics import Span
 from pypto._src.frontend.state.context import Context
-from pypto._src.ir.exprs import Call, Expr, Var
+from pypto._src.ir.exprs import Call, Expr, TupleGetItemExpr, Var
 from pypto._src.ir.opdef import OpDef, op_of
 from pypto._src.ir.stmts import EvalStmt, Stmt
 from pypto._src.ir.traversal.walk import walk
-from pypto._src.ir.types import UnknownType
+from pypto._src.ir.types import TupleType, UnknownType
 
 
 def has_effect(value: Any) -> bool:
@@ -70,3 +71,21 @@ def alone(ctx: Context, node: ast.expr) -> tuple[list[Stmt], Any]:
         return ctx.block, value
     finally:
         ctx.block = outside
+
+
+def parts_of(ctx: Context, value: Expr, span: Span) -> list[Expr]:
+    """Return the parts of a tuple, which is kept in a variable of its own."""
+    if not isinstance(value, Var):
+        var = Var("_tuple_tmp", value.type, span)
+        ctx.append(var, value, span)
+        ctx.follow(var, value)
+        value = var
+    origins = ctx.parts.get(value)
+    parts: list[Expr] = []
+    for index in range(len(value.type.types) if isinstance(value.type, TupleType) else 1):
+        part = TupleGetItemExpr(value, index, span)
+        origin = origins[index] if origins else None
+        if origin is not None:
+            ctx.origins[part] = origin
+        parts.append(part)
+    return parts

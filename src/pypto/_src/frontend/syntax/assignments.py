@@ -11,7 +11,6 @@ from ast import Name
 from collections.abc import Sequence
 from typing import Any, Final
 
-from pypto._src.diagnostics import Span
 from pypto._src.dtypes import DataType
 from pypto._src.errors import (
     ParserError,
@@ -21,7 +20,7 @@ from pypto._src.errors import (
 )
 from pypto._src.frontend.source.python_names import items_of
 from pypto._src.frontend.state.context import Context
-from pypto._src.frontend.state.effects import has_effect
+from pypto._src.frontend.state.effects import has_effect, parts_of
 from pypto._src.frontend.state.known_sizes import number_of
 from pypto._src.frontend.state.messages import counted, describe
 from pypto._src.frontend.state.scope import OF_THE_FUNCTION
@@ -29,7 +28,7 @@ from pypto._src.frontend.syntax.annotations import declared_type, type_of
 from pypto._src.frontend.syntax.calls import is_python_object
 from pypto._src.frontend.syntax.operators import BINARY, apply_binary
 from pypto._src.ir.array_types import TensorType, TileType, same_dims
-from pypto._src.ir.exprs import Call, ConstInt, Expr, TupleGetItemExpr, Var
+from pypto._src.ir.exprs import Call, ConstInt, Expr, Var
 from pypto._src.ir.opdef import OpDef, op_of
 from pypto._src.ir.stmts import EvalStmt
 from pypto._src.ir.types import ScalarType, TupleType, Type, UnknownType
@@ -166,24 +165,6 @@ def _as_many(ctx: Context, targets: Sequence[ast.expr], count: int) -> str:
 
 def _part_count(value: Expr) -> int:
     return len(value.type.types) if isinstance(value.type, TupleType) else 1
-
-
-def parts_of(ctx: Context, value: Expr, span: Span) -> list[Expr]:
-    """Return the parts of a tuple, which is kept in a variable of its own."""
-    if not isinstance(value, Var):
-        var = Var("_tuple_tmp", value.type, span)
-        ctx.append(var, value, span)
-        ctx.follow(var, value)
-        value = var
-    origins = ctx.parts.get(value)
-    parts: list[Expr] = []
-    for index in range(_part_count(value)):
-        part = TupleGetItemExpr(value, index, span)
-        origin = origins[index] if origins else None
-        if origin is not None:
-            ctx.origins[part] = origin
-        parts.append(part)
-    return parts
 
 
 def _independent(

@@ -92,7 +92,7 @@ def computed(ctx: Context, node: ast.expr, compute: Callable[..., Any], *args: A
         raise ParserTypeError(
             f"computing {ctx.source.text(node)!r} raises {type(error).__name__}: {error}",
             ctx.span(node),
-            hint=_last_item(ctx, node, args),
+            hint=getattr(error, "hint", None) or _last_item(ctx, node, args),
             slug="constant-expression",
         ) from None
 

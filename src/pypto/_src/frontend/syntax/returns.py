@@ -8,10 +8,11 @@ from collections.abc import Sequence
 from pypto._src.diagnostics import Label
 from pypto._src.errors import ParserTypeError, UnsupportedFeatureError
 from pypto._src.frontend.state.context import Context, store_line
+from pypto._src.frontend.state.effects import parts_of
 from pypto._src.frontend.state.messages import cast_hint, counted, spell_apart
 from pypto._src.frontend.state.scope import same_value_type
 from pypto._src.frontend.syntax.annotations import annotation_text
-from pypto._src.frontend.syntax.assignments import parts_of, refuse_no_value
+from pypto._src.frontend.syntax.assignments import refuse_no_value
 from pypto._src.ir.array_types import TensorType, TileType, same_valid_part
 from pypto._src.ir.exprs import Expr, Var
 from pypto._src.ir.stmts import ReturnStmt
