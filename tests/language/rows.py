@@ -386,6 +386,33 @@ ROWS: list[Row] = [
         result=D.FP32,
         values=(0, 100),
     ),
+    # casts in several steps
+    *[
+        Row(
+            f'r = f.cast(x0, pl.{to.member}, mode="rint")',
+            [WHOLE],
+            g,
+            (of,),
+            (REGION,),
+            result=to,
+            values=(0, 100) if D.UINT8 in (of, to) else (-100, 100),
+            rtol=8e-3 if to is D.BF16 else None,
+        )
+        for of, to, g in [
+            (D.FP32, D.INT8, lambda a: np.rint(np.asarray(a, np.float16).astype(float))),
+            (D.FP32, D.UINT8, lambda a: np.rint(np.asarray(a, np.float16).astype(float))),
+            (D.BF16, D.INT8, np.rint),
+            (D.BF16, D.INT16, np.rint),
+            (D.BF16, D.FP16, lambda a: a),
+            (D.FP16, D.BF16, lambda a: a),
+            (D.FP16, D.INT64, np.rint),
+            *((D.INT32, to, lambda a: a) for to in (D.INT8, D.UINT8, D.BF16)),
+            *((D.INT16, to, lambda a: a) for to in (D.INT32, D.INT8, D.BF16)),
+            *((D.INT8, to, lambda a: a) for to in (D.FP32, D.INT32, D.BF16, D.INT16)),
+            *((D.UINT8, to, lambda a: a) for to in (D.FP32, D.INT32)),
+            *((D.INT64, to, lambda a: a) for to in (D.FP16, D.INT8)),
+        ]
+    ],
     # comparison
     *[
         two(

@@ -58,6 +58,7 @@ from pypto._src.ir.opdef import TENSOR, OpDef, spelling
 from pypto._src.ir.types import ScalarType
 from pypto._src.ops import elementwise, layout, memory, new_tiles, system, tensor
 from pypto._src.ops.define import BY_PYTHON_NAME, OVERLOADS
+from pypto._src.ops.promotion.casts import chain
 from pypto._src.ops.rules.type_rules import known_space
 from pypto._src.ops.unified import Unified, unified
 
@@ -458,6 +459,26 @@ def _element(
     return op_call(ctx, BY_PYTHON_NAME["tensor", name], args, kwargs, node)
 
 
+def _cast(
+    ctx: Context, args: Sequence[Any], kwargs: Mapping[str, Any], node: ast.Call
+) -> Expr | None:
+    """A cast that the chip does in several steps is these, each with the mode of the call."""
+    given = _given(("input", "target_type"), args, kwargs)
+    source, target = given.get("input"), given.get("target_type")
+    if not isinstance(source, Expr) or not isinstance(source.type, TensorType | TileType):
+        return None
+    if not isinstance(target, DataType) or given.keys() - {"input", "target_type", "mode"}:
+        return None
+    steps = chain(source.type.dtype, target) or ()
+    if len(steps) < 2:
+        return None
+    words = {key: value for key, value in given.items() if key == "mode"}
+    value = as_operand(ctx, source, node)
+    for step in steps:
+        value = op_call(ctx, elementwise.cast, (value, step), words, node)
+    return value
+
+
 def _dim(
     ctx: Context, args: Sequence[Any], kwargs: Mapping[str, Any], node: ast.Call
 ) -> Expr | None:
@@ -551,6 +572,7 @@ _HANDLERS: Final[dict[str, Handler]] = {
     tensor.dim.python_name: _dim,
     "read": _element,
     "write": _element,
+    elementwise.cast.python_name: _cast,
     "matmul": matmul,
     "matmul_acc": matmul_acc,
     "matmul_bias": matmul_bias,

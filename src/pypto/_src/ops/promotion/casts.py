@@ -19,7 +19,7 @@ from pypto._src.ir.opdef import OpDef, literal, not_whole
 from pypto._src.lazy import lazy_module
 from pypto._src.ops.define import REGISTRY
 from pypto._src.ops.layout import reread
-from pypto._src.ops.rules.type_rules import cast_steps
+from pypto._src.ops.rules.type_rules import CASTS, cast_steps
 
 if TYPE_CHECKING:
     import numpy as np
@@ -73,6 +73,26 @@ def steps(source: DataType, target: DataType) -> tuple[DataType, ...] | None:
     if found is None or not all(_holds(between, source) for between in found[:-1]):
         return None
     return found if signed is target else (*found, target)
+
+
+def chain(source: DataType, target: DataType) -> tuple[DataType, ...] | None:
+    """Return the element types of a shortest chain of casts, ``target`` last; None if none is.
+
+    What lies between has every value of the source, or every one of the target: such a chain
+    rounds as the device does, which has no other way.
+    """
+    paths: list[tuple[DataType, ...]] = [(source,)]
+    seen = {source}
+    for path in paths:  # grows as longer paths are found
+        for dtype in CASTS:
+            if dtype in seen or dtype not in CASTS.get(path[-1], ()):
+                continue
+            if dtype is target:
+                return (*path[1:], dtype)
+            if _holds(dtype, source) or _holds(dtype, target):
+                seen.add(dtype)
+                paths.append((*path, dtype))
+    return None
 
 
 def _rereads(source: DataType, target: DataType) -> bool:
