@@ -447,6 +447,9 @@ def test_products_and_kept_values_as_tiles(target: Any) -> None:
         with pl.at(level=pl.Level.CORE_GROUP):
             product = pl.matmul(x, w)
             kept = pl.add(x, product[3, 5])
+            for i in pl.range(2):
+                product[i * 8 : i * 8 + 8, :] = x[0:8, :]
+            kept = pl.add(kept, pl.sub(product, product))
             y[:] = kept
         with pl.at(level=pl.Level.CORE_GROUP):
             z[0:16, :] = x[:]

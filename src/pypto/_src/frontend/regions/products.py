@@ -227,15 +227,19 @@ def settled(ctx: Context, name: str, value: Expr, node: ast.AST) -> Expr:
 def settle(ctx: Context, bodies: Sequence[ast.stmt]) -> None:
     """Let products be in vector memory to which a loop or branch assigns what is no product."""
     for stmt in (inner for body in bodies for inner in ast.walk(body)):
-        if not isinstance(stmt, ast.Assign) or not isinstance(stmt.targets[0], ast.Name):
+        if not isinstance(stmt, ast.Assign | ast.AugAssign):
             continue
-        value = stmt.value
-        if isinstance(value, ast.Call) and called_name(ctx, value.func) in _BEGIN_PRODUCTS:
+        target = stmt.targets[0] if isinstance(stmt, ast.Assign) else stmt.target
+        if isinstance(target, ast.Subscript):  # a part of it: the whole is another value then
+            target = target.value
+        elif (
+            isinstance(stmt.value, ast.Call)
+            and called_name(ctx, stmt.value.func) in _BEGIN_PRODUCTS
+        ):
             continue
-        name = stmt.targets[0].id
-        value = ctx.names.values.get(name)
-        if isinstance(value, Var) and is_in_acc(value):
-            ctx.assign(name, in_vector_memory(ctx, value, stmt), stmt.targets[0])
+        value = ctx.names.values.get(target.id) if isinstance(target, ast.Name) else None
+        if isinstance(target, ast.Name) and isinstance(value, Var) and is_in_acc(value):
+            ctx.assign(target.id, in_vector_memory(ctx, value, stmt), target)
 
 
 def called_name(ctx: Context, func: ast.expr) -> str:
