@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -16,17 +17,26 @@ from pypto._src.ir.opdef import SCALAR, TENSOR
 from pypto._src.ops import tensor_math
 from pypto._src.ops.conversion import CONVERSIONS, Converted, converted
 from tests.cases import Array, Kernel, moderate, positive, whole_range
+from tests.line_cases import LINES
 from tests.natively import lowered
 
 D = DataType
 SPAN = ir.Span("kernel.py", 3, 7)
 
 
-def on_tensors(op: Any, *kinds: tuple[list[int], DataType], rest: tuple[Any, ...] = ()) -> Any:
+def on_tensors(
+    op: Any,
+    *kinds: tuple[list[int], DataType],
+    rest: tuple[Any, ...] = (),
+    words: Mapping[str, Any] | None = None,
+) -> Any:
     """Return a call of ``op`` on new tensors, and on other operands behind them."""
     tensors = [
         ir.Var(f"x{i}", ir.TensorType(shape, dtype)) for i, (shape, dtype) in enumerate(kinds)
     ]
+    if words is not None:
+        names = [param.name for param in op.operands]
+        return op.build([], {**dict(zip(names, tensors, strict=False)), **words}, SPAN)
     return op.build((*tensors, *rest), {}, SPAN)
 
 
@@ -235,10 +245,14 @@ OF_BITS = [
 ]
 
 
+LINE_CASES = {case.op.name: case for case in LINES}
+
+
 @pytest.mark.parametrize("name", list(CONVERSIONS))
 def test_operands_are_tiles(name: str) -> None:
     """Operands that are still tensors are refused, at the place of the call."""
     op: Any = ir.get_op(name)
+    case = LINE_CASES.get(name)
     rest = {
         tensor_math.cast: (D.FP16,),
         tensor_math.transpose: (0, 1),
@@ -248,10 +262,13 @@ def test_operands_are_tiles(name: str) -> None:
     if op.operands[-1].kind == SCALAR and not rest:
         rest = (ir.ConstInt(2, dtype) if dtype is D.INT32 else 2.0,)
     kinds = [([16, 32], dtype)] * sum(p.kind == TENSOR for p in op.operands)
-    spread = {"tensor.row_expand": [16, 1], "tensor.col_expand": [1, 32]}.get(op.name)
-    if spread is not None:
-        kinds[1] = (spread, dtype)
+    words: dict[str, Any] | None = None
+    if case is not None and case.shapes[0] and not rest:
+        words = dict(case.attrs)
+        kinds = [(list(shape), case.dtypes[0]) for shape in case.shapes[0]]
+        if name == "tensor.sort32":
+            kinds[1] = (kinds[1][0], D.UINT32)
     with pytest.raises(OpError) as caught:
-        converted(on_tensors(op, *kinds, rest=rest))
+        converted(on_tensors(op, *kinds, rest=rest, words=words))
     assert caught.value.slug == "argument-kind"
     assert caught.value.place is SPAN
