@@ -15,6 +15,7 @@ import pytest
 
 from pypto._src.driver import INCLUDE
 from pypto._src.emit.cpp.generate import kernel_file
+from pypto._src.ir.array_types import TensorType, static_shape
 from pypto._src.ir.stmts import Function, Program
 from pypto._src.passes.pass_manager import OptimizationStrategy, PassManager
 from pypto._src.run.cache import build
@@ -80,6 +81,19 @@ def batches(counts: Mapping[str, int]) -> dict[str, tuple[str, ...]]:
         found[-1].append(name)
         total += count
     return {name: tuple(batch) for batch in found for name in batch}
+
+
+def with_scratch(args: Sequence[Array], kernel: Function) -> list[Array]:
+    """Return arguments with those that the passes add: tensors that lie between ops of a kernel.
+
+    Who calls the kernel makes them.
+    """
+    kinds = [param.type for param in kernel.params[len(args) :]]
+    made: list[Array] = []
+    for kind in kinds:
+        assert isinstance(kind, TensorType)
+        made.append(np.zeros(static_shape(kind) or (), kind.dtype.numpy))
+    return [*args, *made]
 
 
 def words(args: Sequence[Array | int]) -> list[int]:

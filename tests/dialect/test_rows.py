@@ -20,6 +20,7 @@ from pypto._src.ir.types import ScalarType
 from tests.cases import Array
 from tests.emit.pto_forms import FORMS
 from tests.emit.pto_texts import LEVELS, OPS, emitted, forms, rows, texts
+from tests.natively import lowered, with_scratch
 
 
 def accepted(text: str, name: str) -> Source:
@@ -49,7 +50,8 @@ def test_row_is_accepted_and_means_the_same(op: str) -> None:
         for strategy in row.strategies:
             source = accepted(emitted(row.program, strategy), row.name)
             found = [array.copy() for array in arguments]
-            evaluate(source, row.built.function.name, found)
+            after = lowered(row.built.function, strategy)
+            evaluate(source, row.built.function.name, with_scratch(found, after))
             assert_same(found, wanted, f"{op} {row.name} {strategy}")
 
 

@@ -310,7 +310,7 @@ def test_default_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     assert re.fullmatch(r"build_output.Twice_\d{8}_\d{6}", folder)
     dumps = sorted(p.name for p in Path(folder, "passes_dump").iterdir())
     assert dumps[0] == "00_frontend.py"
-    assert dumps[-1] == "10_after_AllocateMemoryAddr.py"
+    assert dumps[-1] == "11_after_AllocateMemoryAddr.py"
 
 
 def test_folders_of_one_second(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -23,14 +23,13 @@ from pypto._src.errors import MemoryPlanError, OpError, PyptoError
 from pypto._src.interp.evaluate import evaluate
 from pypto._src.ir.array_types import TensorType, TileType
 from pypto._src.ir.exprs import Var
-from pypto._src.ir.stmts import Function
 from pypto._src.ops import elementwise, layout, matmul, memory, new_tiles
 from pypto._src.ops.define import REGISTRY
 from pypto._src.passes.pass_manager import OptimizationStrategy
 from pypto._src.run.toolchain import Toolchain
 from tests.cases import CASES, AnyOp, Array, BuiltKernel, Case, Shape, kernel_for, missing_rows
 from tests.emit.pto_texts import OPS, rows
-from tests.natively import assert_close, compile_together, lowered, words
+from tests.natively import assert_close, compile_together, lowered, with_scratch, words
 from tests.ops.test_native import EXTREMES, arguments
 
 D = DataType
@@ -132,20 +131,17 @@ def test_texts_mean_the_same_on_edge_values(op: str) -> None:
     for row in rows(op):
         if len(row.strategies) == 1:
             continue  # the other shapes of a row differ in nothing but size
-        text = PTOCodegen().generate(_after(row.built.function))
+        after = lowered(row.built.function, OptimizationStrategy.PTOAS)
+        text = PTOCodegen().generate(ir.Program([after], "row"))
         source = check(text, row.name, options_of(text, "a3"))
         signed_zero = row.case.op not in EXTREMES
         for number, args in enumerate(arguments(row.case, row.built)):
             wanted, found = _copies(args), _copies(args)
             evaluate(row.built.function, wanted)
-            evaluate_text(source, row.built.function.name, found)
+            evaluate_text(source, row.built.function.name, with_scratch(found, after))
             for one, other in zip(found, wanted, strict=True):
                 note = f"{op} {row.name}, inputs {number}"
                 assert_close(one, other, signed_zero=signed_zero, note=note)
-
-
-def _after(function: Function) -> ir.Program:
-    return ir.Program([lowered(function, OptimizationStrategy.PTOAS)], "row")
 
 
 def _copies(args: Sequence[Array]) -> list[Array]:
@@ -303,8 +299,10 @@ def test_edge_shapes_mean_the_same(group: int, toolchain: Toolchain) -> None:
 
 
 def _run_text(kernel: BuiltKernel, args: list[Any], name: str) -> None:
-    text = PTOCodegen().generate(_after(kernel.function))
-    evaluate_text(check(text, name, options_of(text, "a3")), kernel.function.name, args)
+    after = lowered(kernel.function, OptimizationStrategy.PTOAS)
+    text = PTOCodegen().generate(ir.Program([after], "row"))
+    given = with_scratch(args, after)
+    evaluate_text(check(text, name, options_of(text, "a3")), kernel.function.name, given)
 
 
 @pytest.mark.parametrize("case", [c for c in SHAPED if refusal(c, "largest") is None], ids=repr)

@@ -16,7 +16,15 @@ from pypto._src.ops import elementwise, matmul, reduce
 from pypto._src.ops.later import axis_reductions, columns
 from pypto._src.run.native import NativeKernel
 from tests.cases import CASES, Array, BuiltKernel, Case, Shape, build_call, kernel_for
-from tests.natively import assert_close, batches, compile_together, compiler, lowered, words
+from tests.natively import (
+    assert_close,
+    batches,
+    compile_together,
+    compiler,
+    lowered,
+    with_scratch,
+    words,
+)
 from tests.ops.arrays import apply_call
 
 D = DataType
@@ -152,8 +160,9 @@ def compare(subject: Subject, native: NativeKernel) -> None:
         note = f"{subject}, inputs {number}"
         direct, after, compiled = copies(args), copies(args), copies(args)
         evaluate(subject.built.function, direct)
-        evaluate(subject.after, after)
-        native(words(compiled))
+        evaluate(subject.after, with_scratch(after, subject.after))
+        scratch = with_scratch(compiled, subject.after)
+        native(words(scratch))
         for array, wanted in zip(after, direct, strict=True):
             assert_close(array, wanted, signed_zero=signed_zero, note=f"{note}: passes")
         for array, wanted in zip(compiled, direct, strict=True):

@@ -153,24 +153,27 @@ def recipes() -> dict[str, list[Recipe]]:
     return found
 
 
-def _records(count: int, dtype: ir.DataType = ir.FP32) -> ir.TileType:
-    return ir.TileType([1, count], dtype)
+def _fitting(level: str, kind: type[ir.TileType | ir.TensorType]) -> dict[str, dict[str, Any]]:
+    def records(count: int, dtype: ir.DataType = ir.FP32) -> ir.Type:
+        return kind([1, count], dtype)
+
+    return {
+        f"{level}.scatter_update": {
+            "input": kind([16, 32], ir.FP32),
+            "dim": -2,
+            "index": records(4, ir.INT32),
+            "src": kind([4, 32], ir.FP32),
+        },
+        f"{level}.sort32": {"src": records(64), "idx": records(64, ir.UINT32)},
+        f"{level}.mrgsort": {"src": records(512), "block_len": 64},
+        **{
+            f"{level}.mrgsort{count}": {f"src{index}": records(128) for index in range(count)}
+            for count in (2, 3, 4)
+        },
+    }
 
 
-FITTING: dict[str, dict[str, Any]] = {
-    "block.scatter_update": {
-        "input": ir.TileType([16, 32], ir.FP32),
-        "dim": -2,
-        "index": _records(4, ir.INT32),
-        "src": ir.TileType([4, 32], ir.FP32),
-    },
-    "block.sort32": {"src": _records(64), "idx": _records(64, ir.UINT32)},
-    "block.mrgsort": {"src": _records(512), "block_len": 64},
-    **{
-        f"block.mrgsort{count}": {f"src{index}": _records(128) for index in range(count)}
-        for count in (2, 3, 4)
-    },
-}
+FITTING = {**_fitting("block", ir.TileType), **_fitting("tensor", ir.TensorType)}
 """Values of the ops that want what is hardly ever drawn: a row of records, a row of numbers."""
 
 
