@@ -126,6 +126,7 @@ LINES: Final = [
         (D.INT32,),
         attrs={"dim": -1},
         values=between(0, 63),
+        indices=(1,),
         build=on_tensors,
     ),
     Case(
@@ -134,6 +135,7 @@ LINES: Final = [
         (D.INT32,),
         attrs={"dim": -1},
         values=between(0, 63),
+        indices=(1,),
         build=on_tensors,
     ),
     Case(
@@ -142,6 +144,7 @@ LINES: Final = [
         (D.INT32,),
         attrs={"dim": -2},
         values=between(0, 7),
+        indices=(1,),
         build=on_tensors,
     ),
 ]

@@ -213,6 +213,8 @@ class Case:
     axes: tuple[int, ...] = ()
     attrs: Mapping[str, Any] = field(default_factory=dict[str, Any])
     values: Values = moderate
+    indices: tuple[int, ...] = ()
+    """Inputs that have no edge values: they say where an element is."""
     reference: Formula | None = None
     """An independent formula, on float64 or Python integers."""
     rtol: Mapping[DataType, float] = field(default_factory=dict[DataType, float])
