@@ -140,20 +140,22 @@ class _Buffers:
         """True if several pipes work with the bytes of a buffer."""
         return len(self._together[self.shared.get(memref, memref)]) > 1
 
-    def _own(self, loop: ForStmt) -> set[MemRef]:
-        made: set[Var] = set()
+    def _own(self, loop: ForStmt) -> dict[MemRef, None]:
+        made: dict[Var, None] = {}
         used: list[Var] = [*loop.iter_args, *loop.return_vars]
         for stmt in stmts_in(loop.body):
-            made.update(defined_by(stmt))
+            made.update(dict.fromkeys(defined_by(stmt)))
             if isinstance(stmt, ForStmt):
-                made.update(stmt.iter_args)
+                made.update(dict.fromkeys(stmt.iter_args))
             used += uses(exprs_in(stmt))
         outside = {_memref(var) for var in used if var not in made}
-        inside = {_memref(var) for var in made}
+        inside = dict.fromkeys(map(_memref, made))
         return {
-            memref
-            for memref in inside - outside
-            if memref is not None and loop in self.in_body_of.get(memref, ())
+            memref: None
+            for memref in inside
+            if memref is not None
+            and memref not in outside
+            and loop in self.in_body_of.get(memref, ())
         }
 
     def _fit(self, space: MemorySpace, wanted: Stages) -> None:
