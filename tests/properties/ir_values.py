@@ -448,7 +448,8 @@ class Draw:
             return self.while_loop(depth)
         if depth and draw < 0.36:
             body = self.body(self.block(depth - 1))
-            return ir.ScopeStmt(ir.ScopeKind.InCore, body, self.span())
+            hint = self.pick(["", "part", "head"])
+            return ir.ScopeStmt(ir.ScopeKind.InCore, body, self.span(), hint)
         if draw < 0.4 and (self.loops or self.wild):
             return self.pick([ir.BreakStmt, ir.ContinueStmt])(self.span())
         if draw < 0.5:
@@ -536,8 +537,11 @@ class Draw:
         body = self.looped(depth, [counter, *args], [arg.type for arg in args])
         kind = self.pick(list(ir.ForKind))
         results = self.results_of(args)
+        stages = self.pick([1, 1, 2, 3]) if kind is ir.ForKind.Sequential else 1
         start, stop = bounds
-        return ir.ForStmt(counter, start, stop, step, args, body, results, self.span(), kind)
+        return ir.ForStmt(
+            counter, start, stop, step, args, body, results, self.span(), kind, stages
+        )
 
     def while_loop(self, depth: int) -> ir.Stmt:
         args = self.carried()
