@@ -259,6 +259,7 @@ class Generator:
         """Yield the overloads of a name: one for each op, one for scalars, one for anything."""
         number_first, has_value = False, False
         found = self.unified.Unified(name).candidates
+        given = set[str]()  # what is made of nothing takes the same for a tile and for a tensor
         for op in found:
             if op.level not in _LEVELS:
                 continue
@@ -271,7 +272,11 @@ class Generator:
                 if where is not None:
                     imports.setdefault(where, {})[used] = used
             has_value = has_value or returns != "None"
-            yield stub(name, ast.unparse(args), returns, op.doc)
+            parameters = ast.unparse(args)
+            if parameters in given:
+                continue
+            given.add(parameters)
+            yield stub(name, parameters, returns, op.doc)
             if op.commutes:
                 number_first = True
                 first, second = args.args[:2]

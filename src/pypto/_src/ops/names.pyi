@@ -148,16 +148,6 @@ def arange(
     ...
 
 @overload
-def arange(
-    start: Scalar, shape: Ints, dtype: DataType = DataType.INT32, descending: bool = False
-) -> Tensor:
-    """Return the row ``start``, ``start`` + 1, ... of ``shape`` [1, N]; falling if ``descending``.
-
-    ``start`` has the element type ``dtype``, an integer of 16 or 32 bits.
-    """
-    ...
-
-@overload
 def arange(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
 @overload
 def cast(tile: Tile, target_type: DataType, mode: RoundMode = "round") -> Tile:
@@ -539,11 +529,6 @@ def fmods(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
 @overload
 def full(shape: Ints, dtype: DataType, value: Scalar) -> Tile:
     """Return a tile of ``shape`` whose elements of ``dtype`` all are ``value``."""
-    ...
-
-@overload
-def full(shape: Ints, dtype: DataType, value: Scalar) -> Tensor:
-    """Return a tensor of ``shape`` whose elements are all ``value``."""
     ...
 
 @overload
