@@ -110,7 +110,7 @@ def _orders(launches: Sequence[Launch]) -> list[list[int]]:
                 continue
             for first, last, new in mine:
                 is_near = low < last and first < high and (old.is_written or new.is_written)
-                if is_near and _share(old.array, new.array):
+                if is_near and np.may_share_memory(old.array, new.array, cast("Any", _MOST_WORK)):
                     before.add(other)
                     break
         found.append(sorted(before))
@@ -131,14 +131,7 @@ def _bounds(array: Array) -> tuple[int, int]:
 
 
 _MOST_WORK: Final = 10_000
-"""So much NumPy may try to find out whether two arrays have memory in common."""
-
-
-def _share(a: Array, b: Array) -> bool:
-    try:
-        return bool(np.shares_memory(a, b, max_work=cast("Any", _MOST_WORK)))
-    except Exception:  # which NumPy raises where it takes too long: then they may
-        return True
+"""So much NumPy may try to find out whether two arrays have memory in common; then they may."""
 
 
 # --------------------------------------------------------------------------------------------
