@@ -31,9 +31,9 @@ def program(count: int) -> ir.Program:
     )
 
 
-def text_of(count: int) -> tuple[str, str]:
+def text_of(before: ir.Program) -> tuple[str, str]:
     """Return the lines in front of the loop, and those from it on, of a text that is right."""
-    after = PassManager.get_strategy(OptimizationStrategy.PTOAS).run_passes(program(count))
+    after = PassManager.get_strategy(OptimizationStrategy.PTOAS).run_passes(before)
     text = PTOCodegen().generate(after)
     check(text, "kernel.pto", options_of(text))
     head, _, body = text.partition("scf.for")
@@ -42,13 +42,39 @@ def text_of(count: int) -> tuple[str, str]:
 
 def test_tiles_that_fit_are_allocated_in_the_head() -> None:
     """As ever: nothing is allocated in the loop."""
-    head, body = text_of(2)
+    head, body = text_of(program(2))
     assert head.count("pto.alloc_tile") == 3
     assert "pto.alloc_tile" not in body
 
 
 def test_tiles_that_do_not_fit_are_allocated_in_their_loop() -> None:
     """But for the one that iterations hand on."""
-    head, body = text_of(4)
+    head, body = text_of(program(4))
     assert head.count("pto.alloc_tile") == 1
     assert body.count("pto.alloc_tile") == 4
+
+
+def test_padding_counts() -> None:
+    """Rows of 100 elements fit together in bytes, but not as they lie on chip."""
+    rows = 108
+
+    @pl.program
+    class Dequantized:
+        @pl.function(type=pl.FunctionType.InCore)
+        def kernel(
+            self,
+            x: pl.Tensor[[4 * rows, 100], pl.INT8],
+            out: pl.Out[pl.Tensor[[4 * rows, 100], pl.FP32]],
+        ) -> pl.Tensor[[4 * rows, 100], pl.FP32]:
+            for k in pl.range(4):
+                whole = pl.load(x, [k * rows, 0], [rows, 100])
+                half = pl.cast(whole, target_type=pl.FP16)
+                wide = pl.cast(half, target_type=pl.FP32)
+                more = pl.add(wide, 1.0)
+                most = pl.exp(more)
+                out = pl.store(pl.mul(more, most), [k * rows, 0], out)
+            return out
+
+    head, body = text_of(Dequantized)
+    assert "pto.alloc_tile" not in head
+    assert "pto.alloc_tile" in body

@@ -8,14 +8,13 @@ is used outside, too, where the loop begins.
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import accumulate
 from typing import TypeAlias
 
 from pypto._src.emit.pto.tile_allocations import Buffers, Key
-from pypto._src.ir.array_types import TileType, static_shape
+from pypto._src.ir.array_types import TileType
 from pypto._src.ir.enums import MemorySpace
 from pypto._src.ir.exprs import Expr, Var
 from pypto._src.ir.opdef import aliased
@@ -31,6 +30,7 @@ from pypto._src.ir.stmts import (
     statements,
 )
 from pypto._src.ir.traversal.queries import uses
+from pypto._src.ops import layout
 from pypto._src.targets import A2A3
 
 Loops: TypeAlias = "tuple[ForStmt, ...]"
@@ -68,7 +68,7 @@ def _overflow(buffers: Buffers, found: Mapping[int, _Uses]) -> bool:
         if buffer.alias_of is None:
             used = found[id(buffer.memref)]
             steps = changes.setdefault(buffer.space, Counter())
-            size = math.prod(static_shape(buffer.kind) or ()) * buffer.kind.dtype.get_bit() // 8
+            size = layout.alloc_bytes(buffer.kind, buffer.space)
             steps[used.first] += size
             steps[used.last + 1] -= size
     return any(
