@@ -72,7 +72,7 @@ def test_padding_counts() -> None:
                 wide = pl.cast(half, target_type=pl.FP32)
                 more = pl.add(wide, 1.0)
                 most = pl.exp(more)
-                out = pl.store(pl.mul(more, most), [k * rows, 0], out)
+                out = pl.store(pl.mul(more, most), [k * rows, 0], [rows, 100], out)
             return out
 
     head, body = text_of(Dequantized)
