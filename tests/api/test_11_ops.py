@@ -962,7 +962,7 @@ def test_failed_conversion(result: Any, text: str) -> None:
     with pytest.raises(RuntimeError, match=text) as caught:
         converted(ir.create_op_call("tensor.row_max", [X], SPAN), [T])
     assert isinstance(caught.value, ConversionError)
-    assert caught.value.place is SPAN
+    assert caught.value.location is SPAN
 
 
 @pytest.mark.parametrize(

@@ -88,7 +88,7 @@ def test_around_kernels(statement: str) -> None:
     assert not marked()
     assert isinstance(found, Function | PyptoError)
     if isinstance(found, NotExecutedError):
-        assert found.place.filename == "given.py"
+        assert found.location.filename == "given.py"
         assert found.hint is not None
 
 

@@ -107,7 +107,7 @@ def test_statement_texts_with_odd_names(name: str) -> None:
         kept = "m".join(parts[: at + 1]) + name + "m".join(parts[at + 1 :])
         with pytest.raises(PyptoError, match=r"is no name, .* was wanted") as caught:
             ir.from_statement_text(kept)
-        assert caught.value.place.begin_line == 1
+        assert caught.value.location.begin_line == 1
 
 
 def test_header_of_a_kernel_with_an_odd_name() -> None:
@@ -116,7 +116,7 @@ def test_header_of_a_kernel_with_an_odd_name() -> None:
     text = f"# pypto.program: ../../x\n\n{kernel}"
     with pytest.raises(PyptoError, match="is no identifier") as caught:
         pl.parse(text)
-    assert caught.value.place.begin_line == 1
+    assert caught.value.location.begin_line == 1
 
 
 def test_usual_names_are_taken() -> None:

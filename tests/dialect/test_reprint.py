@@ -65,7 +65,7 @@ def test_a_type_is_read_once() -> None:
     wrong = "module {\n  func.func @f(%a: !pto.ptr<f32>, %b: !pto.ptr<x>) {\n    return\n  }\n}\n"
     with pytest.raises(ParserSyntaxError) as caught:
         parse(wrong)
-    assert caught.value.place.begin_line == 2
+    assert caught.value.location.begin_line == 2
 
 
 def test_examples() -> None:

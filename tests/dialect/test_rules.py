@@ -81,7 +81,7 @@ def test_every_fault_is_reported() -> None:
     use = f"    pto.texp ins(%t : {tile}) outs(%t : {tile})\n"
     head = f"module {{\n  func.func @k() {{\n    %t = pto.alloc_tile : {tile}\n"
     faults = faults_of(f"{head}{use}{use}    return\n  }}\n}}\n", "k.pto", Options())
-    assert [(fault.slug, fault.place.begin_line) for fault in faults] == [
+    assert [(fault.slug, fault.location.begin_line) for fault in faults] == [
         ("element-type", 4),
         ("element-type", 5),
     ]
@@ -137,7 +137,7 @@ def test_a_number_beyond_its_type_is_shown_whole(number: str) -> None:
     [fault] = faults_of(text, "k.pto", Options())
     literal = number.partition(" :")[0]
     assert fault.message == f"{literal} is beyond the numbers of its type"
-    place = fault.place
+    place = fault.location
     assert (place.begin_line, place.begin_column) == (2, line.index(literal))
     assert place.end_column == place.begin_column + len(literal)
 

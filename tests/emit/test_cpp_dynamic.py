@@ -223,7 +223,7 @@ def test_a_dimension_without_name_is_refused() -> None:
         "tensor 'x' pl.Tensor[[-1, 64], pl.FP32] has a dimension without a name"
     )
     assert caught.value.hint == 'declare it: n = pl.dynamic("n"), and write n for -1'
-    assert caught.value.place is span
+    assert caught.value.location is span
 
 
 # --------------------------------------------------------------------------------------------

@@ -294,4 +294,4 @@ def test_what_no_target_executes(body: str, message: str) -> None:
     with pytest.raises(OpError) as caught:
         PassManager().run_passes(program(body))
     assert caught.value.message == message
-    assert caught.value.place.begin_line > 0
+    assert caught.value.location.begin_line > 0

@@ -360,7 +360,7 @@ def test_refusals(signature: str, body: str, message: str, line: int) -> None:
     with pytest.raises(EmitError) as caught:
         generate_orchestration(lowered, function)
     assert str(caught.value) == message
-    assert caught.value.place.begin_line - function.span.begin_line == line
+    assert caught.value.location.begin_line - function.span.begin_line == line
 
 
 # A runtime that prints the tensors of each task, and gives memory to one when it is first written.

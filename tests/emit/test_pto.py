@@ -1322,7 +1322,7 @@ def test_errors_have_the_place_of_the_statement() -> None:
     block.assign("b", Pow(N, N, INDEX))
     with pytest.raises(EmitError) as caught:
         emit(block.function([N], []))
-    assert (caught.value.place.filename, caught.value.place.begin_line) == ("kernel.py", 2)
+    assert (caught.value.location.filename, caught.value.location.begin_line) == ("kernel.py", 2)
 
 
 def test_parameters_keep_their_directions_out_of_the_text() -> None:

@@ -31,7 +31,7 @@ def kernel(
 def hint(line: str, dtype: str) -> str | None:
     """Return the hint of a line's mistake; what the hint tells to write has none."""
     error = failure(KERNEL.format(dtype=dtype, line=line))[0]
-    assert error.place.begin_line == 11
+    assert error.location.begin_line == 11
     return error.hint
 
 
@@ -183,7 +183,7 @@ class P:
     error = failure(code)[0]
     assert error.message.startswith(f"parameter 'n' of half: {dtype} has no value ")
     assert (error.slug, error.hint) == ("constant-range", f"write {wanted}")
-    assert (error.place.begin_line, error.place.begin_column) == (12, 25)
+    assert (error.location.begin_line, error.location.begin_column) == (12, 25)
 
 
 def test_numbers_outside_of_kernels() -> None:
@@ -257,7 +257,7 @@ def kernel(
 def test_matrices_of_a_batch(line: str, wanted: str) -> None:
     """Whole rows without the leading dimensions are those of one matrix."""
     error = failure(BATCHES.format(line=line))[0]
-    assert (error.place.begin_line, error.hint) == (11, wanted)
+    assert (error.location.begin_line, error.hint) == (11, wanted)
 
 
 def test_a_return_in_a_loop_that_may_have_no_turn() -> None:
@@ -321,7 +321,7 @@ def kernel(x: pl.Tensor[[64, 64], pl.FP32], out: pl.Out[pl.Tensor[[16, 64], pl.F
 def test_yields_of_another_number(names: str, inits: str, line: str, wanted: str) -> None:
     """Values that the loop carries are kept as they are written."""
     error = failure(CARRIED.format(names=names, inits=inits, line=line))[0]
-    assert (error.place.begin_line, error.hint) == (8, wanted)
+    assert (error.location.begin_line, error.hint) == (8, wanted)
 
 
 def test_call_without_self_in_text() -> None:

@@ -119,7 +119,7 @@ def test_refused(give: Given, message: str, hint: str) -> None:
         give(program(), as_any)
     assert (caught.value.message, caught.value.hint) == (message, hint)
     assert caught.value.slug == "argument-kind"
-    assert caught.value.place.filename == __file__
+    assert caught.value.location.filename == __file__
 
 
 @pytest.mark.parametrize(

@@ -193,7 +193,7 @@ def test_other_calls_are_refused(good: str, bad: str, slug: str) -> None:
     with pytest.raises(ParserError) as caught:
         pl.parse(kernel("\n".join(lines)))
     assert caught.value.slug == slug
-    assert caught.value.place.begin_line == HEAD.count("\n") + len(lines)
+    assert caught.value.location.begin_line == HEAD.count("\n") + len(lines)
 
 
 def test_offsets_are_no_part_of_a_form() -> None:

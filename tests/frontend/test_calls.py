@@ -294,7 +294,7 @@ def test_error_inside_inline_function_has_its_place() -> None:
     found = error(
         "n: pl.INT64", "a = twice(n)", before="@pl.inline\ndef twice(n):\n    return n + q"
     )
-    assert (found.message, found.place.begin_line) == ("'q' is not defined", 4)
+    assert (found.message, found.location.begin_line) == ("'q' is not defined", 4)
 
 
 @pytest.mark.parametrize(

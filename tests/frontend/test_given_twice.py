@@ -77,4 +77,4 @@ def f(x: pl.Tensor[[64, 64], pl.FP32], out: pl.Out[pl.Tensor[[64, 64], pl.FP32]]
 """
     with pytest.raises(ParserSyntaxError) as caught:
         pl.parse(text)
-    assert (caught.value.place.begin_line, caught.value.place.begin_column) == (4, 52)
+    assert (caught.value.location.begin_line, caught.value.location.begin_column) == (4, 52)

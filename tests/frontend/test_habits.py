@@ -637,7 +637,7 @@ def test_a_value_of_another_type_that_is_read_outside_is_an_error(
     )
     with pytest.raises(PyptoError, match="'a' changes its type in a loop or branch") as caught:
         parsed(habit)
-    assert (caught.value.place.begin_line, caught.value.hint) == (line, hint)
+    assert (caught.value.location.begin_line, caught.value.hint) == (line, hint)
 
 
 @pytest.mark.parametrize("form", ["python", "statement", "bytes"])

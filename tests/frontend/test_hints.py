@@ -209,7 +209,7 @@ def test_a_name_that_there_is_not_is_an_attribute_error() -> None:
         getattr(pl, "float32")  # noqa: B009
     assert isinstance(caught.value, AttributeError)
     assert caught.value.hint == "did you mean FP32?"
-    assert caught.value.place.filename == __file__
+    assert caught.value.location.filename == __file__
     with pytest.raises(UnknownNameError, match="DataType has no attribute 'FP31'") as caught:
         getattr(DataType, "FP31")  # noqa: B009
     assert caught.value.hint == "did you mean FP32?"
@@ -231,7 +231,7 @@ def test_public_names_are_hinted(owner: Any, found: str, meant: str) -> None:
     with pytest.raises(UnknownNameError) as caught:
         getattr(owner, found)
     assert caught.value.hint == f"did you mean {meant}?"
-    assert caught.value.place.filename == __file__
+    assert caught.value.location.filename == __file__
     assert not hasattr(owner, "__wrapped__")
 
 

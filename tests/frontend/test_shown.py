@@ -254,7 +254,7 @@ def test_many(count: int, shown: int, end: str) -> None:
     error = failure("@pl.function\ndef f(n: pl.INT64):\n" + "\n".join(lines))
     errors = (error, *error.others)
     assert [e.message for e in errors] == [f"'w{i}' is not defined" for i in range(shown)]
-    assert [e.place.begin_line for e in errors] == [3 + i for i in range(shown)]
+    assert [e.location.begin_line for e in errors] == [3 + i for i in range(shown)]
     assert report(error).splitlines()[-1] == end
 
 
@@ -280,7 +280,7 @@ def test_what_follows_from_a_mistake_is_not_reported(statement: str) -> None:
         "    out = pl.store(t, [0, 0], [64, 64], out)\n"
     )
     assert error.others == ()
-    assert error.place.begin_line == 4
+    assert error.location.begin_line == 4
 
 
 def test_an_output_stays_what_it_is() -> None:

@@ -206,7 +206,7 @@ def test_columns_count_characters() -> None:
     text = 'import pypto.language as pl\n@pl.function\ndef f(n: pl.INT64): "äöü"; x = "é" and m\n'
     with pytest.raises(UndefinedVariableError) as caught:
         pl.parse(text)
-    place = caught.value.place
+    place = caught.value.location
     assert (place.begin_line, place.begin_column, place.end_column) == (3, 39, 40)
     assert text.splitlines()[2][39] == "m"
 

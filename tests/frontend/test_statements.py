@@ -547,7 +547,7 @@ def test_strict_ssa() -> None:
     found = error(N, "x = n\nx = 2", options="(strict_ssa=True)")
     assert isinstance(found, SSAViolationError)
     assert found.previous_span is not None
-    assert (found.previous_span["begin_line"], found.place.begin_line) == (5, 6)
+    assert (found.previous_span["begin_line"], found.location.begin_line) == (5, 6)
     assert body(N, "x = n\ny = x", options="(strict_ssa=True)") == "x = n\ny = x"
 
 
@@ -560,7 +560,7 @@ def test_errors_are_reported_together() -> None:
         "'r' is not defined",
         "'s' is not defined",
     ]
-    assert [e.place.begin_line for e in errors] == [5, 8, 10]
+    assert [e.location.begin_line for e in errors] == [5, 8, 10]
 
 
 def test_at_most_ten_errors() -> None:

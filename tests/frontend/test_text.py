@@ -214,7 +214,7 @@ def test_two_functions_of_one_name(is_printed: bool) -> None:
         pl.parse_program(text.replace("def second(", "def first("))
     assert caught.value.slug == "function-twice"
     first, second = (i for i, line in enumerate(text.splitlines(), 1) if "    def " in line)
-    assert caught.value.place.begin_line == second
+    assert caught.value.location.begin_line == second
     assert [label.span.begin_line for label in caught.value.related] == [first]
 
 

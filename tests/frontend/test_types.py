@@ -215,7 +215,9 @@ def test_output_mistakes(code: str, slug: str) -> None:
     """An output that is never written, or whose name is given away, is an error."""
     found = error(OUT, T + code)
     assert (type(found), found.slug) == (ParserTypeError, slug)
-    assert found.place.begin_line == (4 if slug == "out-never-written" else found.place.begin_line)
+    assert found.location.begin_line == (
+        4 if slug == "out-never-written" else found.location.begin_line
+    )
     assert "pl.store(" in str(found.hint) or "use another name" in str(found.hint)
 
 

@@ -91,7 +91,7 @@ def test_zero_step() -> None:
     with pytest.raises(EvaluationError) as caught:
         evaluate(function([n], loop), [0])
     assert caught.value.message == "the step of a loop is zero"
-    assert str(caught.value.place) == "k.py:4:4"
+    assert str(caught.value.location) == "k.py:4:4"
 
 
 def test_break_and_continue() -> None:
@@ -298,7 +298,7 @@ def test_recursion() -> None:
         evaluate(Program([calls("f", "g"), calls("g", "f")]), [3], entry="f")
     assert caught.value.message == "'f' calls itself: f -> g -> f"
     assert caught.value.hint == "write a loop"
-    assert str(caught.value.place) == "k.py:2:4"
+    assert str(caught.value.location) == "k.py:2:4"
 
 
 # --------------------------------------------------------------------------------------------
@@ -313,7 +313,7 @@ def test_load_out_of_bounds() -> None:
     error = caught.value
     assert error.message == "pl.load reads [0:8, 0:16] of a tensor [6, 16]"
     assert error.slug == "out-of-bounds"
-    assert str(error.place) == "k.py:8:4"
+    assert str(error.location) == "k.py:8:4"
 
 
 def test_store_out_of_bounds() -> None:
@@ -326,7 +326,7 @@ def test_store_out_of_bounds() -> None:
             evaluate(function([x, i], EvalStmt(store)), [target, at])
         wanted = f"pl.store writes [{at}:{at + 8}, 0:16] of a tensor [8, 16]"
         assert caught.value.message == wanted
-        assert str(caught.value.place) == "k.py:9:4"
+        assert str(caught.value.location) == "k.py:9:4"
     assert not target.any()
 
 
@@ -370,7 +370,7 @@ def test_read_before_definition() -> None:
     with pytest.raises(EvaluationError) as caught:
         evaluate(f, [0])
     assert caught.value.message == "'s' is read before it has a value"
-    assert str(caught.value.place) == "k.py:7:4"
+    assert str(caught.value.location) == "k.py:7:4"
 
 
 def test_unknown_op() -> None:
@@ -379,7 +379,7 @@ def test_unknown_op() -> None:
     with pytest.raises(EvaluationError) as caught:
         evaluate(function([], EvalStmt(strange)), [])
     assert caught.value.message == "the program has no function 'nothing'"
-    assert str(caught.value.place) == "k.py:3:0"
+    assert str(caught.value.location) == "k.py:3:0"
 
 
 def test_synchronisation_has_no_effect() -> None:

@@ -157,7 +157,7 @@ def test_beyond_memory(place: MemRef, message: str) -> None:
     with pytest.raises(EvaluationError) as caught:
         evaluate(Function("k", [x], [], load), [np.zeros((16, 16), np.float32)])
     assert caught.value.message == message
-    assert str(caught.value.place) == "k.py:3:4"
+    assert str(caught.value.location) == "k.py:3:4"
 
 
 def test_memory_is_fresh_for_each_call() -> None:

@@ -92,7 +92,7 @@ def test_without_meaning(kind: type[BinaryExpr], b: int, message: str) -> None:
     with pytest.raises(EvaluationError) as caught:
         compute(kind, 5, b, D.INT32)
     assert caught.value.message == message
-    assert str(caught.value.place) == "k.py:3:8"
+    assert str(caught.value.location) == "k.py:3:8"
 
 
 @pytest.mark.parametrize(

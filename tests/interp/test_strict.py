@@ -144,7 +144,7 @@ def test_a_missing_flag(order: OrderName) -> None:
     assert error.message == (
         "RAW race: pl.add on V starts while pl.load on MTE2 is under way, on the same bytes"
     )
-    assert error.place.begin_line == 13
+    assert error.location.begin_line == 13
     assert [(at.span.begin_line, at.text) for at in error.related] == [(12, "pl.load on MTE2")]
 
 
@@ -254,7 +254,7 @@ def test_uninitialized_memory() -> None:
         "a = pl.create_tile([16, 32], dtype=pl.FP32)", ADD, *both("V", "MTE3"), STORE, END
     )
     assert error.message == "pl.add reads 2048 uninitialized bytes of a"
-    assert (error.slug, error.place.begin_line) == ("poison", 13)
+    assert (error.slug, error.location.begin_line) == ("poison", 13)
 
 
 @pytest.mark.parametrize("dtype", ["FP16", "BF16"])
@@ -288,7 +288,7 @@ def test_a_copy_of_nothing_is_nothing() -> None:
     )
     failing = failure(*lines, "pl.system.bar_v()", "b = pl.add(c, 1.0)", END)
     assert failing.message == "pl.add reads 2048 uninitialized bytes of c"
-    assert (failing.slug, failing.place.begin_line) == ("poison", 15)
+    assert (failing.slug, failing.location.begin_line) == ("poison", 15)
 
 
 def test_scratch_holds_nothing_afterwards() -> None:
@@ -374,7 +374,7 @@ def test_a_tile_whose_bytes_were_given_away() -> None:
     assert caught.value.message == (
         "block.store reads first, whose bytes block.load has overwritten"
     )
-    assert caught.value.place.begin_line == 3
+    assert caught.value.location.begin_line == 3
     assert [label.span.begin_line for label in caught.value.related] == [2]
 
 
@@ -526,7 +526,7 @@ def test_holding_back_each_entry_finds_the_races_of_all_orders(seed: int) -> Non
     """The pairs are those that a search through every order of the queues finds."""
     entries = drawn_entries(Random(seed))
     held = {
-        (error.related[0].span.begin_line - 1, error.place.begin_line - 1)
+        (error.related[0].span.begin_line - 1, error.location.begin_line - 1)
         for error in held_back(entries)
     }
     assert held == all_races(entries)
@@ -544,6 +544,6 @@ def test_late_and_random_orders_find_only_real_races(seed: int) -> None:
         except EvaluationError as error:
             found = error
         if found is not None and found.slug == "sync-race":
-            assert (found.related[0].span.begin_line - 1, found.place.begin_line - 1) in races
+            assert (found.related[0].span.begin_line - 1, found.location.begin_line - 1) in races
         else:
             assert found is None or found.slug == "sync-tail"

@@ -158,7 +158,7 @@ def test_tiles_that_do_not_fit() -> None:
     tiles = [ir.Var("t", ir.TileType(shape, D.FP32)) for shape in ([16, 32], [16, 64])]
     with pytest.raises(OpError, match="have different shapes") as caught:
         converted(made, tiles)
-    assert caught.value.place is SPAN
+    assert caught.value.location is SPAN
 
 
 @pytest.mark.parametrize(
@@ -271,4 +271,4 @@ def test_operands_are_tiles(name: str) -> None:
     with pytest.raises(OpError) as caught:
         converted(on_tensors(op, *kinds, rest=rest, words=words))
     assert caught.value.slug == "argument-kind"
-    assert caught.value.place is SPAN
+    assert caught.value.location is SPAN

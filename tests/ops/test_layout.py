@@ -187,7 +187,7 @@ def test_wrong_space_in_a_function() -> None:
         "load v with target_memory=pl.MemorySpace.Mat, then "
         "pl.move(v, target_memory=pl.MemorySpace.Left)"
     )
-    assert str(error.place) == "k.py:6:8"
+    assert str(error.location) == "k.py:6:8"
 
 
 @pytest.mark.parametrize(

@@ -402,7 +402,7 @@ def test_kernels_have_no_form_of_them(statement: str, name: str, hint: str, targ
         emit(program.functions_[0] if target == "cpp" else program)
     assert caught.value.slug == "emit-op"
     assert (caught.value.hint or "").startswith(hint)
-    assert caught.value.place.begin_line == 6
+    assert caught.value.location.begin_line == 6
 
 
 MIXED = """

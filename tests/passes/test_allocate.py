@@ -118,7 +118,7 @@ def test_an_overflow_names_the_peak_and_what_is_live_there(
         "Vec memory of kernel 'k' overflows: the tiles that are live here take 262144 bytes, "
         "188416 are usable"
     )
-    assert error.place.begin_line == 2  # the second load, before the sum takes the place of one
+    assert error.location.begin_line == 2  # the second load, before the sum takes the place of one
     assert [(label.span.begin_line, label.text) for label in error.related] == [
         (1, "tile_x: [128, 256] FP32, 131072 bytes"),
         (2, "tile_y: [128, 256] FP32, 131072 bytes"),

@@ -180,7 +180,7 @@ def test_jump_in_a_while_with_calls() -> None:
     source = "def f(n):\n    while ext(n) < 3:\n        continue\n    return n"
     with pytest.raises(PassError, match="a jump would skip the calls") as caught:
         FlattenCallExpr()(program(source))
-    assert caught.value.place.begin_line == 3
+    assert caught.value.location.begin_line == 3
     assert caught.value.hint == "run convert_to_ssa() before"
 
 

@@ -248,7 +248,9 @@ def test_sizes_of_the_caller_that_an_op_refuses() -> None:
     with pytest.raises(PyptoError) as caught:
         InlineCalls()(pl.parse_program(TOO_MANY_ROWS))
     assert caught.value.message == "pl.load has 100 valid of 64 elements in dimension 0"
-    assert TOO_MANY_ROWS.splitlines()[caught.value.place.begin_line - 1].startswith("        t = ")
+    assert TOO_MANY_ROWS.splitlines()[caught.value.location.begin_line - 1].startswith(
+        "        t = "
+    )
 
 
 @pytest.mark.parametrize(
@@ -286,4 +288,4 @@ def test_errors(source: str, message: str, line: int) -> None:
     with pytest.raises(PassError) as caught:
         InlineCalls()(program(lines(source), kinds))
     assert caught.value.message == message
-    assert caught.value.place.begin_line == line
+    assert caught.value.location.begin_line == line

@@ -283,7 +283,7 @@ def test_an_accumulator_read_after_its_update_is_an_error() -> None:
         "and accumulators cannot be copied"
     )
     assert caught.value.hint == "use the result instead of 'acc_it' from here on"
-    assert caught.value.place.begin_line > 0
+    assert caught.value.location.begin_line > 0
 
 
 def test_an_accumulator_that_would_need_a_copy_is_an_error() -> None:

@@ -367,7 +367,7 @@ def test_rules_of_users() -> None:
     assert mine.stats() == {"double_is_sum": 2}
     [hits] = mine.hits
     assert (hits.meaning, hits.hits) == ("x * 2 -> x + x.", 2)
-    assert hits.place.endswith(f"test_optimise.py:{double_is_sum.__code__.co_firstlineno}")
+    assert hits.location.endswith(f"test_optimise.py:{double_is_sum.__code__.co_firstlineno}")
 
 
 TILES = """\
@@ -428,7 +428,7 @@ def test_rules_keep_the_type_of_a_call(rule: Any, returned: str) -> None:
         RewritePass([rule])(pl.parse_program(TILES.format(valid="")))
     assert caught.value.slug == "rule-result"
     assert caught.value.hint == "let a rule return an expression of the same type, or None"
-    assert caught.value.place.begin_line == 11
+    assert caught.value.location.begin_line == 11
 
 
 def test_rules_that_never_end_are_named() -> None:

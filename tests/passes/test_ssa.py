@@ -577,7 +577,7 @@ def test_errors(source: str, message: str, line: int) -> None:
     with pytest.raises(PassError) as caught:
         ConvertToSSA()(program(lines(source)))
     assert caught.value.message == message
-    assert caught.value.place.begin_line == line
+    assert caught.value.location.begin_line == line
 
 
 UNASSIGNED = [

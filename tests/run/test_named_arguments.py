@@ -61,7 +61,7 @@ def test_wrong_names(args: tuple[Any, ...], named: dict[str, Any], message: str,
     assert isinstance(caught.value, TypeError)
     assert caught.value.message.startswith(message)
     assert str(caught.value.hint).startswith(hint)
-    assert caught.value.place.filename == __file__
+    assert caught.value.location.filename == __file__
 
 
 @pytest.mark.parametrize(

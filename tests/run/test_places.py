@@ -53,7 +53,7 @@ def test_outside_of_a_tensor(line: str, n: int, m: int, message: str, place: str
     with pytest.raises(EvaluationError) as caught:
         run(x, n, m, out)
     assert caught.value.message.startswith(message)
-    span = caught.value.place
+    span = caught.value.location
     if place:
         assert place in text.splitlines()[span.begin_line - 1]
     else:
@@ -91,4 +91,4 @@ def test_a_loop_that_goes_on_with_another_tensor(head: str, then: str) -> None:
     x, y, out = (np.zeros((64, 64), np.float32) for _ in range(3))
     with pytest.raises(EvaluationError, match=r"reads \[60:76, 0:64\] of y") as caught:
         compile_program(function)(x, y, 60, out)
-    assert caught.value.place.filename == __file__
+    assert caught.value.location.filename == __file__

@@ -373,7 +373,7 @@ def test_a_deadlock_is_named(target: Any, mistake: dict[str, Any]) -> None:
     error = raised.value
     assert error.slug == "deadlock"
     assert "rank 0 waits for bells[3, 0] of rank 0 >= 1, which is 0" in error.message
-    assert error.place.begin_line == line_of("# " + "here")
+    assert error.location.begin_line == line_of("# " + "here")
     assert [label.text.partition(" waits")[0] for label in error.related] == [
         "rank 1",
         "rank 2",
@@ -635,7 +635,7 @@ def test_host_functions_that_are_refused(function: Any, text: str) -> None:
     with pytest.raises(ParserError, match=text) as raised:
         function(x, x.copy(), config=devices(2))
     assert raised.value.hint
-    assert raised.value.place.filename == __file__
+    assert raised.value.location.filename == __file__
 
 
 def test_runs_against_a_reference(

@@ -437,7 +437,7 @@ def test_wrong_argument_points_at_the_call() -> None:
     compiled = runtime.compile(Scale, "interpreter")
     with pytest.raises(CallError) as caught:
         compiled(square(), 2.0)
-    assert caught.value.place.filename == __file__
+    assert caught.value.location.filename == __file__
     assert "compiled(square(), 2.0)" in caught.value.render()
 
 
@@ -523,7 +523,7 @@ def test_sizes_that_a_host_function_tells(target: Any, rows: int, n: int, refuse
     if refused:
         with pytest.raises(PyptoError, match=f"argument {refused}") as caught:
             main(n, *arrays)
-        assert caught.value.place.begin_line > 0
+        assert caught.value.location.begin_line > 0
     else:
         main(n, *arrays)
         assert (arrays[-1] == 3).all()

@@ -126,7 +126,7 @@ def test_data(steps: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert found["tasks"][1] == {
         "number": 1,
         "name": "add",
-        "place": "steps.py:31",
+        "location": "steps.py:31",
         "host": False,
         "level": 1,
         "scalars": {"factor": 2.0},

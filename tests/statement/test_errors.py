@@ -111,7 +111,7 @@ def test_every_message_has_a_place(name: str) -> None:
     """Line and column lie inside the text, and the excerpt shows the line."""
     with pytest.raises(ParserError) as error:
         ir.from_statement_text(TEXTS[name], "kernel.txt")
-    place = error.value.place
+    place = error.value.location
     lines = TEXTS[name].split("\n")
     assert place.filename == "kernel.txt"
     assert 1 <= place.begin_line <= len(lines)

@@ -61,7 +61,7 @@ def outcome(text: str) -> ir.Program | None:
         return ir.from_statement_text(text)
     except PyptoError as found:
         error = found
-    assert 1 <= error.place.begin_line <= text.count("\n") + 1
+    assert 1 <= error.location.begin_line <= text.count("\n") + 1
     assert error.render().startswith("error: ")
     return None
 

@@ -231,7 +231,7 @@ def test_report() -> None:
         "    statement.if: else region: yielded value 0 is fp32, result %r is int64\n"
         "Status: FAILED"
     )
-    assert error.value.place.begin_line == 1
+    assert error.value.location.begin_line == 1
 
 
 def program(*stmts: ir.Stmt, params: Any = ()) -> ir.Program:

@@ -370,7 +370,7 @@ def find_assembler() -> str | None:
     root = knobs.PTOAS_ROOT.get()
     if root is not None:
         places = (Path(root) / "bin" / ASSEMBLER, Path(root) / ASSEMBLER)
-        return next((found for place in places if (found := shutil.which(place))), None)
+        return next((found for location in places if (found := shutil.which(location))), None)
     return shutil.which(ASSEMBLER)
 
 

@@ -643,11 +643,11 @@ def _kernel_run(kernel: Kernel, function: Function, additions: Additions) -> Cal
         try:
             launcher(words)
         except KernelError as error:
-            place = None
+            location = None
             if error.access is not None:
                 tensor, writes = error.access
-                place = span_of_access(function, tensor, writes=writes)
-            raise (error if place is None else error.at(place)) from None
+                location = span_of_access(function, tensor, writes=writes)
+            raise (error if location is None else error.at(location)) from None
         if len(results) == 1:
             return bound.values[results[0]]
         return tuple([bound.values[index] for index in results]) or None
@@ -663,6 +663,6 @@ def _host_text(
     try:
         return host_text(program, function, results)
     except EmitError as error:
-        place = f" ({source_comment(error.place)})" if source_comment(error.place) else ""
-        log_event(f"{function.name} runs in the interpreter: {error.message}{place}")
+        location = f" ({source_comment(error.location)})" if source_comment(error.location) else ""
+        log_event(f"{function.name} runs in the interpreter: {error.message}{location}")
         return None

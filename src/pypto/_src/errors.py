@@ -56,29 +56,29 @@ class ErrorCode(StrEnum):
         return ErrorCategory(self.value[:2])
 
 
-def as_span(place: Span | Mapping[str, Any] | None) -> Span:
-    """Return a place given as a span, as a dict like `ParserError.span`, or not at all.
+def as_span(location: Span | Mapping[str, Any] | None) -> Span:
+    """Return a location given as a span, as a dict like `ParserError.span`, or not at all.
 
     Raises:
         TypeError: it is none of these.
     """
-    if isinstance(place, Span):
-        return place
-    if place is None:
+    if isinstance(location, Span):
+        return location
+    if location is None:
         return UNKNOWN_SPAN
-    if not isinstance(place, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise TypeError(f"a place is a Span, a dict or None, got {type(place).__name__}")
-    name = place.get("filename", place.get("file", ""))
-    line = place.get("begin_line", place.get("line", -1))
-    column = place.get("begin_column", place.get("column", -1))
-    return Span(name, line, column, place.get("end_line", -1), place.get("end_column", -1))
+    if not isinstance(location, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise TypeError(f"a location is a Span, a dict or None, got {type(location).__name__}")
+    name = location.get("filename", location.get("file", ""))
+    line = location.get("begin_line", location.get("line", -1))
+    column = location.get("begin_column", location.get("column", -1))
+    return Span(name, line, column, location.get("end_line", -1), location.get("end_column", -1))
 
 
-def _as_dict(place: Span) -> dict[str, Any] | None:
-    """Return a place as a dict, None if it is nowhere."""
-    if place is UNKNOWN_SPAN:
+def _as_dict(location: Span) -> dict[str, Any] | None:
+    """Return a location as a dict, None if it is nowhere."""
+    if location is UNKNOWN_SPAN:
         return None
-    name, line, column = place.filename, place.begin_line, place.begin_column
+    name, line, column = location.filename, location.begin_line, location.begin_column
     return {
         "filename": name,
         "file": name,
@@ -90,7 +90,7 @@ def _as_dict(place: Span) -> dict[str, Any] | None:
 
 
 class PyptoError(Exception):
-    """A mistake in a user's program, with its place.
+    """A mistake in a user's program, with its location in the source.
 
     ``str(error)`` is the message; `render` gives the message with source excerpt, caret and hint.
     The same text is attached as a note, so that a plain traceback shows it too.
@@ -121,18 +121,18 @@ class PyptoError(Exception):
         self.label = label
         self.related = tuple(related)
         self.source_lines = None if source_lines is None else list(source_lines)
-        self.place = as_span(span)
+        self.location = as_span(span)
         if slug is not None:
             self.slug = slug
         self._attach()
 
     def _attach(self) -> None:
-        self.__notes__ = [self.render()] if self.place is not UNKNOWN_SPAN else []
+        self.__notes__ = [self.render()] if self.location is not UNKNOWN_SPAN else []
 
     def at(self, span: Span, source_lines: Sequence[str] | None = None) -> Self:
-        """Give the error its place unless it has one already; return the error."""
-        if self.place is UNKNOWN_SPAN:
-            self.place = span
+        """Give the error its location unless it has one already; return the error."""
+        if self.location is UNKNOWN_SPAN:
+            self.location = span
             if source_lines is not None:
                 self.source_lines = list(source_lines)
             self._attach()
@@ -147,8 +147,8 @@ class PyptoError(Exception):
 
     @property
     def span(self) -> Any:
-        """The place of the mistake, or None."""
-        return None if self.place is UNKNOWN_SPAN else self.place
+        """The location of the mistake, or None."""
+        return None if self.location is UNKNOWN_SPAN else self.location
 
     @property
     def diagnostic(self) -> Diagnostic:
@@ -158,7 +158,7 @@ class PyptoError(Exception):
             self.slug,
             0,
             self.message,
-            self.place,
+            self.location,
             self.label,
             self.related,
             self.hint,
@@ -191,11 +191,11 @@ class ParserError(PyptoError):
 
     @property
     def span(self) -> dict[str, Any] | None:
-        """The place: ``filename line column``, again as ``file begin_line begin_column``; or None.
+        """The location: ``filename line column`` and ``file begin_line begin_column``; or None.
 
-        Lines count from 1, columns from 0. `place` is the same as a `Span`.
+        Lines count from 1, columns from 0. `location` is the same as a `Span`.
         """
-        return _as_dict(self.place)
+        return _as_dict(self.location)
 
 
 class ParserSyntaxError(ParserError):
@@ -385,7 +385,7 @@ class PyptoWarning(UserWarning):
 
 
 def warn(message: str, span: Span, *, hint: str | None, slug: str) -> None:
-    """Warn of something at a place of the user's source, once a place and text."""
+    """Warn of something at a location in the user's source, once a location and text."""
     advice = "" if hint is None else f"; {hint}"
     text = f"{message}{advice} [{slug}]"
     line = max(span.begin_line, 1)

@@ -31,13 +31,13 @@ class Blocked(NamedTuple):
     holds: Callable[[], bool]
     """True when the rank may go on."""
     text: Callable[[], str]
-    place: Span
+    location: Span
 
 
 class Launched(NamedTuple):
     """Where a launch stands, and the file of what it runs."""
 
-    place: Span
+    location: Span
     file: str
 
 
@@ -51,10 +51,10 @@ class Rank:
         self.number = number
         self.launched = Launched(UNKNOWN_SPAN, "")
 
-    def place(self, line: int) -> Span:
+    def location(self, line: int) -> Span:
         """Return where in the program a line is; of line 0, where the launch stands."""
         if line <= 0 or not self.launched.file:
-            return self.launched.place
+            return self.launched.location
         return Span(self.launched.file, line, -1)
 
 
@@ -200,9 +200,10 @@ class World:
             slug="deadlock",
         )
         error.related = tuple(
-            Label(each.place, f"rank {number} waits for {each.text()}") for number, each in others
+            Label(each.location, f"rank {number} waits for {each.text()}")
+            for number, each in others
         )
-        error.at(blocked.place)
+        error.at(blocked.location)
         return error
 
     # ----- signals --------------------------------------------------------------------------
@@ -213,7 +214,7 @@ class World:
             _change(address, value, adds=adds)
             self._changed.notify_all()
 
-    def wait_for(self, address: int, expected: int, *, at_least: bool, place: Span) -> None:
+    def wait_for(self, address: int, expected: int, *, at_least: bool, location: Span) -> None:
         """Hold up the rank of this thread until a signal has a value."""
         cell = ctypes.c_int32.from_address(address)
         relation = ">=" if at_least else "=="
@@ -224,7 +225,7 @@ class World:
         def text() -> str:
             return f"{self._name(address)} {relation} {expected}, which is {cell.value}"
 
-        self.wait(Blocked(holds, text, place))
+        self.wait(Blocked(holds, text, location))
 
 
 def _change(address: int, value: int, *, adds: bool) -> None:
@@ -250,8 +251,8 @@ def wait(address: int, expected: int, *, at_least: bool, line: int) -> None:
     """
     rank = current()
     if rank is not None:
-        place = rank.place(line)
-        rank.world.wait_for(address, expected, at_least=at_least, place=place)
+        location = rank.location(line)
+        rank.world.wait_for(address, expected, at_least=at_least, location=location)
         return
     found = ctypes.c_int32.from_address(address).value
     if not (found >= expected if at_least else found == expected):

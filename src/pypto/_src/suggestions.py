@@ -116,12 +116,12 @@ def refuse_name(owner: str, name: str, known: Iterable[str], frame: FrameType) -
     asker = str(frame.f_globals.get("__name__", ""))
     if name.startswith("_") or asker.partition(".")[0] in _NO_USERS:
         raise AttributeError(f"{owner} has no attribute {name!r}")
-    place: Span = span_of_frame(frame)
+    location: Span = span_of_frame(frame)
     names = [text for text in known if not text.startswith("_")]
-    text = text_at(place)
+    text = text_at(location)
     prefix = text.removesuffix(name) if text.endswith(f".{name}") else ""
     hint = did_you_mean(name, names, prefix)
-    raise UnknownNameError(f"{owner} has no attribute {name!r}", place, hint)
+    raise UnknownNameError(f"{owner} has no attribute {name!r}", location, hint)
 
 
 def refuse_keywords(

@@ -18,12 +18,12 @@ _CALL: Final = r"([\w.]+)(\((?s:.*)\))"
 
 def uncompiled(kind: str, name: str, frame: FrameType) -> CallError:
     """Return the error for the call, in ``frame``, of a ``kind`` that can only be compiled."""
-    place = span_of_frame(frame)
-    text = re.fullmatch(_CALL, lines_at(place))
+    location = span_of_frame(frame)
+    text = re.fullmatch(_CALL, lines_at(location))
     compiled, passed = (name, "(...)") if text is None else (text[1], " ".join(text[2].split()))
     return CallError(
         f"{kind} {name!r} is called before it is compiled",
-        place,
+        location,
         hint=f"write runtime.compile({compiled}){passed}",
         note="from pypto import runtime",
         slug="call-uncompiled",

@@ -203,15 +203,15 @@ def _named(variables: Mapping[str, Any], kind: type[_Kind]) -> dict[str, _Kind]:
 
 def _failure(path: Path, error: BaseException) -> PyptoError:
     """Return what a file raised, at the file's line."""
-    place: Span | None = None
+    location: Span | None = None
     if isinstance(error, SyntaxError) and error.lineno is not None:
         column = (error.offset or 1) - 1
-        place = Span(error.filename or str(path), error.lineno, column)
+        location = Span(error.filename or str(path), error.lineno, column)
     for frame, line in traceback.walk_tb(error.__traceback__):
         if frame.f_code.co_filename == str(path):
-            place = Span(str(path), line, -1)
+            location = Span(str(path), line, -1)
     text = error.msg if isinstance(error, SyntaxError) else str(error)
-    return PyptoError(f"{type(error).__name__}: {text}", place, slug="user-file")
+    return PyptoError(f"{type(error).__name__}: {text}", location, slug="user-file")
 
 
 def text_of(path: Path) -> str:

@@ -60,4 +60,4 @@ def _verify(args: argparse.Namespace) -> int:
 
 
 def _place(error: PyptoError) -> dict[str, int]:
-    return {"line": error.place.begin_line, "column": error.place.begin_column + 1}
+    return {"line": error.location.begin_line, "column": error.location.begin_column + 1}

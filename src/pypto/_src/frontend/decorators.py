@@ -115,18 +115,18 @@ def _function(func: Any, options: Options, frame: FrameType) -> Any:
 
 def _misused(func: Any, options: Options, frame: FrameType) -> ParserSyntaxError:
     """Return the error for ``@pl.function`` above a class, or with a type that is none."""
-    place = span_of_frame(frame)
+    location = span_of_frame(frame)
     if isinstance(func, type):
         return ParserSyntaxError(
             f"@pl.function is for a function, got the class {func.__name__!r}",
-            place,
+            location,
             hint="write @pl.program above a class",
             slug="no-source",
         )
     if isinstance(func, FunctionType):
         return ParserSyntaxError(
             f"the type of a function is given by name, got {describe(func)}",
-            place,
+            location,
             hint=f"write pl.function(type=pl.FunctionType.{func.name})",
             slug="argument-kind",
         )
@@ -134,7 +134,7 @@ def _misused(func: Any, options: Options, frame: FrameType) -> ParserSyntaxError
     meant = nearest(found, FunctionType.__members__) if isinstance(found, str) else None
     return ParserSyntaxError(
         f"the type of a function is a pl.FunctionType, got {describe(found)}",
-        place,
+        location,
         hint=f"write type=pl.FunctionType.{meant or FunctionType.InCore.name}",
         slug="argument-kind",
     )
@@ -207,9 +207,9 @@ def _program(cls: type, strict_ssa: bool, frame: FrameType) -> Program:
         if strict_ssa:
             options = Options(options.func_type, strict_ssa=True)
         environment: Environment = getattr(func, _FRAME)
-        place = found.get(func.__code__.co_firstlineno)
-        own = place is not None and place.name == func.__code__.co_name
-        method_source, method = (source, place) if own else function_source(func)
+        location = found.get(func.__code__.co_firstlineno)
+        own = location is not None and location.name == func.__code__.co_name
+        method_source, method = (source, location) if own else function_source(func)
         assert method is not None
         parser.add(method_source, method, _with_frame(environment, frame), options)
     if not parser.methods:

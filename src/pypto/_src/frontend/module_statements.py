@@ -137,10 +137,10 @@ class ModuleStatements:
         except ParserTypeError as error:
             if error.slug != "constant-expression":
                 raise
-            raise TextRunError(error.message, error.place, error.hint) from None
+            raise TextRunError(error.message, error.location, error.hint) from None
         except UnsupportedFeatureError as error:
             what = f"{self.source.text(node)} is computed by Python"
-            raise self.reading.refused(what, error.place) from None
+            raise self.reading.refused(what, error.location) from None
         if ctx.block or isinstance(value, Call):
             raise self.reading.refused("an op stands outside of a kernel", self.source.span(node))
         if _is_large(value):

@@ -295,15 +295,15 @@ class _Text:
             self._statements(self.tree.body)
             self._execute()
         except (KeywordError, UnknownNameError) as error:
-            place, hint, slug = error.place, error.hint, error.slug
-            raise TextRunError(error.message, place, hint, slug=slug) from error
+            location, hint, slug = error.location, error.hint, error.slug
+            raise TextRunError(error.message, location, hint, slug=slug) from error
         except (PyptoError, SyntaxError):
             raise
         except RecursionError:
             raise too_deep(self.filename) from None
         except Exception as error:
-            place = span_of(error) or self.filename
-            message = f"running {place} raises {type(error).__name__}: {error}"
+            location = span_of(error) or self.filename
+            message = f"running {location} raises {type(error).__name__}: {error}"
             raise TextRunError(message) from error
         kinds = (Function, Program)
         values = [
@@ -385,9 +385,9 @@ class _Text:
                 self._decorate(target, call, node, reading)
             other = next((d for d in node.decorator_list if d is not decorator), None)
             other = node.bases[0] if other is None and isinstance(node, ast.ClassDef) else other
-            place = decorator if other is None else other
-            what = f"{self.source.text(place)} is computed by Python"
-            raise reading.refused(what, self.source.span(place))
+            location = decorator if other is None else other
+            what = f"{self.source.text(location)} is computed by Python"
+            raise reading.refused(what, self.source.span(location))
 
     def _decorate(
         self,

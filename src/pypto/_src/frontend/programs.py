@@ -321,25 +321,25 @@ class Method(Callee):
             if direction is ParamDirection.Out and unwritten and var in ctx.swapped:
                 raise ctx.swapped_error(var)
             if direction is ParamDirection.Out and unwritten:
-                place = self._annotation(var.name)
+                location = self._annotation(var.name)
                 if any(var in values for values, _ in ctx.returns):
                     warn(
                         f"output {var.name!r} of {self.name} is returned as it came, never written",
-                        var.span if place is None else ctx.span(place),
+                        var.span if location is None else ctx.span(location),
                         hint=self._way_to_write(var),
                         slug="out-never-written",
                     )
                     continue
                 raise ParserTypeError(
                     f"output {var.name!r} of {self.name} is never written",
-                    var.span if place is None else ctx.span(place),
+                    var.span if location is None else ctx.span(location),
                     hint=self._way_to_write(var),
                     slug="out-never-written",
                 )
         for var, call in ctx.inputs.items():
             if call is not None:
-                place = self._annotation(var.name if isinstance(var, Var) else "")
-                text = "..." if place is None else ctx.source.text(place)
+                location = self._annotation(var.name if isinstance(var, Var) else "")
+                text = "..." if location is None else ctx.source.text(location)
                 raise ParserTypeError(
                     f"{var} is written, though it is no output as other parameters are",
                     call.span,

@@ -189,7 +189,7 @@ class Plan:
             tile_spaces(function)
         except OpError as error:
             raise EvaluationError(
-                error.message, error.place, error.hint, slug=error.slug
+                error.message, error.location, error.hint, slug=error.slug
             ) from error
         self.bind = [self._binder(index, param) for index, param in enumerate(function.params)]
         self.solved = [

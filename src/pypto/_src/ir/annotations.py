@@ -161,11 +161,11 @@ class _Direction:
     direction: ClassVar[ParamDirection]
 
     def __init__(self, *_args: object, **_named: object) -> NoReturn:
-        place = span_of_frame(sys._getframe(1))  # pyright: ignore[reportPrivateUsage]
-        name, text = f"pl.{type(self).__name__}", re.fullmatch(_CALL, text_at(place))
+        location = span_of_frame(sys._getframe(1))  # pyright: ignore[reportPrivateUsage]
+        name, text = f"pl.{type(self).__name__}", re.fullmatch(_CALL, text_at(location))
         raise CallError(
             f"{name} stands around a type, and is not called",
-            place,
+            location,
             hint=f"write {text[1]}[{text[2]}]" if text else f"write {name}[pl.Tensor[...]]",
             slug="annotation",
         )

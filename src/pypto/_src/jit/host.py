@@ -104,7 +104,7 @@ class HostFunction(JitFunction):
                 a run finds, such as ranks that wait for each other.
             CallError, ParserError, PyptoError: as in a call.
         """
-        place = span_of_frame(sys._getframe(1))  # pyright: ignore[reportPrivateUsage]
+        location = span_of_frame(sys._getframe(1))  # pyright: ignore[reportPrivateUsage]
         first: dict[str, Any] = {}
         version = self._present()
         names = [each.name for each in version.parameters]
@@ -126,7 +126,7 @@ class HostFunction(JitFunction):
                         f"{self.__name__} depends on the order of its ranks: {name}{at} is "
                         f"{first[name][tuple(at)]} where they begin with rank 0, and "
                         f"{array[tuple(at)]} in another order",
-                        place,
+                        location,
                         hint="wait for a signal before reading what another rank writes",
                         note=f"PYPTO_RANK_SEED={seed} runs them in that order",
                         slug="rank-order",

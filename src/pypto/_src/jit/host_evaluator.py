@@ -412,11 +412,11 @@ class _Body:
     def _launch(
         self, callee: JitFunction, args: list[Any], named: dict[str, Any], node: ast.Call
     ) -> Any:
-        place = self.source.span(node)
+        location = self.source.span(node)
         if callee.is_host:
             raise UnsupportedFeatureError(
                 f"{callee.__name__} is a host function, which Python calls",
-                place,
+                location,
                 hint=f"write @pl.jit.inline above def {callee.__name__}",
                 slug="entry-called",
             )
@@ -424,7 +424,7 @@ class _Body:
         if not isinstance(device, int) or isinstance(device, bool):
             raise ParserTypeError(
                 f"a device is a number, got {_described(device)}",
-                place,
+                location,
                 hint="write device=r",
                 slug="device",
             )
@@ -433,7 +433,7 @@ class _Body:
             ids = ", ".join(map(str, range(device + 1)))
             raise ParserTypeError(
                 f"device is {device}; the run has {count} device{'s' if count > 1 else ''}, from 0",
-                place,
+                location,
                 hint=f"call it with config=RunConfig(distributed_config="
                 f"DistributedConfig(device_ids=[{ids}]))"
                 if device >= 0
@@ -445,7 +445,7 @@ class _Body:
         try:
             made, values = callee.launched(passed, words, device)
         except CallError as error:
-            raise error.at(place) from None
+            raise error.at(location) from None
         self.whole.programs[made] = None
         written = set(made.output_indices)
         touched = tuple(
@@ -459,7 +459,7 @@ class _Body:
                 device,
                 lambda: made.run(values),
                 touched,
-                place,
+                location,
                 callee.file,
                 made.target == "interpreter",
             )

@@ -88,10 +88,10 @@ class Level:
         op = named(self._level, name)
         if op is None:
             message = f"there is no op {name!r} in {self._level}"
-            place = span_of_frame(sys._getframe(1))  # pyright: ignore[reportPrivateUsage]
-            text = text_at(place)
+            location = span_of_frame(sys._getframe(1))  # pyright: ignore[reportPrivateUsage]
+            text = text_at(location)
             prefix = text.removesuffix(name) if text.endswith(f".{name}") else ""
-            raise UnknownNameError(message, place, did_you_mean(name, dir(self), prefix))
+            raise UnknownNameError(message, location, did_you_mean(name, dir(self), prefix))
         return op
 
     def __dir__(self) -> list[str]:

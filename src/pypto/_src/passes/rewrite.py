@@ -40,7 +40,7 @@ class Hits(NamedTuple):
 
     rule: str
     meaning: str  # the rule's docstring
-    place: str  # file:line of its definition
+    location: str  # file:line of its definition
     hits: int
 
 

@@ -60,7 +60,7 @@ class PassStatistics(PassInstrument):
             yield f"{record.name:26} {1e3 * record.seconds:9.2f} {size:>17}"
             for rule in record.hits:
                 if rule.hits:
-                    yield f"  {rule.rule:24} {rule.hits:9} x {rule.meaning} ({rule.place})"
+                    yield f"  {rule.rule:24} {rule.hits:9} x {rule.meaning} ({rule.location})"
         total = sum(record.seconds for record in self.records)
         yield f"{'all':26} {1e3 * total:9.2f}"
 

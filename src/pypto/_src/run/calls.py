@@ -41,7 +41,7 @@ class CallRow(NamedTuple):
 
     depth: int
     text: str
-    place: str | None  # file and line, without the folder
+    location: str | None  # file and line, without the folder
     is_call: bool
     details: tuple[str, ...]  # what a call reads and writes
 
@@ -123,8 +123,8 @@ class _Reader:
         """Yield the calls in an expression, inner ones first."""
         found = [n for n in walk(value) if isinstance(n, Call) and isinstance(n.op, GlobalVar)]
         for call in reversed(found):
-            place = source_comment(call.span)
-            yield CallRow(depth, call.op.name, place, True, self._details(call))
+            location = source_comment(call.span)
+            yield CallRow(depth, call.op.name, location, True, self._details(call))
 
     def _details(self, call: Call) -> tuple[str, ...]:
         callee = self.functions.get(call.op.name)

@@ -41,7 +41,7 @@ def _number(count: int, word: str) -> str:
 
 
 def _task_lines(node: TaskNode, tasks: Tasks) -> Iterator[str]:
-    yield f"  {_label(node)}" + (f"  {node.place}" if node.place is not None else "")
+    yield f"  {_label(node)}" + (f"  {node.location}" if node.location is not None else "")
     for verb, parts in (("reads", node.reads), ("writes", node.writes)):
         if parts:
             yield f"    {verb} {_list(parts)}"
@@ -154,7 +154,7 @@ def _dashes(kind: str) -> str:
 def _box(node: TaskNode, position: tuple[int, int], fill: str) -> str:
     x, y = position
     stroke = ' stroke-dasharray="2 2"' if node.is_host else ""
-    lines = [_label(node), *([node.place] if node.place is not None else [])]
+    lines = [_label(node), *([node.location] if node.location is not None else [])]
     lines += [f"reads {_list(node.reads)}"] if node.reads else []
     lines += [f"writes {_list(node.writes)}"] if node.writes else []
     return (
@@ -199,7 +199,9 @@ def calls_as_text(calls: Calls) -> str:
     lines = [_calls_title(calls)]
     for row in calls.rows:
         indent = "  " * (row.depth + 1)
-        lines.append(f"{indent}{row.text}" + (f"  {row.place}" if row.place is not None else ""))
+        lines.append(
+            f"{indent}{row.text}" + (f"  {row.location}" if row.location is not None else "")
+        )
         lines += [f"{indent}  {detail}" for detail in row.details]
     return "\n".join(lines) + "\n"
 

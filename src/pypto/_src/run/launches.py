@@ -41,7 +41,7 @@ class Launch(NamedTuple):
     device: int
     run: Callable[[], Any]
     touched: tuple[Touched, ...]
-    place: Span
+    location: Span
     file: str
     """The file of the kernel."""
     takes_turns: bool
@@ -76,11 +76,11 @@ def run_launches(
                     continue
                 for first in before[index]:
                     _await(world, launches[first], launch, ended, first)
-                rank.launched = Launched(launch.place, launch.file)
+                rank.launched = Launched(launch.location, launch.file)
                 try:
                     launch.run()
                 except PyptoError as error:
-                    raise error.at(launch.place) from None
+                    raise error.at(launch.location) from None
                 ended[index] = True
                 world.changed()
 
@@ -95,7 +95,7 @@ def _await(world: World, first: Launch, launch: Launch, ended: list[bool], index
     def text() -> str:
         return f"the end of {first.name} on device {first.device}, whose result {launch.name} takes"
 
-    world.wait(Blocked(lambda: ended[index], text, launch.place))
+    world.wait(Blocked(lambda: ended[index], text, launch.location))
 
 
 def _orders(launches: Sequence[Launch]) -> list[list[int]]:

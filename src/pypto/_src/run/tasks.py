@@ -71,7 +71,7 @@ class TaskNode(NamedTuple):
 
     number: int  # in the order of the program
     name: str  # of the kernel, or of the op
-    place: str | None  # file and line of the call, without the folder
+    location: str | None  # file and line of the call, without the folder
     is_host: bool
     scalars: tuple[tuple[str, int | float], ...]  # arguments by the names of the parameters
     reads: tuple[Part, ...]
@@ -84,7 +84,7 @@ class TaskNode(NamedTuple):
         return {
             "number": self.number,
             "name": self.name,
-            "place": self.place,
+            "location": self.location,
             "host": self.is_host,
             "level": self.level,
             "scalars": dict(self.scalars),

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from pypto._src.ir.enums import PipeType
-from pypto._src.timeline.profile import Profile, place
+from pypto._src.timeline.profile import Profile, location
 from pypto._src.timeline.schedule import CUBE, HOST, TaskRun
 
 _TASKS: Final = 0
@@ -73,7 +73,11 @@ def _task(
 ) -> Iterator[dict[str, Any]]:
     process, timeline = _process(run), run.timeline
     assert timeline is not None
-    details = {"scalars": dict(run.node.scalars), "place": run.node.place, "critical": is_critical}
+    details = {
+        "scalars": dict(run.node.scalars),
+        "location": run.node.location,
+        "critical": is_critical,
+    }
     yield _slice(run.node.name, process, _TASKS, run.start, run.end - run.start, scale, details)
     for number, event in enumerate(timeline.events):
         site = profile.sites[event.site]
@@ -87,7 +91,11 @@ def _task(
             start,
             event.end - event.start,
             scale,
-            {"place": place(site), "source": site.name, "results_after": event.done - event.end},
+            {
+                "location": location(site),
+                "source": site.name,
+                "results_after": event.done - event.end,
+            },
         )
         if event.cause < 0 or event.signal < 0:
             continue

@@ -17,7 +17,7 @@ from pypto._src.errors import CallError
 from pypto._src.ir.enums import PipeType
 from pypto._src.lazy import lazy_module
 from pypto._src.timeline import report
-from pypto._src.timeline.profile import Profile, place
+from pypto._src.timeline.profile import Profile, location
 from pypto._src.timeline.schedule import CUBE, HOST, TaskRun
 
 if TYPE_CHECKING:
@@ -261,7 +261,7 @@ def _lanes(profile: Profile, runs: Sequence[TaskRun]) -> dict[tuple[str, int, st
 def _site(profile: Profile, number: int) -> list[Any]:
     site = profile.sites[number]
     shape = " x ".join(map(str, site.shape))
-    return [site.kernel, site.instruction, shape, site.pipe.name, place(site), site.name]
+    return [site.kernel, site.instruction, shape, site.pipe.name, location(site), site.name]
 
 
 def _limits(profile: Profile) -> str:
@@ -340,11 +340,11 @@ function pyptoChoose(kind, number, left, right) {
     chosen.textContent = `task ${number}: ${time}`;
     return;
   }
-  const [kernel, instruction, shape, pipe, place, source] = PROFILE.sites[number];
+  const [kernel, instruction, shape, pipe, location, source] = PROFILE.sites[number];
   const cycles = ((right - left) * PROFILE.mhz).toFixed(0);
   const what = `${instruction} ${shape} on ${pipe}: ${cycles} cycles, ${time}`;
-  chosen.textContent = `${what}; ${source} in ${place}, ${kernel}`;
-  const row = document.getElementById(place);
+  chosen.textContent = `${what}; ${source} in ${location}, ${kernel}`;
+  const row = document.getElementById(location);
   if (row) {
     row.classList.add('chosen');
     row.scrollIntoView({block: 'nearest'});

@@ -252,6 +252,6 @@ def _bounds(
     return tuple(Bound(name, cycles) for name, cycles in ordered)
 
 
-def place(site: Site) -> str:
+def location(site: Site) -> str:
     """Return file and line of a site, without the folder."""
     return source_comment(site.span) or "?"

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from pypto._src.ir.enums import PipeType
-from pypto._src.timeline.profile import KernelProfile, Profile, Stall, place
+from pypto._src.timeline.profile import KernelProfile, Profile, Stall, location
 from pypto._src.timeline.schedule import HOST
 
 MOST: Final = 5
@@ -102,13 +102,13 @@ def _where(profile: Profile, number: int) -> str:
         return "the scalar unit issues instructions"
     site = profile.sites[number]
     shape = " x ".join(map(str, site.shape))
-    return f"{place(site)} {site.name}{' ' + shape if shape else ''} on {site.pipe.name}"
+    return f"{location(site)} {site.name}{' ' + shape if shape else ''} on {site.pipe.name}"
 
 
 def _reason(profile: Profile, stall: Stall) -> str:
     """Return what stood still and for whom: the statement, the flag, and what took so long."""
     waiting = profile.sites[stall.site]
-    what = f"{stall.pipe.name} before {place(waiting)} {waiting.name}"
+    what = f"{stall.pipe.name} before {location(waiting)} {waiting.name}"
     if stall.cause < 0:
         return f"{what}: not issued yet"
     found = f"{what}: waits for {_where(profile, stall.cause)}"
@@ -141,7 +141,7 @@ def as_data(profile: Profile) -> dict[str, Any]:
             {
                 "number": run.node.number,
                 "name": run.node.name,
-                "place": run.node.place,
+                "location": run.node.location,
                 "core": f"{run.core_kind} {run.core}",
                 "start": run.start,
                 "end": run.end,
@@ -195,7 +195,7 @@ def _by(stall: Stall) -> str:
 def _site_data(profile: Profile, number: int) -> Mapping[str, Any]:
     site = profile.sites[number]
     return {
-        "place": place(site),
+        "location": location(site),
         "line": site.span.begin_line,
         "name": site.name,
         "instruction": site.instruction,

@@ -467,14 +467,14 @@ def _gathered(
     held: Expr | None,
     block: Expr,
     shape: tuple[int, int],
-    place: tuple[_Span, _Span],
+    box: tuple[_Span, _Span],
     node: ast.AST,
 ) -> Expr:
     """Store a block of a product where the whole of it is gathered; return that tensor."""
     assert isinstance(block.type, TileType)
     if held is None:
         held = own_tensor(ctx, shape, block.type.dtype, node)
-    begins, sizes = [span.begin for span in place], [span.size for span in place]
+    begins, sizes = [span.begin for span in box], [span.size for span in box]
     part = valid_part(block.type)
     if part is not None:
         sizes = [*plain_dims(part)]

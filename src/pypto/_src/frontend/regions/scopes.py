@@ -252,19 +252,19 @@ def _launch_phase(
 
 
 def _count(ctx: Context, call: ast.Call, words: dict[str, ast.expr]) -> Expr:
-    place = words.get("core_num")
-    if place is None:
+    location = words.get("core_num")
+    if location is None:
         raise ParserSyntaxError(
             "pl.spmd wants the number of blocks",
             ctx.span(call),
             hint="write pl.spmd(8)",
             slug="region-blocks",
         )
-    count = ctx.scalar(place, "the number of blocks", integer=True)
+    count = ctx.scalar(location, "the number of blocks", integer=True)
     if isinstance(count, ConstInt) and count.value <= 0:
         raise ParserSyntaxError(
             f"pl.spmd launches at least one block, got {count.value}",
-            ctx.span(place),
+            ctx.span(location),
             hint="write pl.spmd(1)",
             slug="region-blocks",
         )
@@ -500,11 +500,11 @@ def _keywords(
 def _options(ctx: Context, call: ast.Call, words: dict[str, ast.expr]) -> None:
     """Check the options that change no value."""
     for key in _LITERALS & words.keys():
-        place = words[key]
-        if not isinstance(place, ast.Constant) or not isinstance(place.value, bool):
+        location = words[key]
+        if not isinstance(location, ast.Constant) or not isinstance(location.value, bool):
             raise ParserSyntaxError(
-                f"{key} is True or False, written out, got {ctx.source.text(place)}",
-                ctx.span(place),
+                f"{key} is True or False, written out, got {ctx.source.text(location)}",
+                ctx.span(location),
                 hint=f"write {key}=True",
                 slug="region-option",
             )
@@ -544,13 +544,13 @@ def name_hint(ctx: Context, node: ast.expr) -> str:
 
 def _nested(ctx: Context, call: ast.Call) -> ParserSyntaxError:
     assert ctx.region is not None
-    place: Span = ctx.region.span
+    location: Span = ctx.region.span
     return ParserSyntaxError(
         f"{ctx.source.text(call.func)} stands inside a region: regions do not nest",
         ctx.span(call),
         hint="end the region before, or leave this one out",
         slug="region-nested",
-        related=(Label(place, "the region around it"),),
+        related=(Label(location, "the region around it"),),
     )
 
 

@@ -418,7 +418,7 @@ class Context:
                 return var
         return None
 
-    def may_be_unassigned(self, name: str, value: Any, why: str, place: str) -> bool:
+    def may_be_unassigned(self, name: str, value: Any, why: str, before: str) -> bool:
         """Warn of a variable that some paths do not assign; False if that cannot be."""
         from pypto._src.ops.new_tiles import unassigned_value
 
@@ -428,7 +428,7 @@ class Context:
             return False
         if value not in self.names.partial:
             self.names.partial.add(value)
-            hint = f"write {name} = {first_value(value.type)} before {place}"
+            hint = f"write {name} = {first_value(value.type)} before {before}"
             warn(f"{name!r} is {why}", value.span, hint=hint, slug="maybe-unassigned")
         return True
 
@@ -450,7 +450,7 @@ class Context:
         lost = self.names.lost.get(name)
         if lost is not None:
             return LostVariableError(
-                f"{name!r} is {lost.place}",
+                f"{name!r} is {lost.why}",
                 span,
                 hint=lost.hint or self._begun(name, lost),
                 related=(Label(lost.value.span, f"{name} is defined here"),),
@@ -568,7 +568,7 @@ class Context:
         if isinstance(error, OpError) and not isinstance(error, ParserError):
             error = as_parser_error(error)
         error.at(span)
-        if error.source_lines is None and error.place.filename == self.source.filename:
+        if error.source_lines is None and error.location.filename == self.source.filename:
             error.source_lines = list(self.source.lines)
             error.__notes__ = [error.render()]
         return error

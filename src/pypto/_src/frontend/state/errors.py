@@ -39,7 +39,7 @@ class Errors:
     def raise_first(self) -> None:
         """Raise the first error, with the others in its ``others``; return if there is none."""
         if self.found:
-            self.found.sort(key=lambda e: (e.place.filename, e.place.begin_line))
+            self.found.sort(key=lambda e: (e.location.filename, e.location.begin_line))
             first, *others = self.found
             first.others = tuple(others)
             first.has_more = self.has_more
@@ -68,7 +68,7 @@ def as_parser_error(error: PyptoError) -> ParserError:
         cls = InvalidOperationError
     return cls(
         error.message,
-        error.place,
+        error.location,
         error.hint,
         error.note,
         error.source_lines,

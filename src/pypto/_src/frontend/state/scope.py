@@ -64,10 +64,10 @@ class Cascade(Exception):
 
 
 class Lost(NamedTuple):
-    """A name that went out of scope: what it was, and what the place of its definition is."""
+    """A name that went out of scope: what it was, and why it is no longer known."""
 
     value: Var
-    place: str  # "defined only in the loop"
+    why: str  # "defined only in the loop"
     hint: str | None = None
 
 
@@ -185,14 +185,14 @@ class Names:
                 self.retyped[var] = outer
         self.bind(name, var)
 
-    def lose(self, bound: dict[str, Any], place: str) -> None:
+    def lose(self, bound: dict[str, Any], why: str) -> None:
         """Remember names that went out of scope, for the error of who reads them."""
         for name, value in bound.items():
             if value is BROKEN or value.__class__ in OF_THE_FUNCTION:
                 self.bind(name, value)
             elif isinstance(value, Var):
                 loop = f"assign it in the loop: last = {name}" if value in self.fixed else None
-                self.lost[name] = Lost(value, place, loop)
+                self.lost[name] = Lost(value, why, loop)
 
     def define(self, name: str, kind: Type, span: Span, *, fresh: bool = False) -> Var:
         """Return the variable that an assignment of a ``kind`` to ``name`` writes.
