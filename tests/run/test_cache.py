@@ -22,6 +22,7 @@ import pytest
 
 from pypto._src.run import cache
 from pypto._src.run.cache import CompileError, build, discard, is_verified
+from pypto._src.run.precompiled import Compilation
 from pypto._src.run.toolchain import Toolchain
 from tests.natively import compiler
 
@@ -115,7 +116,7 @@ def test_second_build_is_found(
 ) -> None:
     """The same source gives the same path without running anything, and no leftovers."""
     first = build(SOURCE, toolchain=toolchain, include_dirs=[headers])
-    monkeypatch.setattr(cache, "run", None)
+    monkeypatch.setattr(Compilation, "run", None)
     assert build(SOURCE, toolchain=toolchain, include_dirs=[headers]) == first
     assert answer(first) == 42
     key = first.stem
@@ -154,7 +155,7 @@ def test_other_cpu_has_other_entries(
 ) -> None:
     """A machine with another CPU does not run this one's objects from a shared directory."""
     first = build(SOURCE, toolchain=toolchain, include_dirs=[headers])
-    monkeypatch.setattr(cache, "_machine", lambda: "another")
+    monkeypatch.setattr(cache, "machine", lambda: "another")
     assert build(SOURCE, toolchain=toolchain, include_dirs=[headers]) != first
 
 

@@ -14,8 +14,8 @@ import pytest
 import pypto.language as pl
 from pypto._src import cli
 from pypto._src.run.calls import depends_on_values
-from pypto._src.run.drawing import draw
-from pypto._src.run.tasks import RAW, WAR, WAW, tasks_of
+from pypto._src.run.task_graph.drawing import draw
+from pypto._src.run.task_graph.tasks import RAW, WAR, WAW, tasks_of
 
 STEPS = """\
 import numpy as np

@@ -32,8 +32,9 @@ needs_compiler = pytest.mark.skipif(SYSTEM is None, reason="no C++ compiler on P
 
 
 @pytest.fixture(autouse=True)
-def forget_probes() -> Iterator[None]:
+def forget_probes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Forget what is known of each command: here one command means different compilers."""
+    monkeypatch.setenv("PYPTO_CACHE_DIR", str(tmp_path / "cache"))
     toolchain._probe.cache_clear()  # pyright: ignore[reportPrivateUsage]
     yield
     toolchain._probe.cache_clear()  # pyright: ignore[reportPrivateUsage]
@@ -136,6 +137,33 @@ def test_probe_runs_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Non
     monkeypatch.setenv("PYPTO_CXX", str(counting))
     assert find_toolchain() == find_toolchain()
     assert len(log.read_text()) == 2
+
+
+@needs_compiler
+def test_another_process_remembers(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A compiler that worked is asked for its version alone, until it is another or fails."""
+    log = tmp_path / "calls"
+    real = write_compiler(tmp_path / "real")
+    text = f'echo >> {word(log)}\nexec {word(real)} "$@"'
+    monkeypatch.setenv("PYPTO_CXX", str(write_script(tmp_path / "counting", text)))
+
+    def calls_of_a_process() -> int:
+        toolchain._probe.cache_clear()  # pyright: ignore[reportPrivateUsage]
+        before = len(log.read_text()) if log.exists() else 0
+        found.append(find_toolchain())
+        return len(log.read_text()) - before
+
+    found: list[Toolchain | None] = []
+    assert [calls_of_a_process(), calls_of_a_process()] == [2, 1]
+    assert found[0] == found[1]
+    assert found[0] is not None
+    toolchain.forget(found[0])
+    assert [calls_of_a_process(), calls_of_a_process()] == [2, 1]
+    write_script(tmp_path / "counting", f"{text} -Wall")
+    assert [calls_of_a_process(), calls_of_a_process()] == [2, 1]
+    for kept in (tmp_path / "cache" / "compilers").iterdir():
+        kept.write_text("-march=other")
+    assert [calls_of_a_process(), calls_of_a_process()] == [2, 1]
 
 
 @needs_compiler

@@ -35,8 +35,8 @@ from pypto._src.passes.pass_base import Pass, PassContext
 from pypto._src.passes.pass_manager import OPTIONAL, OptimizationStrategy, PassManager
 from pypto._src.passes.statistics import PassStatistics
 from pypto._src.run.calls import Calls, calls_of, depends_on_values
-from pypto._src.run.drawing import draw
-from pypto._src.run.tasks import Tasks, tasks_of
+from pypto._src.run.task_graph.drawing import draw
+from pypto._src.run.task_graph.tasks import Tasks, tasks_of
 from pypto._src.suggestions import nearest
 
 if TYPE_CHECKING:

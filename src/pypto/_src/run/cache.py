@@ -19,10 +19,8 @@ import errno
 import functools
 import hashlib
 import os
-import platform
 import shlex
 import shutil
-import sys
 import tempfile
 import time
 import warnings
@@ -32,9 +30,11 @@ from pathlib import Path
 from pypto._src import knobs
 from pypto._src.errors import PyptoError
 from pypto._src.records import NamedTuple
-from pypto._src.run.ownership import make_private, open_own, why_not_trusted
+from pypto._src.run.entries import is_verified, publish
+from pypto._src.run.ownership import make_private, why_not_trusted
+from pypto._src.run.precompiled import PRELUDES, Compilation, Headers, prelude
 from pypto._src.run.shield import shielded
-from pypto._src.run.toolchain import Toolchain, run
+from pypto._src.run.toolchain import Toolchain, forget, machine
 
 SCHEMA = 2  # raise it when keys or entries change their meaning
 
@@ -124,6 +124,7 @@ def build(
     """
     flags = (*toolchain.flags, *(f"-I{path.absolute()}" for path in include_dirs), *extra_flags)
     key_now = functools.partial(_key, source, toolchain, include_dirs, extra_flags)
+    key_of_headers = functools.partial(_key, "", toolchain, include_dirs, extra_flags)
 
     def found_in(root: Path, home: Path, given_up: _UnusableError | None) -> Path:
         while True:
@@ -133,7 +134,8 @@ def build(
                 return entry
             if given_up is not None:
                 raise _UnusableError(*given_up.args)
-            compiled = functools.partial(_compile, source, entry, toolchain.command, flags)
+            ahead = functools.partial(_headers, home, root, key_of_headers, flags)
+            compiled = functools.partial(_compile, source, entry, toolchain, flags, ahead)
             if shielded(functools.partial(_make, home, root, entry, compiled, key_now)):
                 return entry
 
@@ -169,7 +171,8 @@ def _make(
         # A header edited meanwhile would leave the old key with the new meaning.
         is_wanted = key_now() == entry.stem
         if is_wanted:
-            _publish(built, entry)
+            with _storing():
+                publish(built, entry)
     return is_wanted
 
 
@@ -177,26 +180,6 @@ def discard(entry: Path) -> None:
     """Remove an entry that does not load, so that the next `build` makes it anew."""
     with contextlib.suppress(OSError):
         entry.unlink()
-
-
-def is_verified(entry: Path) -> bool:
-    """Return whether an object is there, nobody else can write it, and it is what was built."""
-    with contextlib.suppress(OSError):
-        file, kept = open_own(entry), open_own(_hash_file(entry))
-        with file or contextlib.nullcontext(), kept or contextlib.nullcontext():
-            if file is not None and kept is not None:
-                wanted = _hash_line(hashlib.file_digest(file, "sha256").hexdigest(), entry)
-                return kept.read(len(wanted) + 1) == wanted
-    return False
-
-
-def _hash_file(entry: Path) -> Path:
-    return entry.with_suffix(".sha256")
-
-
-def _hash_line(digest: str, entry: Path) -> bytes:
-    """Return what the file with an entry's hash holds; ``sha256sum --check`` reads it as well."""
-    return f"{digest}  {entry.name}\n".encode()
 
 
 def _entry(home: Path, key: str) -> Path:
@@ -240,8 +223,23 @@ def _storing() -> Generator[None]:
         ) from error
 
 
+def _headers(home: Path, root: Path, key: Callable[[], str], flags: Sequence[str]) -> Headers:
+    """Return the precompiled headers of a toolchain, which are kept with the objects."""
+    folder = home / "headers" / _digest(map(_bytes, (key(), *flags)))
+    found = _known_headers.get(folder)
+    return found or _known_headers.setdefault(folder, Headers(folder, root))
+
+
+_known_headers: dict[Path, Headers] = {}
+
+
 def _compile(
-    source: str, entry: Path, command: tuple[str, ...], flags: tuple[str, ...], work: Path
+    source: str,
+    entry: Path,
+    toolchain: Toolchain,
+    flags: tuple[str, ...],
+    headers: Callable[[], Headers],
+    work: Path,
 ) -> Path:
     """Compile into ``work`` and return the object; the source stays beside ``entry``."""
     kept = entry.with_suffix(".cpp")
@@ -252,10 +250,13 @@ def _compile(
         written = draft.stat()
         draft.replace(kept)
     built = work / "kernel.so"
-    line = (*command, *flags, str(kept), "-o", str(built))
+    given = Compilation(
+        toolchain.kind, toolchain.command, flags, kept, built, work, COMPILE_TIMEOUT_S
+    )
     try:
-        # The compiler's own temporary files go where the sweep finds them.
-        done = run(line, timeout_s=COMPILE_TIMEOUT_S, environment={"TMPDIR": str(work)})
+        includes = prelude(source)
+        is_common = includes in PRELUDES
+        done = headers().compile(given, includes) if is_common else given.run(given.line)
     except BaseException:
         _remove_same(kept, written)
         raise
@@ -263,7 +264,8 @@ def _compile(
         with _storing():
             if _is_full(work, done.stderr):
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        raise CompileError(line, done.stderr, kept, done.code)
+        forget(toolchain)  # if it is to blame, the next process finds another one
+        raise CompileError(given.line, done.stderr, kept, done.code)
     return built
 
 
@@ -280,22 +282,6 @@ def _is_full(directory: Path, stderr: str) -> bool:
     if any(text in stderr for text in words):
         return True
     return shutil.disk_usage(directory).free < _FULL_BELOW_BYTES
-
-
-def _publish(built: Path, entry: Path) -> None:
-    with _storing():
-        built.chmod(0o700)
-        with built.open("rb") as file:
-            digest = hashlib.file_digest(file, "sha256").hexdigest()
-        line = built.with_suffix(".sha256")
-        line.write_bytes(_hash_line(digest, entry))
-        line.chmod(0o600)
-        try:
-            built.replace(entry)
-            line.replace(_hash_file(entry))
-        except PermissionError:  # Windows does not replace an object that is loaded somewhere
-            if not is_verified(entry):
-                raise
 
 
 @contextlib.contextmanager
@@ -371,7 +357,7 @@ def _key(
         toolchain.version,
         *toolchain.flags,
         *extra_flags,
-        _machine(),
+        machine(),
     )
     return _digest(map(_bytes, parts))
 
@@ -407,31 +393,6 @@ def _headers_digest(directory: Path, listing: Listing) -> str:
     """Return the hash of names and contents; where the directory lies does not matter."""
     files = ((name.encode(), (directory / name).read_bytes()) for name, _, _ in listing)
     return _digest(part for file in files for part in file)
-
-
-@functools.cache
-def _machine() -> str:
-    """Return what -march=native depends on: two machines may share one cache directory."""
-    return "\n".join((sys.platform, platform.machine(), *platform.libc_ver(), _cpu()))
-
-
-def _cpu() -> str:
-    if sys.platform == "darwin":
-        names = ("brand_string", "features", "leaf7_features")
-        command = ["/usr/sbin/sysctl", *(f"machdep.cpu.{name}" for name in names)]
-        with contextlib.suppress(OSError):
-            return run(command, timeout_s=10.0).stdout
-    with contextlib.suppress(OSError):
-        text = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace")
-        return "\n".join(sorted({line for line in text.splitlines() if _describes_cpu(line)}))
-    return platform.processor()
-
-
-def _describes_cpu(line: str) -> bool:
-    field = line.partition(":")[0].strip()
-    x86 = ("vendor_id", "cpu family", "model", "flags")
-    arm = ("CPU implementer", "CPU part", "Features")
-    return field in (*x86, *arm, "isa", "cpu")  # isa for RISC-V, cpu for POWER
 
 
 def _error_lines(stderr: str) -> list[str]:

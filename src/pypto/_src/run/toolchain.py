@@ -1,6 +1,6 @@
 """Find a C++ compiler that works on this machine, and say what was tried when there is none.
 
-Owns the compiler's command, flags and process; knows nothing about kernels or the cache.
+Owns the compiler's command, flags and process; knows nothing about kernels.
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import functools
+import hashlib
 import importlib.util
 import os
 import platform
@@ -26,6 +27,7 @@ from typing import Literal
 from pypto._src import knobs
 from pypto._src.errors import PyptoError
 from pypto._src.logs import log_event
+from pypto._src.run.ownership import make_private
 from pypto._src.run.shield import current, shielded
 
 Kind = Literal["gcc", "clang", "zig", "other"]
@@ -150,8 +152,8 @@ def find_toolchain(*, sanitize: bool | str | None = None) -> Toolchain | None:
     """Return the compiler to use, or None when the machine has none that works.
 
     ``PYPTO_CXX`` decides alone when it is set. Otherwise the first of c++, g++ and clang++ on PATH
-    that builds a shared object, then zig from the ``ziglang`` wheel. Each compiler is tried once
-    per process.
+    that builds a shared object, then zig from the ``ziglang`` wheel. Each compiler is tried once;
+    that it works is remembered in the cache directory.
 
     Args:
         sanitize: Build with the sanitizers `ADDRESS` (or True) or `THREAD`. The object then loads
@@ -356,14 +358,57 @@ def _tried(command: tuple[str, ...]) -> Toolchain | str:
         return f"{shlex.join(command)} --version fails: {_outcome(version)}"
     text = version.stdout.strip()
     kind = _kind(command, text)
+    kept = _record(command, text)
+    tuning = _recalled(kept)
+    if tuning is not None:
+        return Toolchain(command, kind, text, tuning)
     reason = ""
     for tuning in _ZIG_TUNINGS if kind == "zig" else _TUNINGS:
         toolchain = Toolchain(command, kind, text, tuning)
         with _notice(toolchain):
             reason = _failure(toolchain)
         if not reason:
+            _remember(kept, toolchain)
             return toolchain
     return f"{shlex.join(command)} {reason}"
+
+
+def _record(command: tuple[str, ...], version: str) -> Path | None:
+    """Return the file that says with what tuning this very compiler worked on this machine."""
+    try:
+        status = Path(command[0]).stat()
+        parts = (*command, str(status.st_mtime_ns), str(status.st_size), version, machine())
+        digest = hashlib.sha256("\0".join(parts).encode(errors="surrogateescape")).hexdigest()
+        return knobs.CACHE_DIR.get() / "compilers" / digest
+    except (OSError, ValueError):  # what the cache directory lacks is said where kernels are kept
+        return None
+
+
+def _recalled(kept: Path | None) -> tuple[str, ...] | None:
+    """Return the tuning of a compiler that another process has tried."""
+    if kept is not None:
+        with contextlib.suppress(OSError, ValueError):
+            words = tuple(kept.read_text(encoding="ascii").split())
+            return words if words in _TUNINGS else None
+    return None
+
+
+def _remember(kept: Path | None, toolchain: Toolchain) -> None:
+    if kept is None:
+        return
+    with contextlib.suppress(OSError, ValueError):
+        make_private(kept.parent)
+        with tempfile.NamedTemporaryFile("w", dir=kept.parent, delete=False) as file:
+            file.write(" ".join(toolchain.tuning))
+        Path(file.name).replace(kept)
+
+
+def forget(toolchain: Toolchain) -> None:
+    """Have the next process try a compiler again, of which others remember that it works."""
+    kept = _record(toolchain.command, toolchain.version)
+    if kept is not None:
+        with contextlib.suppress(OSError, ValueError):
+            kept.unlink(missing_ok=True)
 
 
 @contextlib.contextmanager
@@ -414,6 +459,31 @@ def _load_failure(output: Path) -> str:
         noexec = "failed to map segment" in text
         return "" if noexec else f"makes an object that does not load: {text}"
     return "" if answer == 910 else "makes an object that gives a wrong result"
+
+
+@functools.cache
+def machine() -> str:
+    """Return what -march=native depends on: two machines may share one cache directory."""
+    return "\n".join((sys.platform, platform.machine(), *platform.libc_ver(), _cpu()))
+
+
+def _cpu() -> str:
+    if sys.platform == "darwin":
+        names = ("brand_string", "features", "leaf7_features")
+        command = ["/usr/sbin/sysctl", *(f"machdep.cpu.{name}" for name in names)]
+        with contextlib.suppress(OSError):
+            return run(command, timeout_s=10.0).stdout
+    with contextlib.suppress(OSError):
+        text = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace")
+        return "\n".join(sorted({line for line in text.splitlines() if _describes_cpu(line)}))
+    return platform.processor()
+
+
+def _describes_cpu(line: str) -> bool:
+    field = line.partition(":")[0].strip()
+    x86 = ("vendor_id", "cpu family", "model", "flags")
+    arm = ("CPU implementer", "CPU part", "Features")
+    return field in (*x86, *arm, "isa", "cpu")  # isa for RISC-V, cpu for POWER
 
 
 def _outcome(done: Finished) -> str:

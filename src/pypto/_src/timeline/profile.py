@@ -13,7 +13,7 @@ from pypto._src.interp.evaluate import Evaluator
 from pypto._src.ir.enums import PipeType
 from pypto._src.ir.stmts import Program
 from pypto._src.records import NamedTuple
-from pypto._src.run.tasks import TaskTrace
+from pypto._src.run.task_graph.tasks import TaskTrace
 from pypto._src.timeline.core import CoreTimeline, Event, Share, Site
 from pypto._src.timeline.schedule import CUBE, VECTOR, TaskRun, scheduled, shares
 from pypto._src.timeline.simulate import KernelSimulator

@@ -14,7 +14,7 @@ from itertools import accumulate
 from pypto._src.cost.model import CostModel
 from pypto._src.ir.enums import PipeType
 from pypto._src.records import NamedTuple
-from pypto._src.run.tasks import TaskNode
+from pypto._src.run.task_graph.tasks import TaskNode
 from pypto._src.timeline.core import CoreTimeline, Share, Site
 
 _CUBE_PIPES = frozenset({PipeType.M, PipeType.MTE1, PipeType.FIX})

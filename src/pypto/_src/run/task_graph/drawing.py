@@ -10,7 +10,7 @@ from html import escape
 from typing import Final
 
 from pypto._src.run.calls import CallRow, Calls
-from pypto._src.run.tasks import RAW, WAR, WAW, Part, TaskNode, Tasks, Wait
+from pypto._src.run.task_graph.tasks import RAW, WAR, WAW, Part, TaskNode, Tasks, Wait
 
 # ----- text ---------------------------------------------------------------------------------
 

@@ -1,0 +1,1 @@
+"""The tasks of a run, what each waits for, and their drawing."""

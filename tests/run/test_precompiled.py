@@ -1,0 +1,216 @@
+"""The precompiled header: which sources use it, and that nothing depends on it."""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from pypto._src.run import precompiled
+from pypto._src.run.cache import CompileError, build
+from pypto._src.run.precompiled import Headers, prelude
+from pypto._src.run.shield import Abandoned
+from pypto._src.run.toolchain import Finished, Kind, Toolchain, run
+from tests.natively import compiler
+
+BEGIN = "#include <cstdint>\n\n#include <pto/pto-inst.hpp>\n"
+ANSWER = (
+    '{}extern "C" __attribute__((visibility("default"))) int answer() {{ return ANSWER + {}; }}\n'
+)
+
+
+class Lines:
+    """The command lines of all compilations, which are run; or ended as ``outcome`` says."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self.outcomes: dict[str, Finished | BaseException] = {}
+
+    def __call__(
+        self, line: Sequence[str], *, timeout_s: float, environment: dict[str, str]
+    ) -> Finished:
+        text = " ".join(line)
+        self.lines.append(text)
+        for words, outcome in self.outcomes.items():
+            if words in text:
+                if isinstance(outcome, BaseException):
+                    raise outcome
+                return outcome
+        return run(line, timeout_s=timeout_s, environment=environment)
+
+    def kinds(self) -> list[str]:
+        """Return what each compilation since the last time was, sorted: two go on at once."""
+        marks = {"-x c++-header": "header", "-include": "with header"}
+        found = [
+            next((kind for mark, kind in marks.items() if mark in line), "plain")
+            for line in self.lines
+        ]
+        self.lines.clear()
+        return sorted(found)
+
+
+@pytest.fixture
+def toolchain(monkeypatch: pytest.MonkeyPatch) -> Toolchain:
+    monkeypatch.delenv("PYPTO_CXX", raising=False)
+    found = compiler()
+    if found.kind not in ("gcc", "clang"):
+        pytest.skip("this compiler has no precompiled headers that we know")
+    return replace(found, tuning=())
+
+
+@pytest.fixture
+def lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Lines:
+    monkeypatch.setenv("PYPTO_CACHE_DIR", str(tmp_path / "cache"))
+    found = Lines()
+    monkeypatch.setattr(precompiled, "run", found)
+    return found
+
+
+@pytest.fixture
+def headers(tmp_path: Path) -> Path:
+    """Return a folder with a small header of the name that kernels include."""
+    path = tmp_path / "include"
+    (path / "pto").mkdir(parents=True)
+    (path / "pto" / "pto-inst.hpp").write_text("#ifndef ANSWER\n#define ANSWER 40\n#endif\n")
+    return path
+
+
+def compiled(number: int, toolchain: Toolchain, headers: Path, begin: str = BEGIN) -> Path:
+    return build(ANSWER.format(begin, number), toolchain=toolchain, include_dirs=[headers])
+
+
+@pytest.mark.parametrize(
+    ("source", "wanted"),
+    [
+        (BEGIN + "int x;\n#include <late>\n", ("<cstdint>", "<pto/pto-inst.hpp>")),
+        ('// what it is\n#include "a.hpp"\n', ('"a.hpp"',)),
+        ("#define PTO_CPU_LAX 1\n" + BEGIN, ()),
+        ("", ()),
+    ],
+)
+def test_prelude_is_what_comes_before_all_else(source: str, wanted: tuple[str, ...]) -> None:
+    """A macro before an include may change what the include means."""
+    assert prelude(source) == wanted
+
+
+def test_header_is_compiled_beside_the_first_source(
+    toolchain: Toolchain, headers: Path, lines: Lines
+) -> None:
+    """The first source does not wait for the header; the second one uses it."""
+    compiled(1, toolchain, headers)
+    assert lines.kinds() == ["header", "plain"]
+    compiled(2, toolchain, headers)
+    assert lines.kinds() == ["with header"]
+
+
+def test_object_is_the_same(toolchain: Toolchain, headers: Path, lines: Lines) -> None:
+    """An object does not show whether its header was precompiled."""
+    first = compiled(1, toolchain, headers)
+    digest = hashlib.sha256(first.read_bytes()).digest()
+    first.unlink()
+    assert hashlib.sha256(compiled(1, toolchain, headers).read_bytes()).digest() == digest
+    assert lines.kinds() == ["header", "plain", "with header"]
+
+
+def test_other_sources_do_without(toolchain: Toolchain, headers: Path, lines: Lines) -> None:
+    """A source that begins in another way gets no header of its own."""
+    compiled(1, toolchain, headers, "#define OTHER\n" + BEGIN)
+    assert lines.kinds() == ["plain"]
+
+
+def test_changed_headers_are_others(toolchain: Toolchain, headers: Path, lines: Lines) -> None:
+    """A header that is edited is compiled again, though the kernel's text is the same."""
+    compiled(1, toolchain, headers)
+    (headers / "pto" / "pto-inst.hpp").write_text("#define ANSWER 41\n")
+    compiled(1, toolchain, headers)
+    assert lines.kinds() == ["header", "header", "plain", "plain"]
+
+
+def test_error_is_that_of_the_source_alone(
+    toolchain: Toolchain, headers: Path, lines: Lines
+) -> None:
+    """A refused source is reported as if there were no precompiled header."""
+    compiled(1, toolchain, headers)
+    with pytest.raises(CompileError, match="syntax_error") as caught:
+        build(BEGIN + "int x = syntax_error;\n", toolchain=toolchain, include_dirs=[headers])
+    assert "-include" not in caught.value.command
+    assert lines.kinds() == ["header", "plain", "plain", "with header"]
+
+
+def test_header_that_does_not_fit_is_left_alone(
+    toolchain: Toolchain, headers: Path, lines: Lines
+) -> None:
+    """Where the compiler refuses the header, sources are compiled without it from then on."""
+    compiled(1, toolchain, headers)
+    lines.outcomes["-include"] = Finished(1, "", "error: this header is of another compiler")
+    compiled(2, toolchain, headers)
+    compiled(3, toolchain, headers)
+    assert lines.kinds() == ["header", "plain", "plain", "plain", "with header"]
+
+
+def test_header_that_cannot_be_made(toolchain: Toolchain, headers: Path, lines: Lines) -> None:
+    """A compiler without such headers is asked once."""
+    lines.outcomes["-x c++-header"] = Finished(1, "", "error: no")
+    compiled(1, toolchain, headers)
+    compiled(2, toolchain, headers)
+    assert lines.kinds() == ["header", "plain", "plain"]
+
+
+def test_interrupted_header_is_made_next_time(
+    toolchain: Toolchain, headers: Path, lines: Lines
+) -> None:
+    """What an interrupt ends is neither there nor given up."""
+    lines.outcomes["-x c++-header"] = Abandoned()
+    compiled(1, toolchain, headers)
+    lines.outcomes.clear()
+    compiled(2, toolchain, headers)
+    compiled(3, toolchain, headers)
+    assert lines.kinds() == ["header", "header", "plain", "plain", "with header"]
+
+
+def test_damaged_header_is_made_anew(
+    toolchain: Toolchain, headers: Path, lines: Lines, tmp_path: Path
+) -> None:
+    """A file that does not have its hash is not given to the compiler."""
+    compiled(1, toolchain, headers)
+    [kept] = (tmp_path / "cache").rglob("kernel.hpp.sha256")
+    kept.write_text("0" * 64)
+    folder, root = kept.parent, tmp_path / "cache"
+    given = precompiled.Compilation(
+        toolchain.kind,
+        toolchain.command,
+        (*toolchain.flags, f"-I{headers}"),
+        tmp_path / "a.cpp",
+        tmp_path / "a.so",
+        tmp_path,
+        10.0,
+    )
+    given.source.write_text(BEGIN)
+    lines.kinds()
+    of_another_process = Headers(folder, root)
+    for _ in range(2):
+        assert of_another_process.compile(given, prelude(BEGIN)).code == 0
+    assert lines.kinds() == ["header", "plain", "with header"]
+
+
+def test_header_that_goes_is_made_anew(
+    toolchain: Toolchain, headers: Path, lines: Lines, tmp_path: Path
+) -> None:
+    """The cache may be deleted while a process uses it."""
+    compiled(1, toolchain, headers)
+    shutil.rmtree(tmp_path / "cache")
+    compiled(2, toolchain, headers)
+    assert lines.kinds() == ["header", "header", "plain", "plain"]
+
+
+@pytest.mark.parametrize("kind", ["zig", "other"])
+def test_compilers_without_such_headers(
+    kind: Kind, toolchain: Toolchain, headers: Path, lines: Lines
+) -> None:
+    """Only compilers whose headers are known are asked for one."""
+    compiled(1, replace(toolchain, kind=kind), headers)
+    assert lines.kinds() == ["plain"]
