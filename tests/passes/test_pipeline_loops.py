@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import textwrap
 from random import Random
 from typing import Any
@@ -209,15 +210,26 @@ return out
     assert [loop.step.value for loop in loops(kernel)] == [16]  # pyright: ignore
 
 
-def test_fewer_stages_where_more_do_not_fit(capfd: pytest.CaptureFixture[str]) -> None:
-    """Eight stages are too many, in place, too, with 32 KiB each: five are left, says the log."""
+def test_fewer_stages_where_more_do_not_fit(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Eight stages are too many, in place, too, with 32 KiB each: five are left, says the log.
+
+    It says so on request only.
+    """
     header = HEADER.replace("[64, 64]", "[64, 1024]")
     body = ROWS.replace("m, n, 4", "0, 64, 8").replace("[4, 64]", "[8, 1024]")
+    lowered(program(body, 8, header))
+    assert capfd.readouterr().err == ""
+    monkeypatch.setenv("PYPTO_DEBUG", "1")
+    logging.getLogger("pypto").setLevel(logging.NOTSET)  # so that the variable is read
     [loop] = loops(lowered(program(body, 8, header)).functions_[0])
     assert loop.stages == 1
     assert str(loop.step) == "40"
     message = "tiles of pipelined loops have fewer buffers: 5 in Vec, not 8, as more do not fit"
     assert f"kernel 'kernel': {message}" in capfd.readouterr().err
+    monkeypatch.delenv("PYPTO_DEBUG")
+    logging.getLogger("pypto").setLevel(logging.NOTSET)
 
 
 PRODUCTS = """

@@ -11,6 +11,7 @@ import pytest
 import pypto.language as pl
 from pypto import ir
 from pypto._src import cli
+from pypto._src.commands.programs import load
 from pypto._src.cost.model import CostModel
 from pypto._src.cost.tables import load_table
 from pypto._src.driver import compile_for_evaluator, random_arguments
@@ -267,3 +268,39 @@ def test_tasks_that_read_one_part_at_once_share_the_miss() -> None:
     assert [call.missed_bytes for call in calls] == [64 * 1024] * 4
     assert [call.hit_bytes for call in calls] == [3 * 64 * 1024] * 4
     assert len({run.end - run.start for run in profile.runs}) == 1
+
+
+BLOCKS = """\
+import pypto.language as pl
+
+
+@pl.jit
+def double(x: pl.Tensor[[512, 1024], pl.FP32], y: pl.Out[pl.Tensor[[512, 1024], pl.FP32]]):
+    for block in pl.spmd(16):
+        tile = pl.slice(x, [32, 1024], [block * 32, 0])
+        y = pl.assemble(y, pl.add(tile, tile), [block * 32, 0])
+    for block in pl.spmd(16):
+        tile = pl.slice(y, [32, 1024], [block * 32, 0])
+        y = pl.assemble(y, pl.add(tile, tile), [block * 32, 0])
+    return y
+"""
+
+
+def test_blocks_of_one_launch_run_at_the_same_time(tmp_path: Path) -> None:
+    """Those of the second launch wait for all of the first, as both write the whole tensor."""
+    path = tmp_path / "blocks.py"
+    path.write_text(BLOCKS)
+    runs = profiled(load(str(path))).runs
+    first, second = runs[:16], runs[16:]
+    assert len({run.core for run in first}) == 16
+    assert all(run.node.waits == () for run in first)
+    assert [{wait.before for wait in run.node.waits} for run in second] == [set(range(16))] * 16
+    assert min(run.start for run in second) > max(run.end for run in first)
+
+
+def test_calls_that_go_the_same_way_are_walked_once() -> None:
+    """Tasks that miss the cache as often, with as much of the bandwidth, have one timeline."""
+    runs = profiled(rows(32, 512)).runs
+    timelines = {id(run.timeline) for run in runs}
+    assert len(runs) == 16
+    assert len(timelines) == 1

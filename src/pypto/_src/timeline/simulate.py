@@ -3,11 +3,16 @@
 Kernels are walked statement by statement as they are emitted: loops run, branches are taken,
 offsets are computed, flags and barriers are waited for. What instructions compute is left out, so
 an element that a kernel reads from one of its tiles is taken as 0, and said to be.
+
+Each call is walked twice: first for its transfers alone, which cache and other calls have to know
+of. That also tells which way it went. If a call before went the same way, missed the cache as often
+and had as much of the bandwidth, its timeline is that of this one, too, and the second walk, which
+is many times longer, is left out.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any, Final
 
@@ -21,7 +26,7 @@ from pypto._src.ir.exprs import Call, ConstInt, Expr, Var
 from pypto._src.ir.inspect.source_names import user_call
 from pypto._src.ir.opdef import INTS, OpDef, aliased, op_of
 from pypto._src.ir.roles import Role, role
-from pypto._src.ir.stmts import AssignStmt, EvalStmt, Function, Program
+from pypto._src.ir.stmts import AssignStmt, EvalStmt, Function, Program, Stmt
 from pypto._src.ir.types import ScalarType
 from pypto._src.ops.system import bar_all, bar_m, bar_v, sync_dst, sync_src
 from pypto._src.timeline.core import CoreTimeline, Rates, Share, Site
@@ -29,6 +34,14 @@ from pypto._src.timeline.instructions import Instruction, instruction_of
 
 Part = tuple[int, int, int, int]
 """A part of a tensor: the number of its buffer, the first byte in it, rows and columns."""
+
+Trace = tuple[tuple[Any, ...], tuple[float, ...]]
+"""The way that a call went: its bodies of loops and branches and its sizes; and what it missed."""
+
+_ENOUGH: Final = 512.0
+"""So many bytes a cycle are more than any core loads or stores."""
+_COARSE: Final = 50.0
+"""Above this a whole byte a cycle does not matter."""
 
 _BARRIERS: Final = {bar_v: PipeType.V, bar_m: PipeType.M}
 
@@ -55,6 +68,7 @@ class KernelSimulator(Evaluator):
         self.resident_bytes = 0
         self._arrays: dict[int, tuple[Any, int, int]] = {}
         self._buffers: dict[int, int] = {}
+        self._known: dict[tuple[str, Share, Trace], CoreTimeline] = {}
         self.cache_bytes = int(model.machine("warm.l2_bytes"))
 
     def plan(self, function: Function) -> Plan:
@@ -75,13 +89,18 @@ class KernelSimulator(Evaluator):
         self._arrays.clear()
         self._buffers.clear()
 
-    def new_call(self, kernel: str) -> CoreTimeline:
-        """Return the timeline of a call that begins."""
+    def add_call(self, kernel: str, trace: Trace, walk: Callable[[CoreTimeline], object]) -> None:
+        """Add the timeline of a call that went this way: a known one, or a new one by ``walk``."""
         number = len(self.calls)
-        whole = Share(self.rates.hbm, self.rates.l2)
-        share = self.shares[number] if number < len(self.shares) else whole
-        self.calls.append(CoreTimeline(kernel, self.rates, share))
-        return self.calls[-1]
+        share = Share(_ENOUGH, _ENOUGH)
+        if number < len(self.shares):
+            share = Share(*map(_rounded, self.shares[number]))
+        key = kernel, share, trace
+        timeline = self._known.get(key)
+        if timeline is None:
+            timeline = self._known[key] = CoreTimeline(kernel, self.rates, share)
+            walk(timeline)
+        self.calls.append(timeline)
 
     def address_of(self, array: Any) -> tuple[int, int]:
         """Return the number of the buffer that an array lies in, and its first byte there.
@@ -111,7 +130,7 @@ class KernelSimulator(Evaluator):
             while self.resident_bytes > self.cache_bytes and len(self.resident) > 1:
                 oldest = next(iter(self.resident))
                 self.resident_bytes -= self.resident.pop(oldest)
-        number = len(self.calls) - 1
+        number = len(self.calls)
         if number < len(self.levels):
             level = self.levels[number]
             first, count = self.touches.get(key, (level, 0))
@@ -126,13 +145,29 @@ class KernelSimulator(Evaluator):
 class KernelPlan(Plan):
     """One kernel as closures that issue its instructions to a timeline."""
 
+    core: CoreTimeline
+    """The timeline of the call that is walked."""
+    _missing: Iterator[float]
+    """How much of each transfer of it is not in the cache."""
+
     def __init__(self, function: Function, simulator: KernelSimulator) -> None:
         self.simulator = simulator
         super().__init__(function, simulator)
+        self._transfers = TransferPlan(function, simulator)
 
     def call(self, args: Sequence[Any]) -> Any:
         """Walk the kernel; see `Evaluator.call`."""
-        self.core = self.simulator.new_call(self.function.name)
+        found, trace = self._transfers.traced(args)
+
+        def walk(timeline: CoreTimeline) -> None:
+            self.core = timeline
+            self._missing = iter(self._transfers.missing)
+            self._walk(args)
+
+        self.simulator.add_call(self.function.name, trace, walk)
+        return found
+
+    def _walk(self, args: Sequence[Any]) -> Any:
         return super().call(args)
 
     def _address(self, var: Var) -> int | None:
@@ -278,7 +313,7 @@ class KernelPlan(Plan):
         timings: dict[tuple[int, int], tuple[Case, Timing]] = {}
         cost = simulator.rates.transfer
 
-        def run(site: int, env: Env) -> None:
+        def known(env: Env) -> tuple[Part, Case, Timing]:
             array = tensor(env)
             sizes = shapes(env) if shapes is not None else array.shape
             rows = 1
@@ -289,13 +324,28 @@ class KernelPlan(Plan):
             if known is None:
                 case = _with_valid(found.case, valid)
                 known = timings[valid] = (case, model.timing(case))
-            case, timing = known
             buffer, first = simulator.address_of(array)
             if offsets is not None:
                 for offset, stride in zip(offsets(env), array.strides, strict=False):
                     first += offset * stride
+            return (buffer, first, *valid), *known
+
+        return self._transfer(known, pipe, is_cube=is_cube, cost=cost)
+
+    def _transfer(
+        self,
+        known: Callable[[Env], tuple[Part, Case, Timing]],
+        pipe: PipeType,
+        *,
+        is_cube: bool,
+        cost: float,
+    ) -> Callable[[int, Env], None]:
+        """Plan a transfer, of which part, case and time alone are known when it runs."""
+
+        def run(site: int, env: Env) -> None:
+            _, case, timing = known(env)
             core = self.core
-            missing = simulator.touch((buffer, first, *valid), case.bytes)
+            missing = next(self._missing)
             if pipe is PipeType.MTE2:
                 timing = core.load(case, timing, missing, is_cube=is_cube)
             elif pipe is PipeType.MTE3:
@@ -305,6 +355,75 @@ class KernelPlan(Plan):
             core.work(site, pipe, timing, cost)
 
         return run
+
+
+class TransferPlan(KernelPlan):
+    """One kernel as closures that look up its transfers in the cache, and note the way it takes."""
+
+    def __init__(self, function: Function, simulator: KernelSimulator) -> None:
+        self.simulator = simulator
+        self.missing: list[float] = []
+        """How much of each transfer is not in the cache."""
+        self._way: list[Any] = []
+        self._bodies = 0
+        Plan.__init__(self, function, simulator)
+
+    def traced(self, args: Sequence[Any]) -> tuple[Any, Trace]:
+        """Return what a call returns, and its trace."""
+        self.missing.clear()
+        self._way.clear()
+        found = self._walk(args)
+        return found, (tuple(self._way), tuple(self.missing))
+
+    def _site(self, call: Call, pipe: PipeType, instruction: str, shape: Sequence[int]) -> int:
+        del call, pipe, instruction, shape
+        return -1
+
+    def _body(self, body: Stmt | None, targets: Sequence[Var]) -> Run:
+        run, way, number = super()._body(body, targets), self._way, self._bodies
+        self._bodies += 1
+
+        def noted(env: Env) -> str | None:
+            way.append(number)
+            return run(env)
+
+        return noted
+
+    def _ordering(self, call: Call, op: OpDef[..., Any], stmt: EvalStmt) -> Run | None:
+        order = super()._ordering(call, op, stmt)
+        return order if order is None else _nothing
+
+    def _timing(self, call: Call, op: OpDef[..., Any], pipe: PipeType) -> Callable[[Env], None]:
+        found = instruction_of(call, op, pipe)
+        moves = self._moves(call, op, found)
+        if moves is not None:
+            return partial(moves, -1)
+        if found.valid is None:
+            return _nothing
+        sizes, way = self._sizes(found.valid), self._way
+        return lambda env: way.append(sizes(env))
+
+    def _transfer(
+        self,
+        known: Callable[[Env], tuple[Part, Case, Timing]],
+        pipe: PipeType,
+        *,
+        is_cube: bool,
+        cost: float,
+    ) -> Callable[[int, Env], None]:
+        simulator, missing, way = self.simulator, self.missing, self._way
+
+        def run(_site: int, env: Env) -> None:
+            part, case, _ = known(env)
+            way.append(part[2:])
+            missing.append(simulator.touch(part, case.bytes))
+
+        return run
+
+
+def _rounded(rate: float) -> float:
+    """Return a rate to three digits or less, so that calls whose shares are alike are alike."""
+    return min(float(f"{rate:.2g}" if rate > _COARSE else f"{rate:.3g}"), _ENOUGH)
 
 
 def _put(slot: int, value: Any, env: Env) -> None:

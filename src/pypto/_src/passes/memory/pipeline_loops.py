@@ -32,7 +32,7 @@ from pypto._src.ir.stmts import AssignStmt, ForStmt, Function, Stmt, YieldStmt, 
 from pypto._src.ir.traversal.mutator import Mutator
 from pypto._src.ir.traversal.queries import defined_by, exprs_in, stmts_in, uses, variable_names
 from pypto._src.ir.traversal.walk import copy_with
-from pypto._src.logs import log_event
+from pypto._src.logs import log_info
 from pypto._src.passes.memory.memory_reuse import Buffer, buffers_of, merged, total_bytes
 from pypto._src.passes.memory.memref_assignment import MemRefs
 from pypto._src.passes.structure.copied_iterations import can_copy_iterations, copied_iteration
@@ -73,7 +73,7 @@ def _say(function: Function, buffers: _Buffers) -> None:
     found = [
         f"{count} in {space.name}, not {buffers.most}" for space, count in buffers.short.items()
     ]
-    log_event(
+    log_info(
         f"kernel {function.name!r}: tiles of pipelined loops have fewer buffers: "
         f"{'; '.join(found)}, as more do not fit"
     )

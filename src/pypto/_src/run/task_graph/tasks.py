@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any, Final
 from pypto._src.diagnostics import UNKNOWN_SPAN, Span
 from pypto._src.emit.writer import source_comment
 from pypto._src.interp.evaluate import Env, Eval, Evaluator, Plan, Run
-from pypto._src.ir.enums import ParamDirection
+from pypto._src.ir.enums import ForKind, ParamDirection
 from pypto._src.ir.exprs import Call
 from pypto._src.ir.opdef import OpDef
 from pypto._src.ir.roles import Role, role
-from pypto._src.ir.stmts import AssignStmt, Function, Program
+from pypto._src.ir.stmts import AssignStmt, ForStmt, Function, Program
 from pypto._src.lazy import lazy_module
 from pypto._src.records import NamedTuple
 from pypto._src.run.array_views import is_array
@@ -32,6 +32,9 @@ else:
 
 Box = tuple[tuple[int, int], ...]
 """First index and the one behind the last, a pair for each dimension of the buffer."""
+
+Iterations = tuple[tuple[int, int], ...]
+"""The parallel loops around a call, the outermost first: the number of the run, the index in it."""
 
 RAW: Final = "RAW"
 """The later task reads what the earlier one writes."""
@@ -149,6 +152,7 @@ class _Entry(NamedTuple):
     box: Box
     reads: bool
     writes: bool
+    around: Iterations = ()
 
 
 _SECTIONS: Final = 1024
@@ -199,6 +203,8 @@ class _Buffer:
         self.name = ""
         self._readers = _Entries()  # that write nothing
         self._writers = _Entries()
+        self._overwritten: dict[_Entry, None] = {}  # by one iteration; others still wait for them
+        self._overwritten_in = -1  # the run of the parallel loop of that iteration
 
     def conflicts(self, now: _Entry) -> list[tuple[_Entry, str]]:
         """Return the accesses that ``now`` has to wait for, and why, in the order of the program.
@@ -212,13 +218,22 @@ class _Buffer:
                 kind = _kind(entry, now)
                 if kind is not None:
                     found[entry] = kind
+        if now.around and now.around[0][0] == self._overwritten_in:
+            for entry in self._overwritten:
+                kind = _kind(entry, now)
+                if kind is not None:
+                    found[entry] = kind
         return sorted(found.items())
 
     def note(self, now: _Entry) -> None:
         """Remember an access; whoever would wait for what it overwrites waits for it instead."""
+        if now.around and now.around[0][0] != self._overwritten_in:
+            self._overwritten, self._overwritten_in = {}, now.around[0][0]
         for entry, _ in self.conflicts(now):
-            if now.writes and _lies_in(entry.box, now.box):
+            if now.writes and entry not in self._overwritten and _lies_in(entry.box, now.box):
                 self._table(entry).remove(entry, self._sections(entry.box))
+                if now.around:
+                    self._overwritten[entry] = None
         self._table(now).add(now, self._sections(now.box))
 
     def _table(self, entry: _Entry) -> _Entries:
@@ -280,6 +295,9 @@ class TaskTrace(Evaluator):
         self._effects = effects(program)
         self._buffers: dict[int, _Buffer] = {}
         self._drafts: list[_Draft] = []
+        self.parallel_loops: list[tuple[int, int, Env]] = []
+        """Those that run: the number of the run, the slot of the index, and where that is."""
+        self.parallel_runs = 0
 
     def tasks(self, entry: str, args: Sequence[Any]) -> Tasks:
         """Call a function on copies of its arguments, and return its tasks."""
@@ -342,11 +360,12 @@ class TaskTrace(Evaluator):
         is_host: bool = False,
     ) -> None:
         number, level = len(self._drafts), 0
+        around = tuple([(run, env[slot]) for run, slot, env in self.parallel_loops])
         noted: list[tuple[_Buffer, _Entry]] = []
         waits: dict[tuple[int, str, int, Box], tuple[int, str, _Buffer, Box]] = {}
         for array, reads, writes in accesses:
             buffer = self.buffer_of(array)
-            now = _Entry(number, buffer.box(array), reads, writes)
+            now = _Entry(number, buffer.box(array), reads, writes, around)
             noted.append((buffer, now))
             for entry, kind in buffer.conflicts(now):
                 level = max(level, self._drafts[entry.task].level + 1)
@@ -396,7 +415,7 @@ def _kind(before: _Entry, now: _Entry) -> str | None:
     """Return why ``now`` has to wait for ``before``, None if it need not."""
     if before.task == now.task:
         return None
-    if not (before.writes or now.writes):
+    if not (before.writes or now.writes) or _are_parallel(before.around, now.around):
         return None
     for (low, high), (first, end) in zip(before.box, now.box, strict=True):
         if high <= first or end <= low:
@@ -404,6 +423,16 @@ def _kind(before: _Entry, now: _Entry) -> str | None:
     if not before.writes:
         return WAR
     return RAW if now.reads else WAW
+
+
+def _are_parallel(around: Iterations, other: Iterations) -> bool:
+    """True for two iterations of one parallel loop, which may run in any order."""
+    for (run, index), (other_run, other_index) in zip(around, other, strict=False):
+        if run != other_run:
+            return False
+        if index != other_index:
+            return True
+    return False
 
 
 def _common(box: Box, other: Box) -> Box:
@@ -443,6 +472,22 @@ class _HostPlan(Plan):
             return signal
 
         return assign
+
+    def _for(self, stmt: ForStmt) -> Run:
+        run = super()._for(stmt)
+        if stmt.kind is not ForKind.Parallel:
+            return run
+        slot, trace = self._slot(stmt.loop_var), self.trace
+
+        def parallel(env: Env) -> str | None:
+            trace.parallel_runs += 1
+            trace.parallel_loops.append((trace.parallel_runs, slot, env))
+            try:
+                return run(env)
+            finally:
+                trace.parallel_loops.pop()
+
+        return parallel
 
     def _op_call(self, call: Call, op: OpDef[..., Any], evals: Sequence[Eval]) -> Eval:
         if op.view_of is not None and not op.writes:
