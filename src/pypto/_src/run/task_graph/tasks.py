@@ -8,6 +8,7 @@ scheduled: it tells what any schedule has to respect.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
 from pypto._src.diagnostics import UNKNOWN_SPAN, Span
@@ -203,38 +204,59 @@ class _Buffer:
         self.name = ""
         self._readers = _Entries()  # that write nothing
         self._writers = _Entries()
-        self._overwritten: dict[_Entry, None] = {}  # by one iteration; others still wait for them
-        self._overwritten_in = -1  # the run of the parallel loop of that iteration
+        self._run = -1  # of the parallel loop that has begun and not yet ended
+        self._of_run: dict[int, dict[_Entry, None]] = {}
+        """The accesses in that run, by iterations: those of others are not to be waited for."""
+        self._overwritten: dict[_Entry, None] = {}
+        """What one iteration has overwritten, and others still have to wait for."""
 
     def conflicts(self, now: _Entry) -> list[tuple[_Entry, str]]:
         """Return the accesses that ``now`` has to wait for, and why, in the order of the program.
 
         A read waits for writes only, so reads are not searched for it.
         """
+        self._enter(now)
         sections = self._sections(now.box)
         found: dict[_Entry, str] = {}
-        for entries in (self._writers, self._readers) if now.writes else (self._writers,):
-            for entry in entries.near(sections):
-                kind = _kind(entry, now)
-                if kind is not None:
-                    found[entry] = kind
-        if now.around and now.around[0][0] == self._overwritten_in:
-            for entry in self._overwritten:
-                kind = _kind(entry, now)
-                if kind is not None:
-                    found[entry] = kind
+        sources = [
+            entries.near(sections)
+            for entries in ((self._writers, self._readers) if now.writes else (self._writers,))
+        ]
+        if now.around:
+            sources += [iter(self._of_run.get(now.around[0][1], ())), iter(self._overwritten)]
+        for entry in chain(*sources):
+            kind = _kind(entry, now)
+            if kind is not None:
+                found[entry] = kind
         return sorted(found.items())
 
     def note(self, now: _Entry) -> None:
         """Remember an access; whoever would wait for what it overwrites waits for it instead."""
-        if now.around and now.around[0][0] != self._overwritten_in:
-            self._overwritten, self._overwritten_in = {}, now.around[0][0]
+        self._enter(now)
+        own = self._of_run.setdefault(now.around[0][1], {}) if now.around else {}
         for entry, _ in self.conflicts(now):
-            if now.writes and entry not in self._overwritten and _lies_in(entry.box, now.box):
+            if not now.writes or not _lies_in(entry.box, now.box):
+                continue
+            if entry in own:
+                del own[entry]
+            elif entry not in self._overwritten:
                 self._table(entry).remove(entry, self._sections(entry.box))
                 if now.around:
                     self._overwritten[entry] = None
-        self._table(now).add(now, self._sections(now.box))
+        if now.around:
+            own[now] = None
+        else:
+            self._table(now).add(now, self._sections(now.box))
+
+    def _enter(self, now: _Entry) -> None:
+        """Begin the run that an access is in; that before has ended."""
+        run = now.around[0][0] if now.around else -1
+        if run == self._run:
+            return
+        for entries in self._of_run.values():
+            for entry in entries:
+                self._table(entry).add(entry, self._sections(entry.box))
+        self._run, self._of_run, self._overwritten = run, {}, {}
 
     def _table(self, entry: _Entry) -> _Entries:
         return self._writers if entry.writes else self._readers
@@ -346,7 +368,7 @@ class TaskTrace(Evaluator):
     def _has_to_wait(self, accesses: Iterable[tuple[Array, bool, bool]]) -> bool:
         for array, reads, writes in accesses:
             buffer = self.buffer_of(array)
-            now = _Entry(-1, buffer.box(array), reads, writes)
+            now = _Entry(-1, buffer.box(array), reads, writes, self._around())
             if buffer.conflicts(now):
                 return True
         return False
@@ -360,7 +382,7 @@ class TaskTrace(Evaluator):
         is_host: bool = False,
     ) -> None:
         number, level = len(self._drafts), 0
-        around = tuple([(run, env[slot]) for run, slot, env in self.parallel_loops])
+        around = self._around()
         noted: list[tuple[_Buffer, _Entry]] = []
         waits: dict[tuple[int, str, int, Box], tuple[int, str, _Buffer, Box]] = {}
         for array, reads, writes in accesses:
@@ -375,6 +397,9 @@ class TaskTrace(Evaluator):
             buffer.note(now)
         ordered = tuple(waits[key] for key in sorted(waits, key=lambda key: key[0]))
         self._drafts.append(_Draft(name, span, is_host, scalars, tuple(noted), ordered, level))
+
+    def _around(self) -> Iterations:
+        return tuple([(run, env[slot]) for run, slot, env in self.parallel_loops])
 
     def nodes(self) -> tuple[TaskNode, ...]:
         """Return the tasks, with names for all buffers."""
