@@ -41,8 +41,13 @@ def lowered(
     return result
 
 
-def compile_together(kernels: Sequence[Function], toolchain: Toolchain) -> list[NativeKernel]:
-    """Return kernels, which went through the passes, compiled as one translation unit."""
+def compile_together(
+    kernels: Sequence[Function], toolchain: Toolchain, flags: Sequence[str] = ()
+) -> list[NativeKernel]:
+    """Return kernels, which went through the passes, compiled as one translation unit.
+
+    ``flags`` come behind those of the compiler.
+    """
     parts = ["#include <cstdint>", "#include <pto/pto-inst.hpp>"]
     for number, kernel in enumerate(kernels):
         entry = f"kernel_entry_{number}"
@@ -58,7 +63,8 @@ def compile_together(kernels: Sequence[Function], toolchain: Toolchain) -> list[
             f"using batch_{number}::{entry};",
             launcher,
         ]
-    path = build("\n".join(parts), toolchain=toolchain, include_dirs=[INCLUDE])
+    source = "\n".join(parts)
+    path = build(source, toolchain=toolchain, include_dirs=[INCLUDE], extra_flags=flags)
     return [NativeKernel(path, f"{LAUNCH_SYMBOL}_{number}") for number in range(len(kernels))]
 
 

@@ -24,11 +24,13 @@ from pypto._src.run.effects import effects
 class Emitted(Evaluator):
     """A program whose host functions are evaluated as ever, and its kernels from their `.pto`.
 
-    Each text is checked as `pypto verify` does. ``calls`` counts the runs of each kernel.
+    Each text is checked as `pypto verify` does. ``calls`` counts the runs of each kernel;
+    ``lowered`` is what the passes for the assembler make of the program, where that is known.
     """
 
-    def __init__(self, program: Program) -> None:
-        lowered = PassManager.get_strategy(OptimizationStrategy.PTOAS).run_passes(program)
+    def __init__(self, program: Program, lowered: Program | None = None) -> None:
+        if lowered is None:
+            lowered = PassManager.get_strategy(OptimizationStrategy.PTOAS).run_passes(program)
         super().__init__(lowered)
         self.calls = {kernel.name: 0 for kernel in kernels(lowered)}
         self._effects = effects(lowered)

@@ -62,6 +62,14 @@ class Chip(np.ndarray):
         found = np.ndarray.__getitem__(self, index)
         return found.copy() if isinstance(found, np.ndarray) else found.item()
 
+    # A value does not change: what `u += v` names is a new one, and another name keeps the old.
+
+    def __iadd__(self, other: Any) -> Chip:
+        return chip(self + other, self.dtype, self.valid)
+
+    def __isub__(self, other: Any) -> Chip:
+        return chip(self - other, self.dtype, self.valid)
+
 
 def chip(array: Any, dtype: Any = None, valid: Any = None) -> Chip:
     made = np.array(array, dtype or array.dtype).view(Chip)

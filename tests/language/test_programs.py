@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import numpy as np
+
+from tests.language import numpy_regions
 from tests.language.draw import drawn
 from tests.language.programs import checked, fault_of, shrunk
 from tests.natively import compiler
@@ -55,6 +58,21 @@ def test_all_constructs_are_drawn() -> None:
     assert {text: sum(text in each for each in texts) >= 5 for text in wanted} == dict.fromkeys(
         wanted, True
     )
+
+
+def test_a_value_with_two_names() -> None:
+    """What NumPy changes in place would have the new value under both names."""
+    source = """\
+def entry(x, o):
+    with pl.at(level=pl.Level.CORE_GROUP):
+        one = pl.neg(x)
+        other = one
+        other -= pl.full([2, 8], dtype=pl.FP32, value=1.0)
+        o[:] = pl.sub(one, other)
+"""
+    x, found = np.ones((2, 8), np.float32), np.zeros((2, 8), np.float32)
+    numpy_regions.run(source, [x, found], "entry")
+    assert (found == 1).all()
 
 
 def test_what_fails_is_made_small() -> None:
