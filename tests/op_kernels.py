@@ -23,11 +23,11 @@ from pypto._src.ir.stmts import AssignStmt, EvalStmt, Function, ReturnStmt, SeqS
 from pypto._src.ir.types import ScalarType
 from pypto._src.ops import (
     elementwise,
-    layout,
     matmul,
     memory,
     new_tiles,
     reduce,
+    reshaping,
 )
 
 Array = np.ndarray[Any, Any]
@@ -291,7 +291,7 @@ def _scratch_shape(case: Case, shapes: Sequence[Shape]) -> Shape:
     if not shapes:
         return (1,)
     rows, columns = shapes[0][0], shapes[0][-1]
-    return (columns, -(-rows // 32) * 32) if case.op is layout.transpose else tuple(shapes[0])
+    return (columns, -(-rows // 32) * 32) if case.op is reshaping.transpose else tuple(shapes[0])
 
 
 def kernel_for(case: Case, dtype: DataType, shapes: tuple[Shape, ...] | None = None) -> BuiltKernel:

@@ -275,7 +275,7 @@ def test_span_is_a_dict(given: Any, span: dict[str, Any] | None) -> None:
 
 def test_wrong_span() -> None:
     """Anything else is no place."""
-    with pytest.raises(TypeError, match="a place is a Span, a dict or None, got str"):
+    with pytest.raises(TypeError, match="a location is a Span, a dict or None, got str"):
         d.ParserError("m", "kernel.py:3")  # pyright: ignore[reportArgumentType]
 
 

@@ -16,7 +16,7 @@ from pypto._src.ir.array_types import MemRef, TensorType, TileType
 from pypto._src.ir.enums import MemorySpace
 from pypto._src.ir.exprs import Var
 from pypto._src.ir.stmts import AssignStmt, EvalStmt, Function, SeqStmts, Stmt
-from pypto._src.ops import elementwise, layout, memory, new_tiles, reduce
+from pypto._src.ops import elementwise, memory, new_tiles, reduce, reshaping
 from tests.cases import Array, call
 
 D = DataType
@@ -96,11 +96,11 @@ def test_reshape_is_the_same_bytes() -> None:
     twice = tile("t", memref(1024), (1, 256))
     stmts: list[Stmt] = [
         AssignStmt(a, call(memory.load, x, [0, 0], [16, 16])),
-        AssignStmt(row, call(layout.reshape, a, [1, 256])),
+        AssignStmt(row, call(reshaping.reshape, a, [1, 256])),
         AssignStmt(a, call(memory.load, y, [0, 0], [16, 16])),
         AssignStmt(twice, call(elementwise.adds, row, 1.0)),
     ]
-    back = call(layout.reshape, twice, [16, 16])
+    back = call(reshaping.reshape, twice, [16, 16])
     stmts.append(EvalStmt(call(memory.store, back, [0, 0], [16, 16], out)))
     result = np.zeros((16, 16), np.float32)
     given = np.arange(256, dtype=np.float32).reshape(16, 16)

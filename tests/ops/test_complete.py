@@ -23,7 +23,7 @@ from pypto._src.errors import MemoryPlanError, OpError, PyptoError
 from pypto._src.interp.evaluate import evaluate
 from pypto._src.ir.array_types import TensorType, TileType
 from pypto._src.ir.exprs import Var
-from pypto._src.ops import elementwise, layout, matmul, memory, new_tiles
+from pypto._src.ops import elementwise, matmul, memory, new_tiles, reshaping
 from pypto._src.ops.define import REGISTRY
 from pypto._src.passes.pass_manager import OptimizationStrategy
 from pypto._src.run.toolchain import Toolchain
@@ -319,7 +319,7 @@ EMPTY: list[tuple[AnyOp, list[Any]]] = [
     (new_tiles.create_tile, [[0, 64], D.FP32]),
     (new_tiles.full, [[8, 0], D.FP32, 1.0]),
     (new_tiles.view, [Var("t", TileType([8, 64], D.FP32)), [0, 64], [0, 0]]),
-    (layout.reshape, [Var("t", TileType([8, 64], D.FP32)), [0, 64]]),
+    (reshaping.reshape, [Var("t", TileType([8, 64], D.FP32)), [0, 64]]),
 ]
 """Every op that makes a tile of a size that it is told, with a size of 0."""
 

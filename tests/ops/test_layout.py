@@ -23,9 +23,9 @@ from pypto._src.ops.layout import (
     is_column,
     is_padded,
     physical_shape,
-    reshape,
     tile_spaces,
 )
+from pypto._src.ops.reshaping import reshape
 from pypto._src.ops.rules.type_rules import BOXED
 from tests.cases import call
 

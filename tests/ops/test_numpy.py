@@ -11,7 +11,7 @@ import pytest
 
 from pypto._src.dtypes import DataType
 from pypto._src.interp.scalars import wrapper
-from pypto._src.ops import elementwise, layout, matmul, memory, reduce, tensor_math
+from pypto._src.ops import elementwise, matmul, memory, reduce, reshaping, tensor_math
 from pypto._src.ops.rules.type_rules import CASTS, cast_steps, poison
 from tests.cases import CASES, AnyOp, Array, Case, build_call
 from tests.ops.arrays import apply, apply_call, array
@@ -226,8 +226,8 @@ def test_movement() -> None:
     moved[0, 0] = 99
     assert tile[0, 0] == 0
     np.testing.assert_array_equal(apply(memory.move, tile, transpose=True), tile.T)
-    np.testing.assert_array_equal(apply(layout.transpose, tile, tile, 0, 1), tile.T)
-    np.testing.assert_array_equal(apply(layout.reshape, tile, (2, 6)), tile.reshape(2, 6))
+    np.testing.assert_array_equal(apply(reshaping.transpose, tile, tile, 0, 1), tile.T)
+    np.testing.assert_array_equal(apply(reshaping.reshape, tile, (2, 6)), tile.reshape(2, 6))
 
 
 def test_store_keeps_what_is_around() -> None:

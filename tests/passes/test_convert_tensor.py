@@ -19,7 +19,7 @@ from pypto._src.ir.opdef import op_of
 from pypto._src.ir.text.printer import python_print
 from pypto._src.ir.traversal.walk import walk
 from pypto._src.ir.verify.verifier import IRVerifier
-from pypto._src.ops import elementwise, layout, reduce
+from pypto._src.ops import elementwise, reduce, reshaping
 from pypto._src.ops.conversion import CONVERSIONS, core_of
 from pypto._src.ops.define import REGISTRY
 from pypto._src.ops.rules import type_rules
@@ -541,8 +541,8 @@ def _is_done(row: Any) -> bool:
         **{op.python_name: op for op in (elementwise.add, elementwise.sub, elementwise.mul)},
         "div": elementwise.div,
         "maximum": elementwise.maximum,
-        "transpose": layout.transpose,
-        "reshape": layout.reshape,
+        "transpose": reshaping.transpose,
+        "reshape": reshaping.reshape,
         "row_max": reduce.row_max,
         "row_sum": reduce.row_sum,
         "add_scalar": elementwise.adds,

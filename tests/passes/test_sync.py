@@ -27,6 +27,7 @@ from pypto._src.passes.sync import planner as sync_plan
 from pypto._src.passes.sync import prune as sync_prune
 from pypto._src.passes.sync.checker import FlagIdentity, check_sync
 from pypto._src.passes.sync.checker_dataflow import Flow
+from pypto._src.passes.sync.flags import Flag
 from pypto._src.passes.sync.hazards import History
 from pypto._src.passes.sync.insert_sync import InsertSync, is_sync, with_sync
 from pypto._src.passes.sync.plan_dataflow import PlanFlow
@@ -501,7 +502,7 @@ def test_what_loops_inside_each_other_carry_is_not_tried_one_by_one() -> None:
         planner = sync_plan.Planner(root, Accesses(function, root))
         planner.plan()
         flow = PlanFlow(planner, function)
-        kept = [what for what in planner.suspects() if isinstance(what, sync_plan.Flag)]
+        kept = [what for what in planner.suspects() if isinstance(what, Flag)]
         dropped = sync_prune.superfluous(flow, planner.suspects())
         assert len([what for what in kept if what not in dropped]) >= depth
         return flow.steps

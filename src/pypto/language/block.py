@@ -35,7 +35,6 @@ from pypto._src.ops.elementwise import (
 )
 from pypto._src.ops.elementwise import maxs as maximums
 from pypto._src.ops.elementwise import mins as minimums
-from pypto._src.ops.layout import reshape, transpose
 from pypto._src.ops.matmul import (
     batch_matmul,
     gemv,
@@ -131,6 +130,7 @@ from pypto._src.ops.reduce import (
     row_min,
     row_sum,
 )
+from pypto._src.ops.reshaping import reshape, transpose
 from pypto._src.ops.system import get_block_idx
 
 if TYPE_CHECKING:

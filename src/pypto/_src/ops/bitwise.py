@@ -24,9 +24,10 @@ from pypto._src.ir.types import Type
 from pypto._src.lazy import lazy_module
 from pypto._src.ops.define import INTEGERS, Scalar, Tile, block_op, target_form
 from pypto._src.ops.elementwise import beside, on_filled
-from pypto._src.ops.layout import is_column, reshape, with_valid
+from pypto._src.ops.layout import is_column, with_valid
 from pypto._src.ops.new_tiles import create_tile, scratch_like
 from pypto._src.ops.promotion.operands import Promotion
+from pypto._src.ops.reshaping import reshape
 from pypto._src.ops.rules.type_rules import (
     called,
     check_element,

@@ -38,10 +38,11 @@ from pypto._src.ops.define import (
     target_form,
 )
 from pypto._src.ops.elementwise import beside, cast, expands, leaky, maximum, mul
-from pypto._src.ops.layout import declared_shape, is_column, reread, reshape, with_valid
+from pypto._src.ops.layout import declared_shape, is_column, with_valid
 from pypto._src.ops.new_tiles import create_tile, full, scratch_like, vec_move
 from pypto._src.ops.promotion.casts import SIGNED_OF, signed
 from pypto._src.ops.promotion.operands import Promotion
+from pypto._src.ops.reshaping import reread, reshape
 from pypto._src.ops.rules.type_rules import (
     attribute,
     called,

@@ -21,7 +21,7 @@ from pypto._src.ir.inspect.source_names import user_name
 from pypto._src.ir.opdef import OpDef, literal, op_of, spelling
 from pypto._src.ir.stmts import AssignStmt, Stmt
 from pypto._src.lazy import lazy_module
-from pypto._src.ops import elementwise, layout, new_tiles, reduce, tensor_math
+from pypto._src.ops import elementwise, new_tiles, reduce, reshaping, tensor_math
 from pypto._src.ops.later import axis_reductions
 from pypto._src.ops.lookup import create_op_call, get_op
 from pypto._src.ops.promotion import broadcasting, casts
@@ -524,7 +524,7 @@ def reduction_form(row_op: AnyOp, columns: Callable[[Expr, Span], Expr]) -> Conv
             return value
         kept = [dim for index, dim in enumerate(kind.shape) if index != axis]
         whole = ctx.let(_name(tile), value)
-        return layout.reshape.build((whole, kept), {}, span)
+        return reshaping.reshape.build((whole, kept), {}, span)
 
     return convert
 
@@ -540,9 +540,9 @@ def _transpose(
         raise OpError(
             "pl.transpose of a tile wants two dimensions of constant size", slug="transpose-axes"
         )
-    shape = layout.scratch_shape(sizes[::-1], kind.dtype)
+    shape = reshaping.scratch_shape(sizes[::-1], kind.dtype)
     scratch = ctx.let("scratch", new_tiles.create_tile.build((shape, kind.dtype), {}, span))
-    return layout.transpose.build((tile, scratch, first, second), {}, span)
+    return reshaping.transpose.build((tile, scratch, first, second), {}, span)
 
 
 for _from, _to in (
@@ -565,7 +565,7 @@ for _from, _to in (
 CONVERSIONS[tensor_math.exp.name] = of_one_tile(elementwise.exp)
 CONVERSIONS[tensor_math.cast.name] = _cast
 CONVERSIONS[tensor_math.transpose.name] = _transpose
-register_op_conversion(tensor_math.reshape.name, layout.reshape.name)
+register_op_conversion(tensor_math.reshape.name, reshaping.reshape.name)
 
 REDUCTIONS[tensor_math.row_max.name] = Reduction(
     reduction_form(reduce.row_max, along(axis_reductions.max)),

@@ -20,11 +20,12 @@ from pypto._src.ir.opdef import ROUND_MODES, Decomposition, OpDef, Operands
 from pypto._src.ir.types import Type
 from pypto._src.lazy import lazy_module
 from pypto._src.ops.define import ARITHMETIC, BY_PYTHON_NAME, FLOATS, Scalar, Tile, block_op
-from pypto._src.ops.layout import padded_otherwise, reshape, tile_type
+from pypto._src.ops.layout import padded_otherwise, tile_type
 from pypto._src.ops.new_tiles import full
 from pypto._src.ops.promotion.broadcasting import BroadcastOps
 from pypto._src.ops.promotion.casts import block_op_of, on_signed
 from pypto._src.ops.promotion.operands import Promotion
+from pypto._src.ops.reshaping import reshape
 from pypto._src.ops.rules.type_rules import (
     CASTS,
     RoundMode,

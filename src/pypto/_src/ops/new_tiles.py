@@ -39,13 +39,8 @@ from pypto._src.ops.define import (
     block_op,
     target_form,
 )
-from pypto._src.ops.layout import (
-    emit_reshape,
-    is_column,
-    source_space,
-    tile_type,
-    with_valid,
-)
+from pypto._src.ops.layout import is_column, tile_type, with_valid
+from pypto._src.ops.reshaping import emit_reshape, source_space
 from pypto._src.ops.rules.boxes import (
     part_of,
     part_type,

@@ -21,13 +21,8 @@ from pypto._src.ir.exprs import Call, Expr, MakeTuple, Var, as_expr
 from pypto._src.ir.inspect.source_names import user_name
 from pypto._src.ir.opdef import op_of
 from pypto._src.ops.define import REGISTRY
-from pypto._src.ops.layout import (
-    BLOCK_BYTES,
-    declared_shape,
-    is_column,
-    rows_and_columns,
-    scratch_shape,
-)
+from pypto._src.ops.layout import BLOCK_BYTES, declared_shape, is_column, rows_and_columns
+from pypto._src.ops.reshaping import scratch_shape
 from pypto._src.ops.rules.type_rules import called, dims
 
 

@@ -29,10 +29,11 @@ from pypto._src.ops.define import (
     target_form,
 )
 from pypto._src.ops.elementwise import add, adds, div, mul, sub, subs
-from pypto._src.ops.layout import is_column, reread, reshape, tile_type, with_valid
+from pypto._src.ops.layout import is_column, tile_type, with_valid
 from pypto._src.ops.new_tiles import create_tile, scratch_like, vec_move
 from pypto._src.ops.promotion.casts import is_unsigned, on_signed, signed
 from pypto._src.ops.promotion.operands import Promotion
+from pypto._src.ops.reshaping import reread, reshape
 from pypto._src.ops.rules.type_rules import (
     called,
     check_operands,

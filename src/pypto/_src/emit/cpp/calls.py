@@ -10,7 +10,6 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final, TypeAlias
 
 from pypto._src.dtypes import DataType
-from pypto._src.emit.column_transfers import check_column
 from pypto._src.emit.cpp.isa_mapper import Form, ISAMapper
 from pypto._src.emit.cpp.kernel_state import Kernel, space_of
 from pypto._src.emit.cpp.tensors import (
@@ -260,6 +259,8 @@ class Calls:
             return name
         sizes = self.moved_sizes(shape, kind)
         if is_column(kind):
+            from pypto._src.emit.column_transfers import check_column
+
             check_column(sizes, ref.strides)
         if ref.whole and sizes == ref.shape and all(const_value(offset) == 0 for offset in offsets):
             name, line = ref.whole, ""

@@ -11,7 +11,6 @@ import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final
 
-from pypto._src.emit.column_transfers import check_column
 from pypto._src.emit.cpp.types import Size, five, shape_text, stride_text
 from pypto._src.errors import EmitError
 from pypto._src.ir.array_types import TensorType, TileType, static_shape
@@ -169,6 +168,8 @@ def column_part(shape: Sequence[Size], strides: Sequence[Size], element_bytes: i
         EmitError: its elements do not follow one another in memory, or that matrix would have rows
             that are no multiple of 32 bytes.
     """
+    from pypto._src.emit.column_transfers import check_column
+
     check_column(shape, strides)
     rows = [(d, s) for d, s in zip(shape[:-1], strides[:-1], strict=True) if d != 1]
     if not rows or (len(rows) == 1 and shape[-2] != 1):

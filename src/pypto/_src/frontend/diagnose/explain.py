@@ -58,9 +58,9 @@ from pypto._src.ops import (
     bitwise,
     compare_select,
     elementwise,
-    layout,
     memory,
     new_tiles,
+    reshaping,
     tensor_math,
 )
 from pypto._src.ops.rules.type_rules import FROM_MAT, check_space
@@ -246,7 +246,7 @@ def _count_hint(site: Site, _error: ParserError, param: Param | None) -> str | N
     if len(texts) > len(names):
         left = texts[: len(names)]
         return f"write {site.spelled(left)}" if site.works(site.args[: len(names)]) else None
-    if site.op is layout.transpose and len(texts) == 1 and site.works([*site.args, 0, 1]):
+    if site.op is reshaping.transpose and len(texts) == 1 and site.works([*site.args, 0, 1]):
         return f"write {site.spelled([*texts, '0', '1'])}"
     inserted = _inserted(site)
     if inserted is not None:

@@ -22,7 +22,7 @@ from pypto._src.ir.exprs import Call, ConstInt, Expr, MakeTuple, Var, const_valu
 from pypto._src.ir.opdef import INTS, OFFSETS, TENSOR, TILE, OpDef, Param, op_of
 from pypto._src.ir.stmts import AssignStmt
 from pypto._src.ir.types import ScalarType
-from pypto._src.ops import bitwise, layout, matmul, memory, new_tiles
+from pypto._src.ops import bitwise, matmul, memory, new_tiles, reshaping
 from pypto._src.ops.rules.type_rules import known_size
 from pypto._src.ops.unified import Unified
 from pypto._src.python_parser import parse_python
@@ -242,7 +242,7 @@ def axes_hint(site: Site, _error: ParserError, _param: Param | None) -> str | No
 
 def shape_hint(site: Site, _error: ParserError, _param: Param | None) -> str | None:
     """Suggest the shape with a last dimension such that the elements are as many."""
-    if site.op is layout.reshape:
+    if site.op is reshaping.reshape:
         return _reshaped(site)
     return _inner_hint(site) if site.op in _PRODUCTS else None
 

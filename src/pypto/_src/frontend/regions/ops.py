@@ -56,7 +56,7 @@ from pypto._src.ir.exprs import (
 )
 from pypto._src.ir.opdef import TENSOR, OpDef, spelling
 from pypto._src.ir.types import ScalarType
-from pypto._src.ops import elementwise, layout, memory, new_tiles, system, tensor
+from pypto._src.ops import elementwise, memory, new_tiles, reshaping, system, tensor
 from pypto._src.ops.define import BY_PYTHON_NAME, OVERLOADS
 from pypto._src.ops.promotion.casts import chain
 from pypto._src.ops.rules.type_rules import known_space
@@ -297,7 +297,7 @@ def _without(ctx: Context, tile: Expr, dropped: Sequence[int], node: ast.Call) -
     kept = [1] * (2 - len(kept)) + kept
     if len(kept) == rank:
         return tile
-    return op_call(ctx, layout.reshape, (tile, kept), {}, node)
+    return op_call(ctx, reshaping.reshape, (tile, kept), {}, node)
 
 
 def part(ctx: Context, tile: Any, shape: Sequence[Any], begins: Sequence[Any], node: Any) -> Expr:
@@ -386,7 +386,7 @@ def _reshape(
         return None
     tile = in_vector_memory(ctx, source, node)
     try:
-        return op_call(ctx, layout.reshape, (tile, given["shape"]), {}, node)
+        return op_call(ctx, reshaping.reshape, (tile, given["shape"]), {}, node)
     except ParserError as error:
         if error.slug != "tile-layout" or valid_part(tile.type) is not None:
             raise
@@ -565,7 +565,7 @@ _HANDLERS: Final[dict[str, Handler]] = {
     "full": _full,
     "slice": _slice,
     new_tiles.view.python_name: _slice,
-    layout.reshape.python_name: _reshape,
+    reshaping.reshape.python_name: _reshape,
     memory.store.python_name: _store,
     "assemble": _assemble,
     system.get_block_idx.python_name: _block_index,

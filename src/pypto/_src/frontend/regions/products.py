@@ -32,7 +32,7 @@ from pypto._src.ir.stmts import AssignStmt, EvalStmt, IfStmt, YieldStmt, seq
 from pypto._src.ops import matmul as products
 from pypto._src.ops import memory, tensor
 from pypto._src.ops.define import BY_PYTHON_NAME
-from pypto._src.ops.layout import whole_box
+from pypto._src.ops.layout import round_up, whole_box
 from pypto._src.ops.rules.type_rules import known_space
 from pypto._src.ops.unified import Unified
 from pypto._src.records import NamedTuple
@@ -354,7 +354,7 @@ def begins_in_acc(shape: Sequence[Any], dtype: DataType) -> bool:
     if len(shape) != 2 or not all(isinstance(size, int) for size in shape):
         return True
     unit = whole_box(dtype)
-    held = _round_up(shape[0], unit) * shape[1] * dtype.bytes
+    held = round_up(shape[0], unit) * shape[1] * dtype.bytes
     fits = held <= A2A3.memories[MemorySpace.Acc].usable_bytes
     return shape[0] != 1 and shape[1] % unit == 0 and fits
 
@@ -387,12 +387,12 @@ def _product(ctx: Context, acc: Expr | None, given: Mapping[str, Any], node: ast
     held: Expr | None = None
     made = None
     for down, across in blocks:
-        m = down._replace(padded=_round_up(down.size, high))
-        n = across._replace(padded=_round_up(across.size, wide))
+        m = down._replace(padded=round_up(down.size, high))
+        n = across._replace(padded=round_up(across.size, wide))
         result = start
         parts = _parts(m.padded, inner, n.padded, dtype)
         for at, part in enumerate(parts):
-            k = part._replace(padded=_round_up(part.size, unit if part.size == 1 else depth))
+            k = part._replace(padded=round_up(part.size, unit if part.size == 1 else depth))
             a = lhs.part(left_axis, k, m, MemorySpace.Left, node)
             b = rhs.part(right_axis, k, n, MemorySpace.Right, node)
             op, operands = (
@@ -489,10 +489,6 @@ def _hint(given: Mapping[str, Any], inner: int, inner2: int, columns: int) -> st
     return "write b_trans=True" if inner == columns and not given.get("b_trans") else None
 
 
-def _round_up(size: int, unit: int) -> int:
-    return -(-size // unit) * unit
-
-
 def _spans(size: int, most: int) -> list[_Span]:
     """Return a dimension in parts of at most ``most`` elements."""
     return [_Span(start, part := min(most, size - start), part) for start in range(0, size, most)]
@@ -501,7 +497,7 @@ def _spans(size: int, most: int) -> list[_Span]:
 def _blocks(rows: int, columns: int, dtype: DataType) -> list[tuple[_Span, _Span]]:
     """Return the blocks of a product: each fits Acc memory, its operands Left and Right."""
     unit = whole_box(dtype)
-    down, across = _round_up(rows, unit), _round_up(columns, unit)
+    down, across = round_up(rows, unit), round_up(columns, unit)
     # Of each operand the least part of K fits.
     tallest, widest = (
         A2A3.memories[space].usable_bytes // dtype.bytes // unit // unit * unit
@@ -511,9 +507,9 @@ def _blocks(rows: int, columns: int, dtype: DataType) -> list[tuple[_Span, _Span
     room = A2A3.memories[MemorySpace.Acc].usable_bytes // _ACC_BYTES
     while down * across > room:
         if down > across:
-            down = _round_up(down // 2, unit)
+            down = round_up(down // 2, unit)
         else:
-            across = _round_up(across // 2, unit)
+            across = round_up(across // 2, unit)
     return [(m, n) for m in _spans(rows, down) for n in _spans(columns, across)]
 
 
@@ -522,7 +518,7 @@ def _parts(rows: int, inner: int, columns: int, dtype: DataType) -> list[_Span]:
     unit = whole_box(dtype)
     size = inner
     for space, other in ((MemorySpace.Left, rows), (MemorySpace.Right, columns)):
-        room = A2A3.memories[space].usable_bytes // (_round_up(other, unit) * dtype.bytes)
-        if room < _round_up(inner, unit):
+        room = A2A3.memories[space].usable_bytes // (round_up(other, unit) * dtype.bytes)
+        if room < round_up(inner, unit):
             size = min(size, max(unit, room // 2 // unit * unit))
     return _spans(inner, size)

@@ -19,7 +19,7 @@ from pypto._src.ir.array_types import TensorType, TileType, static_shape, valid_
 from pypto._src.ir.enums import AtomicType
 from pypto._src.ir.exprs import Expr, Var, as_expr
 from pypto._src.ir.opdef import OpDef
-from pypto._src.ops import layout, memory, new_tiles
+from pypto._src.ops import memory, new_tiles, reshaping
 from pypto._src.ops.define import BY_PYTHON_NAME
 from pypto._src.ops.layout import is_column
 
@@ -52,9 +52,9 @@ class TileParts:
             if self._leaves(whole, begins, sizes):
                 raise
         if is_column(kind):
-            row = self._call(layout.reshape, tile, [1, whole[0]])
+            row = self._call(reshaping.reshape, tile, [1, whole[0]])
             row = self._call(new_tiles.view, row, [1, sizes[0]], [0, begins[0]])
-            return self._call(layout.reshape, row, sizes)
+            return self._call(reshaping.reshape, row, sizes)
         rows = self._call(new_tiles.view, tile, [sizes[0], whole[1]], [begins[0], 0])
         return self._swapped(self.part(self._swapped(rows), sizes[::-1], [begins[1], 0]))
 
@@ -67,7 +67,7 @@ class TileParts:
         )
 
     def _swapped(self, tile: Expr) -> Expr:
-        return self._call(layout.transpose, tile, 0, 1)
+        return self._call(reshaping.transpose, tile, 0, 1)
 
     def sliced(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Expr | None:
         """Return ``pl.slice(x, shape, offset, valid_shape)`` in a kernel; None if it is not that.

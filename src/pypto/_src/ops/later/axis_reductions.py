@@ -15,10 +15,11 @@ from pypto._src.ir.opdef import Decomposition, OpDef, Operands
 from pypto._src.ir.types import ScalarType, Type
 from pypto._src.lazy import lazy_module
 from pypto._src.ops.define import ARITHMETIC, Tile, block_op
-from pypto._src.ops.layout import is_column, is_padded, reshape, tile_type
+from pypto._src.ops.layout import is_column, is_padded, tile_type
 from pypto._src.ops.new_tiles import create_tile
 from pypto._src.ops.promotion.casts import on_signed
 from pypto._src.ops.reduce import by_order, row_max, row_min, row_sum, total
+from pypto._src.ops.reshaping import reshape
 from pypto._src.ops.rules.type_rules import (
     attribute,
     called,

@@ -19,7 +19,7 @@ from pypto._src.ir.types import Type
 from pypto._src.lazy import lazy_module
 from pypto._src.ops.define import ARITHMETIC, FLOATS, Tile, block_op
 from pypto._src.ops.elementwise import add, exp, maximum, minimum
-from pypto._src.ops.layout import is_column, reread, tile_type, with_valid
+from pypto._src.ops.layout import is_column, tile_type, with_valid
 from pypto._src.ops.new_tiles import full
 from pypto._src.ops.promotion.casts import SIGNED_OF, is_unsigned, on_signed
 from pypto._src.ops.reduce import (
@@ -42,6 +42,7 @@ from pypto._src.ops.reduce import (
     with_column,
     with_row,
 )
+from pypto._src.ops.reshaping import reread
 from pypto._src.ops.rules.type_rules import (
     called,
     check_operands,

@@ -20,17 +20,11 @@ from pypto._src.ir.types import Type
 from pypto._src.lazy import lazy_module
 from pypto._src.ops.define import Ints, Scalar, Tile, block_op
 from pypto._src.ops.elementwise import cast, muls
-from pypto._src.ops.layout import (
-    declared_shape,
-    is_padded,
-    physical_shape,
-    reread,
-    reshape,
-    tile_type,
-)
+from pypto._src.ops.layout import declared_shape, is_padded, physical_shape, tile_type
 from pypto._src.ops.new_tiles import create_tile, vec_move
 from pypto._src.ops.promotion.casts import signed
 from pypto._src.ops.reduce import row_expand_add
+from pypto._src.ops.reshaping import reread, reshape
 from pypto._src.ops.rules.type_rules import (
     attribute,
     called,

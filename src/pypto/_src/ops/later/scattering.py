@@ -20,10 +20,11 @@ from pypto._src.ops.compare_select import sel
 from pypto._src.ops.define import Axis, Tile, block_op, target_form
 from pypto._src.ops.elementwise import adds, cast, muls
 from pypto._src.ops.later.indexing import INDICES, MOVABLE, arange, in_all, pattern
-from pypto._src.ops.layout import emit_reshape, is_padded, reread, reshape, tile_type
+from pypto._src.ops.layout import is_padded, tile_type
 from pypto._src.ops.new_tiles import create_tile, full
 from pypto._src.ops.promotion.casts import signed
 from pypto._src.ops.reduce import col_expand, row_expand_add
+from pypto._src.ops.reshaping import emit_reshape, reread, reshape
 from pypto._src.ops.rules.type_rules import (
     attribute,
     called,

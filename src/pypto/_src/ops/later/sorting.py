@@ -142,7 +142,7 @@ def _in_each_row(call: Call, let: Let) -> Expr | None:
         room = let("room", create_tile.build([list(kind.shape), other.dtype], {}, call.span))
         made = let("numbers", col_expand.build([room, numbers], {}, call.span))
     if other.dtype is not D.UINT32:
-        from pypto._src.ops.layout import reread
+        from pypto._src.ops.reshaping import reread
 
         made = let("numbers", reread(made, D.UINT32))
     return None if made is numbers else sort32.call([tile, made], {}, call.span)

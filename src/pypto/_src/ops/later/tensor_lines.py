@@ -60,8 +60,8 @@ from pypto._src.ops.later import (
     sorting,
 )
 from pypto._src.ops.later.tensor_forms import beside_column, beside_row
-from pypto._src.ops.layout import reread
 from pypto._src.ops.new_tiles import filling, pad_number
+from pypto._src.ops.reshaping import reread
 from pypto._src.ops.rules.type_rules import (
     attribute,
     called,

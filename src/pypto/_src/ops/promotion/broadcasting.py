@@ -15,9 +15,9 @@ from pypto._src.dtypes import DataType
 from pypto._src.errors import OpError
 from pypto._src.ir.array_types import same_dim, same_dims, valid_part
 from pypto._src.ir.exprs import Call, ConstInt, Expr, MakeTuple, Var, const_value
-from pypto._src.ops.layout import reshape
 from pypto._src.ops.new_tiles import create_tile
 from pypto._src.ops.promotion.casts import Naming, block_op_of, tile_of
+from pypto._src.ops.reshaping import reshape
 from pypto._src.ops.rules.type_rules import broadcast, dims
 from pypto._src.records import NamedTuple
 

@@ -18,7 +18,7 @@ from pypto._src.ir.exprs import Call, Cast, ConstFloat, ConstInt, Expr, Var
 from pypto._src.ir.opdef import OpDef, literal, not_whole
 from pypto._src.lazy import lazy_module
 from pypto._src.ops.define import REGISTRY
-from pypto._src.ops.layout import reread
+from pypto._src.ops.reshaping import reread
 from pypto._src.ops.rules.type_rules import CASTS, cast_steps
 
 if TYPE_CHECKING:

@@ -19,8 +19,9 @@ from pypto._src.ir.enums import PipeType
 from pypto._src.ir.stmts import Function
 from pypto._src.passes.sync.checker_reports import Triple
 from pypto._src.passes.sync.checker_state import PIPES, Bits, State
+from pypto._src.passes.sync.flags import BARRIER, FORWARD, NONE, Flag, in_text_order
 from pypto._src.passes.sync.plan_dataflow import Act, PlanFlow, RaceError
-from pypto._src.passes.sync.planner import BARRIER, FORWARD, NONE, Flag, Planner, as_written
+from pypto._src.passes.sync.planner import Planner
 from pypto._src.passes.sync.prune import superfluous
 
 
@@ -84,7 +85,7 @@ class _EventFlow(PlanFlow):
         super().__init__(planner, function)
 
     def _add_acts(self, planner: Planner, flags: Sequence[Flag], *, late: bool = True) -> None:
-        super()._add_acts(planner, as_written(self.numbered), late=late)
+        super()._add_acts(planner, in_text_order(self.numbered), late=late)
 
     def _find_syncs(self) -> None:
         """Number the events."""

@@ -32,17 +32,16 @@ from pypto._src.passes.memory.memref_assignment import MemoryPass, MemRefAssignm
 from pypto._src.passes.pass_base import AnyProgram
 from pypto._src.passes.properties import IRProperty, IRPropertySet
 from pypto._src.passes.structure.normalize_stmt_structure import normal_body, normal_function
-from pypto._src.passes.sync.planner import (
+from pypto._src.passes.sync.flags import (
     BARRIER,
     CLOSING,
     FORWARD,
     NONE,
     PRIMED,
     Flag,
-    Planner,
-    as_written,
-    strongest,
+    in_text_order,
 )
+from pypto._src.passes.sync.planner import Planner, strongest
 from pypto._src.records import NamedTuple
 from pypto._src.targets import A2A3, Target
 from pypto._src.usage_errors import check_kind, users_frame
@@ -396,7 +395,7 @@ class _Writer:
     def write(self, function: Function) -> tuple[Function, SyncReport]:
         """Return the function with flags and barriers, and what they are."""
         bars = {point: strongest(kinds) for point, kinds in self.bars.items()}
-        text = _Text(self.root, as_written(self.flags), bars, self.closing_bars)
+        text = _Text(self.root, in_text_order(self.flags), bars, self.closing_bars)
         kinds = [kind for each in bars.values() for kind in each]
         full = kinds.count(_ALL)
         acknowledgements: list[int] = []

@@ -17,7 +17,8 @@ from pypto._src.ir.stmts import ForStmt, Function
 from pypto._src.passes.sync.checker_dataflow import Flow
 from pypto._src.passes.sync.checker_reports import Findings, Triple
 from pypto._src.passes.sync.checker_state import PIPES, Bits, State
-from pypto._src.passes.sync.planner import CLOSING, PRIMED, Flag, Planner, strongest
+from pypto._src.passes.sync.flags import CLOSING, PRIMED, Flag
+from pypto._src.passes.sync.planner import Planner, strongest
 from pypto._src.records import NamedTuple
 
 _S: Final = PipeType.S

@@ -17,9 +17,7 @@ from __future__ import annotations
 
 from bisect import bisect_right, insort
 from collections.abc import Iterable, Sequence
-from enum import Enum
 from math import inf
-from operator import attrgetter
 from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
 
 from pypto._src.analysis.accesses import Accesses, Instruction
@@ -27,6 +25,7 @@ from pypto._src.analysis.affine import trip_count
 from pypto._src.analysis.stmt_tree import Block, ProgramPoint, owner_of
 from pypto._src.ir.enums import ForKind, PipeType
 from pypto._src.ir.stmts import ForStmt, IfStmt, WhileStmt
+from pypto._src.passes.sync.flags import CLOSING, FORWARD, PRIMED, Flag, Form
 from pypto._src.passes.sync.hazards import History, Need, StraightHistory, lifted, meeting
 from pypto._src.records import NamedTuple
 
@@ -37,6 +36,10 @@ if TYPE_CHECKING:
 # --------------------------------------------------------------------------------------------
 # Clocks
 # --------------------------------------------------------------------------------------------
+
+# Looking a member up in its class takes CPython 3.11 five times as long as a global.
+_S: Final = PipeType.S
+_ALL: Final = PipeType.ALL
 
 PIPES: Final = 7
 _PIPES: Final = range(PIPES)
@@ -88,101 +91,6 @@ def _skipped(clock: Clock, before: Row, after: Row) -> Clock:
     ]
 
 
-# --------------------------------------------------------------------------------------------
-# Flags
-# --------------------------------------------------------------------------------------------
-
-
-class Form(Enum):
-    """Where the ends of a flag stand."""
-
-    FORWARD = "set after one statement, wait before a later one of the block"
-    CLOSING = "set in the body of a loop, wait at its end"
-    PRIMED = "set before the loop, wait and set in its body, wait after the loop"
-
-
-# Looking a member up in its class takes CPython 3.11 five times as long as a global.
-FORWARD: Final = Form.FORWARD
-CLOSING: Final = Form.CLOSING
-PRIMED: Final = Form.PRIMED
-_S: Final = PipeType.S
-_ALL: Final = PipeType.ALL
-
-
-NONE: Final = -1
-"""For the event of an acknowledgement: none is needed."""
-BARRIER: Final = -2
-"""For the event of an acknowledgement: none is free, and a barrier of all pipes stands for it."""
-
-
-class Flag:
-    """One set and its wait, before an event number is chosen."""
-
-    __slots__ = (
-        "ack",
-        "ack_first",
-        "begin",
-        "end",
-        "event",
-        "form",
-        "known",
-        "late",
-        "number",
-        "set_after",
-        "source",
-        "target",
-        "wait_before",
-    )
-
-    def __init__(
-        self,
-        form: Form,
-        source: int,
-        target: int,
-        set_after: ProgramPoint,
-        wait_before: ProgramPoint,
-    ) -> None:
-        self.form = form
-        self.source = source
-        self.target = target
-        self.set_after = set_after
-        self.wait_before = wait_before  # of a CLOSING flag: where the next iteration needs it
-        self.late: ProgramPoint | None = None  # set before this statement instead
-        self.begin = self.end = 0
-        self.event = -1
-        # The event by which the source hears from the target before it sets this, and the same
-        # before it raises a PRIMED flag for the first iteration.
-        self.ack: int = NONE
-        self.ack_first: int = NONE
-        self.known = 0  # the last instruction of the target complete when this is set
-        self.number = 0  # the first instruction of the target behind the wait; 0 in a loop
-
-    @property
-    def block(self) -> Block:
-        """The block of the wait; of a CLOSING or PRIMED flag the body of its loop."""
-        return self.wait_before.block
-
-    def reset(self) -> None:
-        """Forget what an earlier attempt to number the flags has found."""
-        self.late, self.ack, self.ack_first = None, NONE, NONE
-        self.locate()
-
-    def locate(self) -> None:
-        """Find where the flag begins and ends in the text, once it is known where its ends stand.
-
-        ``begin`` is the position of the first set: 8 times the number of its statement, and a bit
-        more; ``end`` is that of the last wait.
-        """
-        form, late = self.form, self.late
-        if form is PRIMED:
-            owner = owner_of(self.block)
-            self.begin, self.end = 8 * owner.begin + 2, 8 * owner.end + 4
-            return
-        self.begin = 8 * self.set_after.end + 5 if late is None else 8 * late.begin + 1
-        forward = form is FORWARD
-        self.end = 8 * self.wait_before.begin if forward else 8 * self.block.end - 2
-
-
 Token: TypeAlias = "Sequence[int]"
 """What a flag tells: for each pipe, the last instruction complete when it is raised."""
 
@@ -190,14 +98,6 @@ Token: TypeAlias = "Sequence[int]"
 def _token(clock: Clock, count: Row, pipe: int) -> Row:
     """Return what a flag tells that ``pipe`` sets now."""
     return _with(clock[pipe], pipe, count[pipe])
-
-
-def as_written(flags: Iterable[Flag]) -> list[Flag]:
-    """Return flags in the order in which they stand in the text, beside one statement too."""
-    return sorted(flags, key=_IN_TEXT)
-
-
-_IN_TEXT: Final = attrgetter("begin", "end", "source", "target")
 
 
 class _Added(NamedTuple):

@@ -28,8 +28,9 @@ from pypto._src.ir.exprs import Var
 from pypto._src.ir.stmts import ForStmt, Function, IfStmt, WhileStmt
 from pypto._src.passes.sync.checker_dataflow import OpenLoop
 from pypto._src.passes.sync.checker_state import PIPES, Bits, State
+from pypto._src.passes.sync.flags import CLOSING, FORWARD, NONE, PRIMED, Flag
 from pypto._src.passes.sync.plan_dataflow import PlanFlow, RaceError
-from pypto._src.passes.sync.planner import CLOSING, FORWARD, NONE, PRIMED, Flag, Planner
+from pypto._src.passes.sync.planner import Planner
 from pypto._src.records import NamedTuple
 
 Suspect: TypeAlias = "Flag | ProgramPoint"

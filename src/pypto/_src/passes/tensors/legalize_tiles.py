@@ -52,10 +52,10 @@ from pypto._src.ops.layout import (
     is_column,
     is_padded,
     is_vertical,
-    reshape,
     space_in,
     tile_spaces,
 )
+from pypto._src.ops.reshaping import reshape
 from pypto._src.ops.rules.type_rules import called
 from pypto._src.passes.pass_base import Pass
 from pypto._src.passes.properties import IRProperty, IRPropertySet

@@ -34,7 +34,7 @@ from pypto._src.ir.exprs import (
 from pypto._src.ir.opdef import aliased
 from pypto._src.ir.stmts import AssignStmt, ForStmt, IfStmt, Stmt, YieldStmt, seq
 from pypto._src.ir.types import scalar_type
-from pypto._src.ops import elementwise, layout, memory, new_tiles
+from pypto._src.ops import elementwise, layout, memory, new_tiles, reshaping
 from pypto._src.ops.promotion.casts import SIGNED_OF
 from pypto._src.ops.rules.type_rules import known_size
 
@@ -154,7 +154,7 @@ def shaped(b: Builder, tile: Var, shape: Sequence[int]) -> Var:
     assert isinstance(tile.type, TileType)
     if same_dims(tile.type.shape, [ConstInt(n) for n in shape]):
         return tile
-    return b.let(tile.name, layout.reshape.build((tile, MakeTuple(shape)), {}, b.span))
+    return b.let(tile.name, reshaping.reshape.build((tile, MakeTuple(shape)), {}, b.span))
 
 
 def store_tile(
@@ -183,7 +183,7 @@ def filled(b: Builder, shape: Sequence[int], dtype: DataType, value: float) -> V
     tile = b.let("filled", new_tiles.full.build((MakeTuple(shape), signed, number), {}, b.span))
     if dtype.is_float() and math.isinf(value):
         tile = b.let("filled", elementwise.muls.build((tile, ConstFloat(2.0, dtype)), {}, b.span))
-    return tile if signed is dtype else b.let("filled", layout.reread(tile, dtype))
+    return tile if signed is dtype else b.let("filled", reshaping.reread(tile, dtype))
 
 
 def bytes_at_peak(stmts: Sequence[Stmt]) -> int:
