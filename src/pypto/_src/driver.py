@@ -35,6 +35,7 @@ from pypto._src.ir.traversal.recursion import with_room
 from pypto._src.ir.verify.verifier import IRVerifier
 from pypto._src.logs import log_event
 from pypto._src.passes.memory.memory_plan import MemoryPlan
+from pypto._src.passes.pass_base import Pass
 from pypto._src.passes.pass_manager import OptimizationStrategy, PassManager
 from pypto._src.ranks import current as current_rank
 from pypto._src.run.access_location import span_of_access
@@ -445,11 +446,14 @@ def pto_isa_include_dir() -> str:
 
 def pass_manager(program: Program, strategy: OptimizationStrategy, *, overlap: bool) -> PassManager:
     """Return the passes for a program; with ``overlap`` those that let its loops overlap, too."""
-    if not overlap:
-        return PassManager(strategy)
+    return PassManager(strategy, optional=overlap_passes(program) if overlap else ())
+
+
+def overlap_passes(program: Program) -> list[Pass]:
+    """Return the optional passes that let loops overlap in kernels that are faster for it."""
     from pypto._src.timeline.overlap import worthwhile
 
-    return PassManager(strategy, optional=[worthwhile(program)])
+    return [worthwhile(program)]
 
 
 def compile_for_evaluator(
@@ -458,11 +462,16 @@ def compile_for_evaluator(
     make: Callable[[Program], Evaluator],
     *,
     overlap: bool = False,
+    optional: Sequence[Pass] = (),
 ) -> CompiledProgram:
-    """Compile a program for what evaluates it after the passes in another way than by its data."""
+    """Compile a program for what evaluates it after the passes in another way than by its data.
+
+    ``optional`` are further passes, as of `PassManager`; with ``overlap`` `overlap_passes` follow.
+    """
     name = entry_function(program, entry).name
     given = len(entry_function(program, name).params)
-    manager = pass_manager(program, OptimizationStrategy.Default, overlap=overlap)
+    passes = [*optional, *(overlap_passes(program) if overlap else ())]
+    manager = PassManager(OptimizationStrategy.Default, passes)
     lowered = manager.run_passes(program)
     return with_room(lambda: _for_interpreter(lowered, name, given, make(lowered)), lowered)
 

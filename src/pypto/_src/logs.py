@@ -13,6 +13,8 @@ from __future__ import annotations
 
 import logging
 import sys
+from collections.abc import Generator
+from contextlib import contextmanager
 from enum import IntEnum
 from typing import Final
 
@@ -92,6 +94,18 @@ def set_log_level(level: LogLevel | int) -> None:
         levels = ", ".join(f"{known.name}={known.value}" for known in LogLevel)
         raise ValueError(f"the log level is {level}, it is one of {levels}")
     logging.getLogger("pypto").setLevel(_NUMBERS[level])
+
+
+@contextmanager
+def unlogged() -> Generator[None]:
+    """Show no records inside a ``with``: they are about programs that are only tried."""
+    logger = _logger()
+    level = logger.level
+    logger.setLevel(_NUMBERS[LogLevel.NONE])
+    try:
+        yield
+    finally:
+        logger.setLevel(level)
 
 
 def log(level: LogLevel, message: str) -> None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pypto._src import build_output
 from pypto._src.commands.cli_options import (
@@ -19,11 +20,13 @@ from pypto._src.commands.cli_options import (
     size_words,
 )
 from pypto._src.commands.programs import call_arguments, load_case
-from pypto._src.driver import compile_for_evaluator
+from pypto._src.driver import compile_for_evaluator, overlap_passes
 
 if TYPE_CHECKING:
     from pypto._src.ir.stmts import Program
-    from pypto._src.timeline.profile import ProgramSimulator
+    from pypto._src.passes.pass_base import Pass
+    from pypto._src.timeline.hints import Hint
+    from pypto._src.timeline.profile import Profile, ProgramSimulator
 
 
 def add(commands: Commands) -> None:
@@ -54,7 +57,21 @@ def add(commands: Commands) -> None:
         metavar="FILE",
         help="take the rows of this table of costs in place of PyPTO's; see `pypto cost`",
     )
+    profile.add_argument(
+        "--hints",
+        type=_count,
+        metavar="N",
+        help="try N changes that promise most, each by simulating the run again (8); 0 tries none",
+    )
     profile.set_defaults(command=_profile)
+
+
+def _count(text: str) -> int:
+    """Return a number of the command line that is not negative."""
+    number = int(text)
+    if number < 0:
+        raise argparse.ArgumentTypeError(f"{text} is negative, wanted 0 or more")
+    return number
 
 
 def _profile(args: argparse.Namespace) -> int:
@@ -64,40 +81,67 @@ def _profile(args: argparse.Namespace) -> int:
     if twice := given_twice(args):
         print(f"pypto profile: error: {twice}", file=sys.stderr)
         return 2
-    simulator = _simulate(args)
-    profile = simulator.profile
-    assert profile is not None
+    run = _Run(args)
+    profile = run.simulated()
+    hints = () if args.hints == 0 else run.hints(profile, args.hints)
     if args.perfetto is not None:
         content = json.dumps(trace(profile), separators=(",", ":"))
         build_output.write_file(args.perfetto, content)
     if args.page is not None:
         from pypto._src.timeline.page import page
 
-        build_output.write_file(args.page, page(profile, f"{profile.entry} in {args.file}"))
+        content = page(profile, f"{profile.entry} in {args.file}", hints)
+        build_output.write_file(args.page, content)
     if args.json:
-        print_json(report.as_data(profile))
+        print_json(report.as_data(profile, hints))
     else:
-        sys.stdout.write(report.text(profile))
+        sys.stdout.write(report.text(profile, hints))
         for written in (args.page, args.perfetto):
             if written is not None:
                 print(written)
     return 0
 
 
-def _simulate(args: argparse.Namespace) -> ProgramSimulator:
-    """Run the program on arguments of the example's case, or random ones of the given sizes."""
-    from pypto._src.cost.model import CostModel
-    from pypto._src.cost.tables import load_table, read_table
-    from pypto._src.timeline.profile import ProgramSimulator
+class _Run:
+    """A program with arguments: of the example's case, or random ones of the given sizes."""
 
-    table = load_table("a2a3") if args.costs is None else read_table(args.costs, "a2a3")
-    program, case = load_case(args.file)
-    found: list[ProgramSimulator] = []
+    def __init__(self, args: argparse.Namespace) -> None:
+        from pypto._src.cost.model import CostModel
+        from pypto._src.cost.tables import load_table, read_table
 
-    def make(lowered: Program) -> ProgramSimulator:
-        found.append(ProgramSimulator(lowered, CostModel(table)))
-        return found[0]
+        self._table = load_table("a2a3") if args.costs is None else read_table(args.costs, "a2a3")
+        self._model = CostModel(self._table)
+        self._entry: str | None = args.entry
+        self._program, self._case = load_case(args.file)
+        self._sizes: Sequence[tuple[str, int]] = args.sizes
+        self._optional = overlap_passes(self._program) if args.overlap else []
+        self._arguments: list[Any] | None = None
 
-    compiled = compile_for_evaluator(program, args.entry, make, overlap=args.overlap)
-    compiled(*call_arguments(compiled, program, case, args.sizes).values())
-    return found[0]
+    def simulated(self, optional: Sequence[Pass] | None = None) -> Profile:
+        """Return the profile of a run, with these optional passes in place of the command's."""
+        from pypto._src.timeline.profile import ProgramSimulator
+
+        found: list[ProgramSimulator] = []
+
+        def make(lowered: Program) -> ProgramSimulator:
+            found.append(ProgramSimulator(lowered, self._model))
+            return found[0]
+
+        passes = self._optional if optional is None else optional
+        compiled = compile_for_evaluator(self._program, self._entry, make, optional=passes)
+        if self._arguments is None:
+            given = call_arguments(compiled, self._program, self._case, self._sizes)
+            self._arguments = list(given.values())
+        compiled(*self._arguments)
+        profile = found[0].profile
+        assert profile is not None
+        return profile
+
+    def hints(self, profile: Profile, most: int | None) -> Sequence[Hint]:
+        """Return the changes that make the run shorter."""
+        from pypto._src.cost.model import CostModel
+        from pypto._src.timeline.hints import MOST, hints
+
+        self._model = CostModel(self._table)  # what only a copy assumes is not said
+        most = MOST if most is None else most
+        return hints(self._program, profile, self.simulated, self._model, self._optional, most)

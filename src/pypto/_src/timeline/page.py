@@ -17,6 +17,7 @@ from pypto._src.errors import CallError
 from pypto._src.ir.enums import PipeType
 from pypto._src.lazy import lazy_module
 from pypto._src.timeline import report
+from pypto._src.timeline.hints import Hint
 from pypto._src.timeline.profile import Profile, location
 from pypto._src.timeline.schedule import CUBE, HOST, TaskRun
 
@@ -42,7 +43,7 @@ _LANE: Final = 16  # pixels
 _TASK_COLOUR: Final = "#bbbbbb"
 
 
-def page(profile: Profile, title: str) -> str:
+def page(profile: Profile, title: str, hints: Sequence[Hint] = ()) -> str:
     """Return the page.
 
     Raises:
@@ -81,9 +82,10 @@ def page(profile: Profile, title: str) -> str:
             drawing,
             note,
             '<p id="chosen" role="status">Nothing is chosen.</p>',
+            _hints(hints),
             _sources(profile),
             "<h2>In words</h2>",
-            f"<pre>{escape(report.text(profile))}</pre>",
+            f"<pre>{escape(report.text(profile, hints))}</pre>",
             f"<script>const PROFILE = {_as_script(data)};{_SCRIPT}</script>",
             script,
             "</body></html>",
@@ -275,6 +277,26 @@ def _limits(profile: Profile) -> str:
         )
     head = "<h2>Limits of the chip</h2><p>How long it would take if only this took time.</p>"
     return f"{head}<table>{''.join(rows)}</table>"
+
+
+def _hints(hints: Sequence[Hint]) -> str:
+    """Return what to change, each with what it brings; a click marks its first line."""
+    if not hints:
+        return ""
+    rows: list[str] = []
+    for hint in hints:
+        change = hint.change
+        where = ", ".join(hint.locations)
+        links = ", ".join(
+            f'<a href="#{escape(each, quote=True)}">{escape(each)}</a>' for each in hint.locations
+        )
+        rows.append(
+            f"<li><b>{escape(report.gain(hint))}</b> {escape(change.kind)} in "
+            f"{escape(change.kernel)}{': ' + links if where else ''}<br>{escape(change.found)}"
+            f"<br>Change: <code>{escape(change.advice)}</code></li>"
+        )
+    what = "Each was simulated by itself in a copy of the program that was changed so."
+    return f"<h2>Hints</h2><p>{what}</p><ol class=hints>{''.join(rows)}</ol>"
 
 
 def _sources(profile: Profile) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from pypto._src.ir.enums import PipeType
+from pypto._src.timeline.hints import Hint
 from pypto._src.timeline.profile import KernelProfile, Profile, Stall, location
 from pypto._src.timeline.schedule import HOST
 
@@ -15,12 +16,12 @@ _LEAST: Final = 0.01
 """What is a smaller share of a kernel's time is left out of the text."""
 
 
-def text(profile: Profile) -> str:
+def text(profile: Profile, hints: Sequence[Hint] = ()) -> str:
     """Return a profile as text."""
-    return "\n".join([*_lines(profile), ""])
+    return "\n".join([*_lines(profile, hints), ""])
 
 
-def _lines(profile: Profile) -> Iterator[str]:
+def _lines(profile: Profile, hints: Sequence[Hint]) -> Iterator[str]:
     yield headline(profile)
     for bound in profile.bounds[:MOST]:
         share = bound.cycles / profile.cycles if profile.cycles else 0.0
@@ -30,11 +31,31 @@ def _lines(profile: Profile) -> Iterator[str]:
     for kernel in profile.kernels:
         yield ""
         yield from _kernel_lines(profile, kernel)
+    if hints:
+        yield ""
+        yield from _hint_lines(hints)
     if profile.assumptions:
         yield ""
         yield "assumed:"
         for name, what in profile.assumptions.items():
             yield f"  {name}: {what}"
+
+
+def _hint_lines(hints: Sequence[Hint]) -> Iterator[str]:
+    """Return what to change, with what it brought to a copy that was changed so."""
+    yield "hints, each simulated by itself in a changed copy:"
+    for hint in hints[:MOST]:
+        change = hint.change
+        yield f"  {gain(hint)}  {change.kind}: {change.kernel}, {', '.join(hint.locations)}"
+        yield f"    {change.found}"
+        yield f"    change: {change.advice}"
+    if len(hints) > MOST:
+        yield f"  and {len(hints) - MOST} more: --json has all"
+
+
+def gain(hint: Hint) -> str:
+    """Return how much shorter the run is with a hint's change."""
+    return f"{-hint.gain:.0f} cycles ({-hint.gain / hint.before:.1%})"
 
 
 def headline(profile: Profile) -> str:
@@ -124,7 +145,7 @@ def _reason(profile: Profile, stall: Stall) -> str:
     return f"{found}, by a flag" + (f" of {' and '.join(by_hand)}" if by_hand else "")
 
 
-def as_data(profile: Profile) -> dict[str, Any]:
+def as_data(profile: Profile, hints: Sequence[Hint] = ()) -> dict[str, Any]:
     """Return a profile as what JSON can say; times are cycles."""
     return {
         "entry": profile.entry,
@@ -148,6 +169,19 @@ def as_data(profile: Profile) -> dict[str, Any]:
                 "waits_for": run.cause,
             }
             for run in profile.runs
+        ],
+        "hints": [
+            {
+                "kind": hint.change.kind,
+                "kernel": hint.change.kernel,
+                "locations": list(hint.locations),
+                "found": hint.change.found,
+                "change": hint.change.advice,
+                "before": hint.before,
+                "after": hint.after,
+                "gain": hint.gain,
+            }
+            for hint in hints
         ],
         "assumptions": profile.assumptions,
     }

@@ -46,7 +46,7 @@ class LoopInvariantMotion(Pass):
 
     def run(self, program: Program) -> Program:
         """Return the program with loops that compute less."""
-        return map_functions(program, lambda f: _Mover(f).function(f))
+        return map_functions(program, lambda f: InvariantMover(f).function(f))
 
 
 def loop_invariant_motion() -> Pass:
@@ -54,7 +54,7 @@ def loop_invariant_motion() -> Pass:
     return LoopInvariantMotion()
 
 
-class _Mover(Mutator):
+class InvariantMover(Mutator):
     """Moves values out of one loop after the other, inner ones first.
 
     A variable is known by the number of loops around its definition.
@@ -101,13 +101,24 @@ class _Mover(Mutator):
             return [*moved, copy_with(stmt, {"body": seq(kept, stmt.body.span)})]
         return stmt if body is stmt.body else copy_with(stmt, {"body": body})
 
+    def is_worth_moving(self, value: Expr) -> bool:
+        """Return whether computing ``value`` once is as good as computing it again."""
+        return is_repeatable(value)
+
+    def may_change(self, value: Expr, loop: Stmt) -> bool:
+        """Return whether ``loop`` may write the tensors that ``value`` reads."""
+        del value
+        return loop in self._writing
+
     def _can_move(self, stmt: AssignStmt, loop: Stmt, *, runs: bool) -> bool:
         value = stmt.value
-        if isinstance(value, Var | ConstInt | ConstFloat | ConstBool) or not is_repeatable(value):
+        if isinstance(value, Var | ConstInt | ConstFloat | ConstBool):
+            return False
+        if not self.is_worth_moving(value):
             return False
         read = [*uses((value,)), *used_by_type(stmt.var)]
         if any(self._depth_of.get(var, 0) >= self._loops for var in read):
             return False
-        if reads_tensor(value) and loop in self._writing:
+        if reads_tensor(value) and self.may_change(value, loop):
             return False
         return runs or not may_fail(value)

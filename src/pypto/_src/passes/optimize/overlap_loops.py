@@ -80,13 +80,15 @@ class _Marker(Mutator):
 
     def visit_ForStmt(self, stmt: ForStmt) -> Stmt:
         loop: ForStmt = self.rebuild(stmt)
-        if loop.stages > 1 or trips(loop) in (0, 1) or not _is_worth_it(loop):
+        if loop.stages > 1 or not can_overlap(loop):
             return loop
         return copy_with(loop, {"stages": self._stages})
 
 
-def _is_worth_it(loop: ForStmt) -> bool:
-    """True if the body itself has work for several pipes, one of which brings operands."""
+def can_overlap(loop: ForStmt) -> bool:
+    """True if a body that runs again has work for several pipes, one of which brings operands."""
+    if trips(loop) in (0, 1):
+        return False
     pipes = set(_pipes(loop.body))
     return len(pipes) > 1 and not pipes.isdisjoint(_FEEDING)
 
