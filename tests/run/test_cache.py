@@ -22,7 +22,7 @@ import pytest
 
 from pypto._src.run import cache
 from pypto._src.run.cache import CompileError, build, discard, is_verified
-from pypto._src.run.precompiled import Compilation
+from pypto._src.run.objects.precompiled import Compilation
 from pypto._src.run.toolchain import Toolchain
 from tests.natively import compiler
 

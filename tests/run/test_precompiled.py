@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from pypto._src.run import precompiled
 from pypto._src.run.cache import CompileError, build
-from pypto._src.run.precompiled import Headers, prelude
+from pypto._src.run.objects import precompiled
+from pypto._src.run.objects.precompiled import Headers, prelude
 from pypto._src.run.shield import Abandoned
 from pypto._src.run.toolchain import Finished, Kind, Toolchain, run
 from tests.natively import compiler

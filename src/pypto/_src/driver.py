@@ -38,7 +38,9 @@ from pypto._src.passes.memory.memory_plan import MemoryPlan
 from pypto._src.passes.pass_base import Pass
 from pypto._src.passes.pass_manager import OptimizationStrategy, PassManager
 from pypto._src.ranks import current as current_rank
+from pypto._src.records import NamedTuple
 from pypto._src.run.access_location import span_of_access
+from pypto._src.run.alike import renamed, representatives
 from pypto._src.run.arguments import Additions, Bound, Signature
 from pypto._src.run.array_views import is_array
 from pypto._src.run.effects import effects
@@ -51,6 +53,7 @@ from pypto._src.run.native import (
     load_kernel,
 )
 from pypto._src.run.profile import Profile, Timing
+from pypto._src.run.progress import Progress
 from pypto._src.run.scheduler import NativeHost, thread_count
 from pypto._src.run.shield import adopt, current, shielded
 from pypto._src.run.toolchain import Toolchain, find_toolchain, no_compiler_message
@@ -568,8 +571,8 @@ def _for_cpu(
     launchers = _compile(functions, sources, toolchain)
     profile = Profile(signatures) if options.profile else None
     kernels = {
-        name: Kernel(signatures[name], launcher, profile.address(name) if profile else 0)
-        for name, launcher in launchers.items()
+        name: Kernel(signatures[name], made, profile.address(name) if profile else 0, names)
+        for name, (made, names) in launchers.items()
     }
     if text is None:
         run = _kernel_run(kernels[name], function, Additions(function, given))
@@ -597,27 +600,50 @@ def kernels_of(program: Program, entry: Function) -> list[Function]:
 
 def _compile(
     functions: Sequence[Function], sources: Mapping[str, str], toolchain: Toolchain
-) -> dict[str, NativeKernel]:
+) -> dict[str, Launched]:
+    """Compile kernels at the same time; of those that are alike, the first for all."""
+    sizes = {function.name: tensor_sizes(function) for function in functions}
+    texts = {name: sources[name] + found.functions for name, found in sizes.items()}
+    progress = Progress("compiling kernels", len(functions))
+
     def compile_one(function: Function) -> NativeKernel:
-        sizes = tensor_sizes(function)
-        return load_kernel(
-            sources[function.name] + sizes.functions,
-            toolchain=toolchain,
-            include_dirs=[INCLUDE],
-            tensors=_launch_tensors(function, sizes.shapes),
-            name=function.name,
-        )
+        with progress.part(function.name):
+            return load_kernel(
+                texts[function.name],
+                toolchain=toolchain,
+                include_dirs=[INCLUDE],
+                tensors=_launch_tensors(function, sizes[function.name].shapes),
+                name=function.name,
+            )
 
     if len(functions) < 2:
-        return {function.name: compile_one(function) for function in functions}
-    workers = min(len(functions), thread_count())
+        with progress.shown():
+            return {function.name: Launched(compile_one(function), {}) for function in functions}
+    like = representatives(functions, texts)
+    different = [function for function in functions if like[function.name] is function]
+    progress = Progress("compiling kernels", len(different))
+    workers = min(len(different), thread_count())
 
     def compile_all() -> list[NativeKernel]:
         with ThreadPoolExecutor(workers, initializer=adopt, initargs=(current(),)) as pool:
-            return list(pool.map(compile_one, functions))
+            return list(pool.map(compile_one, different))
 
-    made = shielded(compile_all)
-    return {function.name: kernel for function, kernel in zip(functions, made, strict=True)}
+    with progress.shown():
+        made = shielded(compile_all)
+    kernels = {function.name: kernel for function, kernel in zip(different, made, strict=True)}
+    return {
+        function.name: Launched(
+            kernels[like[function.name].name], renamed(like[function.name], function)
+        )
+        for function in functions
+    }
+
+
+class Launched(NamedTuple):
+    """A compiled kernel, and what to call what it names if another one was compiled for it."""
+
+    kernel: NativeKernel
+    names: Mapping[str, str]
 
 
 def _launch_tensors(

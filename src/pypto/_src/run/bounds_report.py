@@ -59,6 +59,15 @@ def access(report: Report) -> Access | None:
     return Access(report.tensor.decode(), b"write" in report.verb)
 
 
+def rename(report: Report, kernel: str | None, names: Mapping[str, str]) -> None:
+    """Give the kernel and the tensor of a report other names."""
+    if report.kernel is not None and kernel is not None:
+        report.kernel = kernel.encode()
+    if report.tensor is not None:
+        tensor = report.tensor.decode()
+        report.tensor = names.get(tensor, tensor).encode()
+
+
 def words(report: Report) -> tuple[str, str | None]:
     """Return the message and, where one can be typed, the hint."""
     kernel = "" if report.kernel is None else f"{report.kernel.decode()}: "

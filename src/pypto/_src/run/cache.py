@@ -30,9 +30,9 @@ from pathlib import Path
 from pypto._src import knobs
 from pypto._src.errors import PyptoError
 from pypto._src.records import NamedTuple
-from pypto._src.run.entries import is_verified, publish
-from pypto._src.run.ownership import make_private, why_not_trusted
-from pypto._src.run.precompiled import PRELUDES, Compilation, Headers, prelude
+from pypto._src.run.objects.entries import is_verified, publish
+from pypto._src.run.objects.ownership import make_private, why_not_trusted
+from pypto._src.run.objects.precompiled import PRELUDES, Compilation, Headers, prelude
 from pypto._src.run.shield import shielded
 from pypto._src.run.toolchain import Toolchain, forget, machine
 

@@ -5,7 +5,7 @@ Knows functions after the passes; knows nothing of compilers and tasks.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from pypto._src.dtypes import DataType
@@ -75,6 +75,8 @@ class Kernel(NamedTuple):
     launcher: Launcher
     counters: int = 0
     """Address of the counters that a profiled kernel takes as its last argument; else 0."""
+    names: Mapping[str, str] = {}
+    """What to call the parameters that the launcher names, if it is that of another kernel."""
 
 
 def _parameter(var: Var, writes: bool) -> KernelParameter:

@@ -11,7 +11,7 @@ import re
 import sys
 import weakref
 from array import array
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -65,11 +65,21 @@ class KernelError(EvaluationError):
     access: bounds_report.Access | None = None
 
     @classmethod
-    def of(cls, reported: bytes) -> KernelError:
-        """Return the error for what a kernel reported: a text, or a report of `outside`."""
+    def of(
+        cls, reported: bytes, kernel: str | None = None, names: Mapping[str, str] | None = None
+    ) -> KernelError:
+        """Return the error for what a kernel reported: a text, or a report of `outside`.
+
+        Args:
+            reported: The report.
+            kernel: What to call the kernel, and by ``names`` its tensors, if not as it does.
+            names: Other names of tensors.
+        """
         if not reported.startswith(bounds_report.MARK):
             return cls(reported.partition(b"\0")[0].decode(errors="replace"), hint=WHERE)
         report = bounds_report.Report.from_buffer_copy(reported)
+        if names:
+            bounds_report.rename(report, kernel, names)
         message, hint = bounds_report.words(report)
         error = cls(message, hint=hint or WHERE, slug="out-of-bounds")
         error.access = bounds_report.access(report)

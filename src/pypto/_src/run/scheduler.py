@@ -369,7 +369,9 @@ class NativeHost:
         slug, text = report.slug.decode(), bytes(report.message).partition(b"\0")[0]
         message = text.decode(errors="replace")
         if report.in_kernel:
-            return KernelError.of(bytes(report.message)).at(span)
+            kernel = self.kernels[self._text.kernels[report.in_kernel - 1]]
+            name, reported = kernel.signature.name, bytes(report.message)
+            return KernelError.of(reported, name, kernel.names).at(span)
         if slug == "python":
             # Without trouble a signal came before the op had begun to catch what handlers raise.
             error = trouble[0] if trouble else KeyboardInterrupt()

@@ -27,7 +27,7 @@ from typing import Literal
 from pypto._src import knobs
 from pypto._src.errors import PyptoError
 from pypto._src.logs import log_event
-from pypto._src.run.ownership import make_private
+from pypto._src.run.objects.ownership import make_private
 from pypto._src.run.shield import current, shielded
 
 Kind = Literal["gcc", "clang", "zig", "other"]

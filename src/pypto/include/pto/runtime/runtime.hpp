@@ -167,7 +167,7 @@ public:
             std::lock_guard<std::mutex> lock(failure_mutex_);
             report_.failed = 1;
             if (failure_line_ >= 0) {  // the task came before what failed here
-                report_.in_kernel = 1;
+                report_.in_kernel = 1 + failure_kernel_;
                 report_.line = failure_line_;
                 std::snprintf(report_.slug, sizeof(report_.slug), "kernel");
                 const size_t size = std::min(failure_.size(), sizeof(report_.message) - 1);
@@ -195,7 +195,7 @@ public:
             TaskRun run(*this, worker, task->order);
             const char* error = run_kernel(*task->kernel, task->words, task->staged, worker, run);
             if (error != nullptr) {
-                note_failure(task->order, task->line, error);
+                note_failure(task->order, task->line, *task->kernel, error);
             }
         }
         Edge* edge = task->followers.exchange(closed(), std::memory_order_acq_rel);
@@ -263,16 +263,18 @@ private:
     std::mutex failure_mutex_;
     std::string failure_;
     int32_t failure_line_ = -1;
+    int32_t failure_kernel_ = 0;
 
     // ----- Mistakes --------------------------------------------------------------------------------------------------
 
     // Of several tasks that fail, the first in the order of the program counts: those before it all run.
-    void note_failure(int64_t order, int32_t line, const char* message)
+    void note_failure(int64_t order, int32_t line, const Kernel& kernel, const char* message)
     {
         std::lock_guard<std::mutex> lock(failure_mutex_);
         if (order < failed_at_.load(std::memory_order_relaxed)) {
             failure_ = report_of(message);
             failure_line_ = line;
+            failure_kernel_ = static_cast<int32_t>(&kernel - kernels_);
             failed_at_.store(order, std::memory_order_release);
             pto::cpu::say_over(*options_.host);  // tasks after it that run already are over
         }
@@ -652,7 +654,7 @@ private:
         const char* error = run_kernel(kernel, worker.words, staged_, worker, run_);
         order_++;
         if (error != nullptr) {
-            note_failure(order_ - 1, line, error);
+            note_failure(order_ - 1, line, kernel, error);
             return false;
         }
         return true;

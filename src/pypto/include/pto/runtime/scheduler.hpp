@@ -303,7 +303,7 @@ struct Result {
 struct Report {
     int32_t failed;
     int32_t line;
-    int32_t in_kernel;
+    int32_t in_kernel;  // 0, or the number of the kernel that reports, counted from 1
     int32_t stopped;  // the handler of a signal raised
     char slug[32];
     char message[2048];

@@ -10,7 +10,7 @@ import contextlib
 import hashlib
 from pathlib import Path
 
-from pypto._src.run.ownership import open_own
+from pypto._src.run.objects.ownership import open_own
 
 
 def is_verified(entry: Path) -> bool:

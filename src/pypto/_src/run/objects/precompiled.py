@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import Final
 
 from pypto._src.records import NamedTuple
-from pypto._src.run.entries import is_verified, publish
-from pypto._src.run.ownership import make_private, why_not_trusted
+from pypto._src.run.objects.entries import is_verified, publish
+from pypto._src.run.objects.ownership import make_private, why_not_trusted
 from pypto._src.run.shield import Abandoned, adopt, current
 from pypto._src.run.toolchain import Finished, Kind, run
 
