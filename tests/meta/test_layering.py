@@ -127,6 +127,7 @@ timeline.*
 timeline
 build_output
 checks driver
+numerics numerics.*
 golden.*
 golden
 jit jit.captures jit.parameters

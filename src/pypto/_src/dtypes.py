@@ -195,6 +195,14 @@ PUBLIC_NAMES: Final = (*(name for name in MEMBERS if name != "FP64"), "INDEX")
 """Names under which element types are public in ``pypto.language`` and ``pypto.ir``."""
 
 
+def computed_in(dtype: np.dtype[Any]) -> type[np.floating[Any]]:
+    """Return what ops compute on floats in: 32 bits, but 64 where arrays have them.
+
+    No element type of programs is that wide: such arrays are an exact run's.
+    """
+    return np.float64 if dtype == np.float64 else np.float32
+
+
 def promote(a: DataType, b: DataType) -> DataType:
     """Return the element type of an op on ``a`` and ``b``.
 

@@ -12,17 +12,20 @@ if TYPE_CHECKING:
     from pypto._src.golden.harness import RunResult, run
     from pypto._src.golden.specs import ScalarSpec, TensorSpec
     from pypto._src.jit.decorator import register_extern
+    from pypto._src.numerics.compare import Comparison, compare
     from pypto._src.run.config import RunConfig
 
 __all__ = [
     "BenchmarkStats",
     "Case",
+    "Comparison",
     "CompiledProgram",
     "RunConfig",
     "RunResult",
     "ScalarSpec",
     "TensorSpec",
     "benchmark",
+    "compare",
     "compile",
     "pto_isa_include_dir",
     "register_extern",
@@ -34,11 +37,13 @@ if not TYPE_CHECKING:  # a type checker knows the names
         __name__,
         {
             "BenchmarkStats": "pypto._src.golden.benchmark",
+            "Comparison": "pypto._src.numerics.compare",
             "RunConfig": "pypto._src.run.config",
             "RunResult": "pypto._src.golden.harness",
             "ScalarSpec": "pypto._src.golden.specs",
             "TensorSpec": "pypto._src.golden.specs",
             "benchmark": "pypto._src.golden.benchmark",
+            "compare": "pypto._src.numerics.compare",
             "register_extern": "pypto._src.jit.decorator",
             "run": "pypto._src.golden.harness",
         },

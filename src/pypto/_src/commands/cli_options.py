@@ -6,6 +6,7 @@ import argparse
 import json
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, Final, Protocol
 
 from pypto._src import driver
@@ -80,6 +81,28 @@ def size_words() -> argparse.ArgumentParser:
         'pl.dynamic("NAME"), or the value of an integer parameter, else 1; once for each',
     )
     return words
+
+
+def input_words() -> argparse.ArgumentParser:
+    """Return what commands have that run on arguments of the user's."""
+    words = argparse.ArgumentParser(add_help=False)
+    words.add_argument("--entry", metavar="FUNCTION", help="the function to call")
+    words.add_argument(
+        "--inputs",
+        type=Path,
+        metavar="FILE.npz",
+        help="take arguments from these arrays, by the names of the parameters; others are those "
+        "of the example, or random",
+    )
+    words.add_argument("--seed", type=seed, default=0, help="of the arguments; default: 0")
+    return words
+
+
+def seed(text: str) -> int:
+    """Return what random numbers begin with, which is not negative."""
+    if not (text.isascii() and text.isdigit()):
+        raise argparse.ArgumentTypeError(f"an integer of 0 or more was wanted, not {text!r}")
+    return int(text)
 
 
 def overlap_words() -> argparse.ArgumentParser:

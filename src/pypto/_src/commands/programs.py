@@ -5,6 +5,7 @@ from __future__ import annotations
 import runpy
 import sys
 import traceback
+import zipfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -12,10 +13,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from pypto._src.commands import example_cases
 from pypto._src.commands.cli_options import random_arguments
 from pypto._src.diagnostics import Span, spelled_like
-from pypto._src.driver import CompiledProgram, entry_function
+from pypto._src.driver import CompiledProgram, compile_program, entry_function
 from pypto._src.errors import CallError, PyptoError
 from pypto._src.frontend.parse_text import definitions, is_printed_text, parse_program
+from pypto._src.ir.array_types import TensorType
+from pypto._src.ir.exprs import Var
 from pypto._src.ir.stmts import Function, Program
+from pypto._src.ir.types import ScalarType, Type
 from pypto._src.jit.function import JitFunction
 from pypto._src.lazy import lazy_module
 from pypto._src.statement.reader import from_statement_text, is_statement_text
@@ -99,6 +103,69 @@ def call_arguments(
     if case is not None and not sizes and compiled.entry == entry_function(program).name:
         return case.inputs(np.random.default_rng(seed))
     return random_arguments(compiled, sizes, seed)
+
+
+def given_arguments(
+    program: Program,
+    case: example_cases.Case | None,
+    entry: str | None,
+    sizes: Sequence[tuple[str, int]],
+    inputs: Path | None,
+    seed: int,
+) -> Mapping[str, Any]:
+    """Return arguments for the interpreter: the arrays of ``inputs``, else as `call_arguments`.
+
+    Raises:
+        PyptoError: the file has no such arrays, or a size is missing.
+        OSError: it cannot be read.
+    """
+    compiled = compile_program(program, "interpreter", entry=entry)
+    if inputs is None:
+        return call_arguments(compiled, program, case, sizes, seed)
+    arrays = read_arrays(inputs)
+    function = program.get_function(compiled.entry)
+    assert function is not None
+    known = dict(sizes)
+    names = compiled.param_names
+    for name in arrays:
+        if name not in names:
+            near = spelled_like(name, names) or ", ".join(names)
+            what = f"{inputs} has {name!r}, which is no parameter of {compiled.entry}"
+            raise CallError(what, hint=f"name it as the parameter: {near}", slug="argument")
+    for param in function.params:
+        if param.name in arrays and isinstance(param.type, TensorType):
+            for dim, size in zip(param.type.shape, arrays[param.name].shape, strict=False):
+                if isinstance(dim, Var):
+                    known.setdefault(dim.name, size)
+    made = dict(call_arguments(compiled, program, case, list(known.items()), seed))
+    for param in function.params:
+        if param.name in arrays:
+            made[param.name] = _as_argument(arrays[param.name], param.type)
+    return made
+
+
+def read_arrays(path: Path) -> dict[str, Any]:
+    """Return the arrays of an ``.npz`` file; nothing in it is executed.
+
+    Raises:
+        PyptoError: it is no such file, or holds something else.
+        OSError: it cannot be read.
+    """
+    try:
+        with np.load(path, allow_pickle=False) as found:
+            return {name: found[name] for name in found.files}
+    except (ValueError, EOFError, zipfile.BadZipFile, AttributeError, TypeError) as error:
+        what = f"{path} holds no arrays of NumPy"
+        raise CallError(what, hint=f'np.savez("{path}", x=x)', slug="file") from error
+
+
+def _as_argument(array: Any, kind: Type) -> Any:
+    """Return an array of a file as an argument; of element types not NumPy's it has the bytes."""
+    if isinstance(kind, ScalarType):
+        return array.item() if array.ndim == 0 else array
+    dtype = kind.dtype.numpy if isinstance(kind, TensorType) else array.dtype
+    is_bytes = array.dtype.kind == "V" and array.dtype.itemsize == dtype.itemsize
+    return np.ascontiguousarray(array).view(dtype) if is_bytes else array
 
 
 def load_text(text: str, command: str, *, execute: bool) -> Program:

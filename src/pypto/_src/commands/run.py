@@ -18,6 +18,7 @@ from pypto._src.commands.cli_options import (
     json_words,
     overlap_words,
     print_json,
+    seed,
     size_words,
     wrong_option,
 )
@@ -43,7 +44,7 @@ def add(commands: Commands) -> None:
     )
     run.add_argument("--target", choices=TARGETS, help="default: cpu")
     run.add_argument("--entry", metavar="FUNCTION", help="the function to call")
-    run.add_argument("--seed", type=_seed, default=0, help="of the arguments; default: %(default)s")
+    run.add_argument("--seed", type=seed, default=0, help="of the arguments; default: %(default)s")
     run.add_argument(
         "--strict",
         nargs="?",
@@ -53,13 +54,6 @@ def add(commands: Commands) -> None:
         "error; the order of the pipes, by default: %(const)s",
     )
     run.set_defaults(command=_run)
-
-
-def _seed(text: str) -> int:
-    """Return what random numbers begin with, which is not negative."""
-    if not (text.isascii() and text.isdigit()):
-        raise argparse.ArgumentTypeError(f"an integer of 0 or more was wanted, not {text!r}")
-    return int(text)
 
 
 def _run(args: argparse.Namespace) -> int:

@@ -14,6 +14,7 @@ from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any, Final
 
 from pypto._src.diagnostics import UNKNOWN_SPAN, Span
+from pypto._src.dtypes import DataType
 from pypto._src.errors import EvaluationError, OpError
 from pypto._src.interp.memory import Layout, address_of, poison
 from pypto._src.interp.scalars import binary_function, unary_function, wrapper
@@ -100,6 +101,13 @@ def evaluate(program: Program | Function, args: Sequence[Any], *, entry: str | N
 
 class Evaluator:
     """Evaluates the functions of one program; plans are kept between calls."""
+
+    is_exact: bool = False
+    """Whether floats are those of 64 bits, whatever the program's types say."""
+
+    def element(self, dtype: DataType) -> DataType:
+        """Return the element type in which values of ``dtype`` are held."""
+        return DataType.FP64 if self.is_exact and dtype.is_float() else dtype
 
     def __init__(self, program: Program | Function) -> None:
         self._program = program if isinstance(program, Program) else None
@@ -248,7 +256,7 @@ class Plan:
                 return bind
 
     def _scalar_binder(self, param: Var, kind: ScalarType) -> Store:
-        slot, wrap = self._slot(param), wrapper(kind.dtype)
+        slot, wrap = self._slot(param), wrapper(self.evaluator.element(kind.dtype))
 
         def bind(env: Env, value: Any) -> None:
             item: Any = value.item() if hasattr(value, "item") and not _shape(value) else value
@@ -281,7 +289,7 @@ class Plan:
         )
 
     def _tensor_binder(self, param: Var, kind: TensorType) -> Store:
-        slot, dtype = self._slot(param), kind.dtype.numpy
+        slot, dtype = self._slot(param), self.evaluator.element(kind.dtype).numpy
         checks: list[Callable[[Env, int], bool]] = [self._dimension(dim) for dim in kind.shape]
         wanted = f"Tensor[[{', '.join(map(size_text, kind.shape))}], {kind.dtype.member}]"
 
@@ -570,7 +578,7 @@ class Plan:
             case Var():
                 return self._read(expr)
             case ConstInt() | ConstFloat():
-                value = wrapper(expr.dtype)(expr.value)
+                value = wrapper(self.evaluator.element(expr.dtype))(expr.value)
                 return lambda _env: value
             case ConstBool():
                 truth = expr.value
@@ -613,7 +621,7 @@ class Plan:
     def _binary(self, expr: BinaryExpr) -> Eval:
         left, right = self._value(expr.left), self._value(expr.right)
         compute = binary_function(type(expr), dtype_of(expr.left))
-        wrap, span = wrapper(expr.dtype), expr.span
+        wrap, span = wrapper(self.evaluator.element(expr.dtype)), expr.span
 
         def run(env: Env) -> Any:
             a, b = left(env), right(env)
@@ -627,7 +635,7 @@ class Plan:
     def _unary(self, expr: UnaryExpr) -> Eval:
         operand = self._value(expr.operand)
         compute = unary_function(type(expr), dtype_of(expr.operand), expr.dtype)
-        wrap = wrapper(expr.dtype)
+        wrap = wrapper(self.evaluator.element(expr.dtype))
         return lambda env: wrap(compute(operand(env)))
 
     def _tuple(self, expr: MakeTuple) -> Eval:
@@ -663,7 +671,7 @@ class Plan:
         return run
 
     def _op_call(self, call: Call, op: OpDef[..., Any], evals: Sequence[Eval]) -> Eval:
-        return op_eval(call, op, evals)
+        return op_eval(call, op, evals, self.evaluator.element)
 
 
 def operands_of(call: Call) -> tuple[Expr, ...]:
@@ -679,8 +687,20 @@ def operands_of(call: Call) -> tuple[Expr, ...]:
     return (*call.args, *[size for part in parts if part is not None for size in part])
 
 
-def op_eval(call: Call, op: OpDef[..., Any], evals: Sequence[Eval]) -> Eval:
-    """Return what evaluates a call of an op on the values that ``evals`` give (`operands_of`)."""
+def _itself(dtype: DataType) -> DataType:
+    return dtype
+
+
+def op_eval(
+    call: Call,
+    op: OpDef[..., Any],
+    evals: Sequence[Eval],
+    element: Callable[[DataType], DataType] = _itself,
+) -> Eval:
+    """Return what evaluates a call of an op on the values that ``evals`` give (`operands_of`).
+
+    Values of a type are held in the type that ``element`` says.
+    """
     compute, span = op.numpy, call.span
     assert compute is not None
     if op.promotion is not None:
@@ -688,10 +708,10 @@ def op_eval(call: Call, op: OpDef[..., Any], evals: Sequence[Eval]) -> Eval:
     declared = op.get_attr_keys()
     kwargs = {key: value for key, value in call.kwargs.items() if key in declared}
     if op.typed:
-        kwargs["result"] = dtype_of(call).numpy
-    finish = _finisher(call)
+        kwargs["result"] = element(dtype_of(call)).numpy
+    finish = _finisher(call, element)
     if len(evals) > len(call.args):
-        compute = _on_valid_parts(call, compute, op.rest)
+        compute = _on_valid_parts(call, compute, op.rest, element)
 
     def run(env: Env) -> Any:
         args = [each(env) for each in evals]
@@ -717,6 +737,7 @@ def _on_valid_parts(
     call: Call,
     compute: Callable[..., Any],
     rest: Callable[[Mapping[str, Any], Any], Any] | None,
+    element: Callable[[DataType], DataType],
 ) -> Callable[..., Any]:
     """Return what computes a call on the valid parts of its tiles.
 
@@ -753,7 +774,7 @@ def _on_valid_parts(
         if is_partial:  # a column or row beside a tile may be whole
             for index in beside:
                 args[index] = _trimmed(args[index], shape, pairs[-1])
-        whole = np.zeros(shape, dtype_of(call).numpy)
+        whole = np.zeros(shape, element(dtype_of(call)).numpy)
         if is_partial:
             poison(whole)
         elif rest is not None:
@@ -771,14 +792,16 @@ def _shape(value: Any) -> tuple[int, ...]:
     return getattr(value, "shape", ())
 
 
-def _finisher(call: Call) -> Callable[[Any], Any]:
+def _finisher(call: Call, element: Callable[[DataType], DataType]) -> Callable[[Any], Any]:
     """Return what makes the outcome of an op's ``numpy`` a value of the call's type."""
     kind = call.type
     if isinstance(kind, ScalarType):
-        wrap = wrapper(kind.dtype)
+        wrap = wrapper(element(kind.dtype))
         return lambda value: wrap(value.item() if hasattr(value, "item") else value)
-    if isinstance(kind, TileType):
-        dtype = kind.dtype.numpy
+    if isinstance(kind, TileType) or (
+        isinstance(kind, TensorType) and element(kind.dtype) is not kind.dtype
+    ):
+        dtype = element(kind.dtype).numpy
 
         def as_tile(value: Any) -> Any:
             return value if value.dtype == dtype else value.astype(dtype)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Set
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from pypto._src.dtypes import DataType
+from pypto._src.dtypes import DataType, computed_in
 from pypto._src.ir.array_types import TileType, dtype_of, valid_part
 from pypto._src.ir.emit_sites import CppSite, Let, PtoSite
 from pypto._src.ir.enums import MemorySpace
@@ -349,7 +349,7 @@ BY_PYTHON_NAME["block", "minimums"] = mins
 
 def _in_float32(tile: Array, compute: Callable[[Array], Array]) -> Array:
     """Compute in 32 bits and round once."""
-    return compute(tile.astype(np.float32)).astype(tile.dtype)
+    return compute(tile.astype(computed_in(tile.dtype))).astype(tile.dtype)
 
 
 def _reciprocal(x: Array) -> Array:
@@ -562,9 +562,9 @@ def _cast(tile: Array, target_type: Any, mode: RoundMode = "round") -> Array:
         if target.is_float():
             return tile.astype(np.float32).astype(target.numpy)
         return tile.astype(target.numpy)
-    wide = tile.astype(np.float32)
+    wide = tile.astype(computed_in(tile.dtype))
     if target.is_float():
-        return wide.astype(target.numpy)
+        return wide if wide.dtype == np.float64 else wide.astype(target.numpy)
     return _to_integer(_rounded(wide, _mode(mode)), target)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from pypto._src.dtypes import DataType
+from pypto._src.dtypes import DataType, computed_in
 from pypto._src.ir.array_types import TileType, same_dim, same_dims
 from pypto._src.ir.emit_sites import Let
 from pypto._src.ir.enums import MemorySpace, PipeType
@@ -209,7 +209,8 @@ def _times(lhs: Array, rhs: Array) -> Array:
     if lhs.dtype.kind == "i":
         # Products of 8-bit integers add up exactly in 53 bits, and floats have the fast product.
         return (lhs.astype(np.float64) @ rhs.astype(np.float64)).astype(np.int32)
-    return lhs.astype(np.float32) @ rhs.astype(np.float32)
+    wide = computed_in(lhs.dtype)
+    return lhs.astype(wide) @ rhs.astype(wide)
 
 
 product: Final = partial(
@@ -357,7 +358,8 @@ def _batch_matmul_type(o: Operands) -> Type:
 def _batched(lhs: Array, rhs: Array) -> Array:
     if lhs.dtype.kind == "i":
         return lhs @ rhs  # wraps
-    return (lhs.astype(np.float32) @ rhs.astype(np.float32)).astype(lhs.dtype)
+    wide = computed_in(lhs.dtype)
+    return (lhs.astype(wide) @ rhs.astype(wide)).astype(lhs.dtype)
 
 
 @block_op(

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, ParamSpec, TypeVar
 
 from pypto._src.diagnostics import Span
-from pypto._src.dtypes import DataType, bounds, promote
+from pypto._src.dtypes import DataType, bounds, computed_in, promote
 from pypto._src.errors import EvaluationError, OpError
 from pypto._src.ir.array_types import TensorType, same_dim, static_shape
 from pypto._src.ir.enums import MemorySpace
@@ -549,7 +549,7 @@ def _matmul(
     out_dtype: DataType | None = None,
 ) -> Array:
     # Floats add up in 32 bits; integers wrap at the end as they would on the way.
-    wide = np.int64 if lhs.dtype.kind in "iu" and rhs.dtype.kind in "iu" else np.float32
+    wide = np.int64 if lhs.dtype.kind in "iu" and rhs.dtype.kind in "iu" else computed_in(lhs.dtype)
     left, right = lhs.astype(wide), rhs.astype(wide)
     if a_trans and left.ndim > 1:
         left = np.swapaxes(left, -1, -2)

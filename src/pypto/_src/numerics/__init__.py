@@ -1,0 +1,1 @@
+"""Where numbers go wrong: values of runs, statement by statement, beside those of a reference."""
