@@ -462,3 +462,45 @@ def test_tails_are_padded(target: Any) -> None:
         wanted = np.where(np.arange(64) < used, x, 0).astype(np.float32)
         wanted = wanted + wanted.sum(1, keepdims=True, dtype=np.float32)
         np.testing.assert_allclose(result(kernel, x, used), wanted, rtol=1e-5)
+
+
+# --------------------------------------------------------------------------------------------
+# Tensors in another shape
+# --------------------------------------------------------------------------------------------
+
+ROWS = pl.dynamic("ROWS")
+
+
+@pl.jit
+def by_table(
+    table: pl.Tensor[[ROWS, 2, 4], pl.INT32],
+    x: pl.Tensor[[16, 64], pl.FP32],
+    y: pl.Out[pl.Tensor[[16, 64], pl.FP32]],
+):
+    count = pl.tensor.dim(table, 0)
+    flat = pl.reshape(table, [count * 8])
+    pairs = pl.reshape(flat, [count * 4, 2])
+    tall = pl.reshape(x, [64, 16])
+    for i in pl.range(count * 4):
+        times = pl.read(pairs, [i, 0])
+        scale = pl.read(tall, [i, 3])
+        for _k in pl.range(times):
+            with pl.at(level=pl.Level.CORE_GROUP):
+                row = pl.read(flat, [2 * i + 1])
+                y[row : row + 1, :] = pl.add(y[row : row + 1, :], scale)
+    return y
+
+
+def test_elements_of_tensors_in_another_shape(capsys: pytest.CaptureFixture[str]) -> None:
+    """The host reads them where they lie: the program runs natively."""
+    x = floats(16)
+    rows = RNG.permutation(16).astype(np.int32)
+    times = RNG.integers(0, 4, 16).astype(np.int32)
+    table = np.stack([times, rows], 1).reshape(4, 2, 4)
+    y = np.zeros_like(x)
+    by_table(table, x, y)
+    wanted = np.zeros_like(x)
+    for row, count, scale in zip(rows, times, x.reshape(64, 16)[:, 3], strict=False):
+        wanted[row] = np.sum([scale] * count, dtype=np.float32)
+    np.testing.assert_allclose(y, wanted, rtol=1e-6)
+    assert "runs in the interpreter" not in capsys.readouterr().err

@@ -101,7 +101,11 @@ def _outlined(function: Function, names: NewNames) -> list[Function]:
     check_merges(function)
     function = function.with_body(_SplitMixed(function).body(function.body))
     outliner = _Outliner(function, names)
-    body = _without_unused_views(outliner.body(function.body))
+    body = outliner.body(function.body)
+    if any(op_of(call_of(stmt)) is tensor.reshape_view for stmt in stmts_in(body)):
+        from pypto._src.passes.tensors.reshaped_reads import with_reads_of_sources
+
+        body = _without_unused_views(with_reads_of_sources(body))
     return [function.with_body(body), *outliner.kernels]
 
 
