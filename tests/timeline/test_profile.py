@@ -18,7 +18,9 @@ from pypto._src.driver import compile_for_evaluator, random_arguments
 from pypto._src.ir.enums import PipeType
 from pypto._src.timeline import report
 from pypto._src.timeline.chrome_trace import trace
+from pypto._src.timeline.memory_map import occupied
 from pypto._src.timeline.profile import Profile, ProgramSimulator, critical_path
+from pypto._src.timeline.roofline import positions
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
@@ -305,3 +307,43 @@ def test_calls_that_go_the_same_way_are_walked_once() -> None:
     timelines = {id(run.timeline) for run in runs}
     assert len(runs) == 16
     assert len(timelines) == 1
+
+
+def test_against_another_program(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Times of the run and of each kernel stand beside those of the program before."""
+    before, after = tmp_path / "before.py", tmp_path / "after.py"
+    before.write_text(TEXT.replace("ROWS", "64").replace("ALL", "128"))
+    after.write_text(TEXT.replace("ROWS", "32").replace("ALL", "128"))
+    words = ["profile", str(after), "--against", str(before), "--hints", "0"]
+    assert cli.main(words) == 0
+    text = capsys.readouterr().out
+    assert cli.main([*words, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    old, new = found["against"]["us"], found["us"]
+    assert new < old
+    assert f"before and after, run: {old:.1f} us to {new:.1f} us {new / old - 1:+.1%}" in text
+    assert "before and after, kernel: " in text
+
+
+def test_a_tile_lies_where_it_does_from_its_first_instruction_to_its_last() -> None:
+    """Each iteration's tile takes its bytes from its load until the exponential has read it."""
+    profile = profiled(rows(64, 64))
+    [run] = profile.runs
+    assert run.timeline is not None
+    held = list(occupied(run.timeline, profile.sites))
+    loads = [e for e in run.timeline.events if profile.sites[e.site].instruction == "TLOAD"]
+    powers = [e for e in run.timeline.events if profile.sites[e.site].instruction == "TEXP"]
+    tiles = sorted((e for e in held if e.tile.name == "tile"), key=lambda e: e.start)
+    assert [each.start for each in tiles] == [load.start for load in loads]
+    assert [each.end for each in tiles] == [power.done for power in powers]
+    assert {each.tile.size for each in held} == {8 * 1024 * 4}
+
+
+def test_no_kernel_is_above_the_roofline() -> None:
+    """Neither memory nor the pipe that computes takes longer; rounds of sharing end at 2 %."""
+    profile = profiled(rows(64, 64 * 48))
+    [point] = positions(profile)
+    assert point.operations == 64 * 48 * 1024
+    assert point.bytes == 2 * 64 * 48 * 4096
+    assert max(point.busy, point.bytes / profile.memory_rate) <= 1.02 * point.cycles
+    assert point.bytes / profile.memory_rate > 0.9 * point.cycles

@@ -58,6 +58,11 @@ def add(commands: Commands) -> None:
         help="take the rows of this table of costs in place of PyPTO's; see `pypto cost`",
     )
     profile.add_argument(
+        "--against",
+        metavar="FILE[:NAME]",
+        help="show the run before and after: beside that of this program, as it is",
+    )
+    profile.add_argument(
         "--hints",
         type=_count,
         metavar="N",
@@ -81,21 +86,23 @@ def _profile(args: argparse.Namespace) -> int:
     if twice := given_twice(args):
         print(f"pypto profile: error: {twice}", file=sys.stderr)
         return 2
-    run = _Run(args)
+    before = None if args.against is None else _Run(args, args.against).simulated(())
+    run = _Run(args, args.file)
     profile = run.simulated()
     hints = () if args.hints == 0 else run.hints(profile, args.hints)
     if args.perfetto is not None:
         content = json.dumps(trace(profile), separators=(",", ":"))
         build_output.write_file(args.perfetto, content)
     if args.page is not None:
-        from pypto._src.timeline.page import page
+        from pypto._src.timeline.page import Before, page
 
-        content = page(profile, f"{profile.entry} in {args.file}", hints)
+        compared = None if before is None else Before(before, f"{before.entry} in {args.against}")
+        content = page(profile, f"{profile.entry} in {args.file}", hints, compared)
         build_output.write_file(args.page, content)
     if args.json:
-        print_json(report.as_data(profile, hints))
+        print_json(report.as_data(profile, hints, before))
     else:
-        sys.stdout.write(report.text(profile, hints))
+        sys.stdout.write(report.text(profile, hints, before))
         for written in (args.page, args.perfetto):
             if written is not None:
                 print(written)
@@ -105,14 +112,14 @@ def _profile(args: argparse.Namespace) -> int:
 class _Run:
     """A program with arguments: of the example's case, or random ones of the given sizes."""
 
-    def __init__(self, args: argparse.Namespace) -> None:
+    def __init__(self, args: argparse.Namespace, file: str) -> None:
         from pypto._src.cost.model import CostModel
         from pypto._src.cost.tables import load_table, read_table
 
         self._table = load_table("a2a3") if args.costs is None else read_table(args.costs, "a2a3")
         self._model = CostModel(self._table)
         self._entry: str | None = args.entry
-        self._program, self._case = load_case(args.file)
+        self._program, self._case = load_case(file)
         self._sizes: Sequence[tuple[str, int]] = args.sizes
         self._optional = overlap_passes(self._program) if args.overlap else []
         self._arguments: list[Any] | None = None

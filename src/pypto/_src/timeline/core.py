@@ -15,7 +15,7 @@ from pypto._src.cost.model import CostModel
 from pypto._src.diagnostics import Span
 from pypto._src.errors import EvaluationError
 from pypto._src.interp.pipe_order import PIPES, PipeOrder, Triple
-from pypto._src.ir.enums import PipeType
+from pypto._src.ir.enums import MemorySpace, PipeType
 from pypto._src.records import NamedTuple
 
 Moment = tuple[float, int, int, int]
@@ -25,6 +25,16 @@ Moment = tuple[float, int, int, int]
 """
 
 _START: Final[Moment] = (0.0, -1, -1, -1)
+
+
+class TileUse(NamedTuple):
+    """A tile that an instruction reads or writes, where it lies."""
+
+    name: str
+    space: MemorySpace
+    address: int
+    size: int
+    is_written: bool
 
 
 class Site(NamedTuple):
@@ -37,6 +47,8 @@ class Site(NamedTuple):
     instruction: str
     shape: tuple[int, ...]
     span: Span
+    tiles: tuple[TileUse, ...] = ()
+    """The tiles that it reads, then those that it writes."""
 
 
 class Event(NamedTuple):

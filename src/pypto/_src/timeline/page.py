@@ -11,39 +11,41 @@ from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from pypto._src.errors import CallError
-from pypto._src.ir.enums import PipeType
-from pypto._src.lazy import lazy_module
+from pypto._src.records import NamedTuple
 from pypto._src.timeline import report
+from pypto._src.timeline.drawings import (
+    Memory,
+    Shown,
+    memories,
+    roofline,
+    shared_range,
+    shown,
+    timeline,
+)
 from pypto._src.timeline.hints import Hint
 from pypto._src.timeline.profile import Profile, location
-from pypto._src.timeline.schedule import CUBE, HOST, TaskRun
+from pypto._src.timeline.roofline import Position, positions
 
-if TYPE_CHECKING:
-    import numpy as np
-else:
-    np = lazy_module("numpy")
-
-MOST_EVENTS: Final = 100_000
-"""More instructions are not drawn: the page stays below 3 MB."""
-
-_COLOURS: Final = {
-    PipeType.S: "#7f7f7f",
-    PipeType.MTE2: "#4477aa",
-    PipeType.MTE1: "#66ccee",
-    PipeType.M: "#ee6677",
-    PipeType.V: "#228833",
-    PipeType.FIX: "#aa3377",
-    PipeType.MTE3: "#ccbb44",
-}
-"""The pipes from top to bottom: in, work, out; colours that the colour-blind tell apart."""
-_LANE: Final = 16  # pixels
-_TASK_COLOUR: Final = "#bbbbbb"
+BEFORE: Final = "before "
+"""Stands before the kinds of what is drawn of the profile before."""
 
 
-def page(profile: Profile, title: str, hints: Sequence[Hint] = ()) -> str:
+class Before(NamedTuple):
+    """The profile that another one is compared with, and what it is called."""
+
+    profile: Profile
+    title: str
+
+
+def page(
+    profile: Profile,
+    title: str,
+    hints: Sequence[Hint] = (),
+    before: Before | None = None,
+) -> str:
     """Return the page.
 
     Raises:
@@ -58,12 +60,24 @@ def page(profile: Profile, title: str, hints: Sequence[Hint] = ()) -> str:
             hint="pip install 'pypto[profile]'",
             slug="profile-page",
         ) from None
-    shown = _shown(profile)
-    script, drawing = embed.components(_timeline(profile, shown))
+    drawn = shown(profile)
+    axis = shared_range(profile, *([before.profile] if before is not None else []))
+    maps = memories(profile, axis)
+    points = positions(profile)
+    figures = {"timeline": timeline(profile, drawn, axis)}
+    if before is not None:
+        figures["before"] = timeline(before.profile, shown(before.profile), axis, BEFORE)
+    figures |= {f"memory {memory.core_kind}": memory.figure for memory in maps}
+    if points:
+        figures["roofline"] = roofline(profile, points)
+    script, drawings = embed.components(figures)
     library: str = resources.Resources(mode="inline", components=["bokeh"]).render_js()
-    data = {"sites": [_site(profile, n) for n in range(len(profile.sites))], "mhz": profile.mhz}
-    left_out = len([run for run in profile.runs if run.core_kind != HOST]) - len(shown)
-    note = f"<p>{left_out} more tasks are not drawn.</p>" if left_out else ""
+    data = {
+        **_clickable(profile, ""),
+        **(_clickable(before.profile, BEFORE) if before is not None else {}),
+        "tiles": [tile for memory in maps for tile in memory.tiles],
+        "mhz": profile.mhz,
+    }
     return "\n".join(
         [
             "<!DOCTYPE html>",
@@ -75,14 +89,18 @@ def page(profile: Profile, title: str, hints: Sequence[Hint] = ()) -> str:
             "</head><body>",
             f"<h1>{escape(title)}</h1>",
             f"<p>{escape(report.headline(profile))}</p>",
+            _comparison(profile, before),
             _limits(profile),
+            _hints(hints),
             "<h2>Timeline</h2>",
             "<p>Zoom with the wheel, move by dragging, click an instruction. "
             "The red line is the critical path.</p>",
-            drawing,
-            note,
+            _note(drawn),
+            drawings["timeline"],
+            _before(before, drawings),
             '<p id="chosen" role="status">Nothing is chosen.</p>',
-            _hints(hints),
+            _memories(maps, drawings),
+            _roofline(profile, points, drawings),
             _sources(profile),
             "<h2>In words</h2>",
             f"<pre>{escape(report.text(profile, hints))}</pre>",
@@ -94,176 +112,109 @@ def page(profile: Profile, title: str, hints: Sequence[Hint] = ()) -> str:
     )
 
 
+def _clickable(profile: Profile, of: str) -> dict[str, Any]:
+    """Return what a click on an instruction or a task of a profile says."""
+    return {
+        f"{of}site": [_site(profile, n) for n in range(len(profile.sites))],
+        f"{of}task": {run.node.number: run.node.name for run in profile.runs},
+    }
+
+
+def _note(drawn: Shown) -> str:
+    """Return what is not drawn."""
+    cores = {(run.core_kind, run.core) for run in drawn.tasks}
+    found: list[str] = []
+    if len(cores) > drawn.cores:
+        found.append(
+            f"Instructions are drawn of {drawn.cores} of {len(cores)} cores, those on the critical "
+            "path first; of the others their tasks."
+        )
+    chosen = {(run.core_kind, run.core) for run in drawn.detailed}
+    left_out = [run for run in drawn.tasks if (run.core_kind, run.core) in chosen]
+    missing = len(left_out) - len(drawn.detailed)
+    if missing:
+        found.append(f"The instructions of {missing} more tasks on these cores are not drawn.")
+    return f"<p>{' '.join(found)}</p>" if found else ""
+
+
+def _comparison(profile: Profile, before: Before | None) -> str:
+    """Return the run and its kernels beside those of another program."""
+    if before is None:
+        return ""
+    rows = "".join(
+        f"<tr><th>{escape(name)}</th>"
+        + "".join(f"<td>{'' if value is None else f'{value:.1f} us'}</td>" for value in (old, new))
+        + f"<td>{escape(report.change(old, new))}</td></tr>"
+        for name, old, new in report.compared(profile, before.profile)
+    )
+    head = "<tr><th></th><th>before</th><th>after</th><th></th></tr>"
+    what = f"Before is {before.title}. Times of kernels are those of all their calls."
+    table = f"<table class=compared>{head}{rows}</table>"
+    return f"<h2>Before and after</h2><p>{escape(what)}</p>{table}"
+
+
+def _before(before: Before | None, drawings: Mapping[str, str]) -> str:
+    if before is None:
+        return ""
+    what = f"The same of {before.title}, on one time axis: {report.headline(before.profile)}"
+    return f"<h3>Before</h3><p>{escape(what)}</p>{drawings['before']}"
+
+
+def _memories(maps: Sequence[Memory], drawings: Mapping[str, str]) -> str:
+    """Return what memories hold, on the time axis of the timeline."""
+    if not maps:
+        return ""
+    found = [
+        "<h2>Memory</h2><p>Which tile lies at which addresses when, from the first instruction "
+        "that writes it to the last that uses it. Click one.</p>"
+    ]
+    for memory in maps:
+        note = f", the first {len(memory.tiles)} ranges" if memory.is_cut else ""
+        drawing = drawings[f"memory {memory.core_kind}"]
+        found.append(
+            f"<h3>{escape(memory.core_kind)} cores on the critical path{note}</h3>{drawing}"
+        )
+    return "".join(found)
+
+
+def _roofline(profile: Profile, points: Sequence[Position], drawings: Mapping[str, str]) -> str:
+    """Return the roofline, with what its numbers stand for."""
+    if not points:
+        return ""
+    rows: list[str] = []
+    for number, point in enumerate(points, 1):
+        intensity = point.operations / point.bytes
+        least = max(point.busy, point.bytes / profile.memory_rate)
+        roof = "memory" if point.bytes / profile.memory_rate > point.busy else "pipe"
+        rate = point.operations / point.cycles * profile.mhz / 1000
+        rows.append(
+            f"<tr><th>{number} {escape(point.name)}</th><td>{intensity:.1f}</td>"
+            f"<td>{rate:.0f}</td><td>{least / point.cycles:.0%} of {roof}</td></tr>"
+        )
+    what = (
+        "All calls of a kernel over the time in which any of them runs. The blue line is the roof "
+        "of memory, a dashed one what the pipes that compute could do if all cores were at work."
+    )
+    head = "<tr><th></th><th>ops a byte</th><th>10⁹ ops/s</th><th>of the roof</th></tr>"
+    table = f"<table class=compared>{head}{''.join(rows)}</table>"
+    return f"<h2>Roofline</h2><p>{what}</p>{drawings['roofline']}{table}"
+
+
 def _as_script(value: object) -> str:
     """Return JSON that no HTML ends."""
     return json.dumps(value, separators=(",", ":")).replace("<", "\\u003c")
 
 
-def _shown(profile: Profile) -> list[TaskRun]:
-    """Return the tasks that are drawn: those on the critical path, then as they begin."""
-    critical = set(profile.critical)
-    runs = [run for run in profile.runs if run.core_kind != HOST]
-    runs.sort(key=lambda run: (run.node.number not in critical, run.start, run.node.number))
-    found: list[TaskRun] = []
-    left = MOST_EVENTS
-    for run in runs:
-        left -= len(run.timeline.events) if run.timeline is not None else 0
-        if left < 0 and found:
-            break
-        found.append(run)
-    return found
-
-
-def _timeline(profile: Profile, runs: Sequence[TaskRun]) -> Any:
-    """Return the drawing: a lane for each pipe of each core, and one for its tasks."""
-    plotting: Any = import_module("bokeh.plotting")
-    models: Any = import_module("bokeh.models")
-    lanes = _lanes(profile, runs)
-    scale = 1 / profile.mhz
-    figure = plotting.figure(
-        height=max(220, 90 + _LANE * len(lanes)),
-        sizing_mode="stretch_width",
-        tools="xpan,xwheel_zoom,xbox_zoom,reset",
-        active_scroll="xwheel_zoom",
-        active_drag="xpan",
-        x_axis_label="microseconds since the launch",
-        x_axis_location="above",
-        x_range=models.Range1d(0, max(profile.us, 1e-3), bounds=(0, max(profile.us, 1e-3))),
-        y_range=models.Range1d(len(lanes) - 0.4, -0.6),
-        output_backend="canvas",
-    )
-    figure.toolbar.logo = None
-    figure.yaxis.ticker = list(range(len(lanes)))
-    figure.yaxis.major_label_overrides = dict(enumerate(lanes.values()))
-    figure.yaxis.major_label_text_font_size = "10px"
-    figure.ygrid.grid_line_color = None
-    numbers = {lane: n for n, lane in enumerate(lanes)}
-    begin = profile.launch
-    for pipe, colour in _COLOURS.items():
-        rows = [
-            (
-                (run.start + begin + e.start) * scale,
-                (run.start + begin + e.end) * scale,
-                lane,
-                e.site,
-            )
-            for run in runs
-            if run.timeline is not None
-            for lane in [numbers.get((*_core(run), pipe.name))]
-            if lane is not None
-            for e in run.timeline.events
-            if profile.sites[e.site].pipe is pipe
-        ]
-        if rows:
-            _bars(models, figure, rows, colour, 0.8, "site")
-    tasks = [
-        (
-            (run.start + begin) * scale,
-            (run.end + begin) * scale,
-            numbers[*_core(run), ""],
-            run.node.number,
-        )
-        for run in runs
-    ]
-    _bars(models, figure, tasks, _TASK_COLOUR, 0.8, "task")
-    _critical(models, figure, profile, runs, numbers)
-    return figure
-
-
-def _bars(
-    models: Any,
-    figure: Any,
-    rows: Sequence[tuple[float, float, int, int]],
-    colour: str,
-    height: float,
-    kind: str,
-) -> None:
-    """Draw bars, each with the number of what it stands for; a click shows that."""
-    left, right, lane, number = zip(*rows, strict=True)
-    source = models.ColumnDataSource(
-        {
-            "left": np.array(left, np.float32),
-            "right": np.array(right, np.float32),
-            "lane": np.array(lane, np.uint16),
-            "number": np.array(number, np.uint16 if max(number) < 1 << 16 else np.int32),
-        }
-    )
-    bars = figure.hbar(
-        y="lane",
-        left="left",
-        right="right",
-        height=height,
-        source=source,
-        color=colour,
-        line_width=0,
-        nonselection_alpha=0.55,
-    )
-    code = "const at = source.selected.indices[0];"
-    code += f"if (at !== undefined) pyptoChoose('{kind}', source.data.number[at],"
-    code += "source.data.left[at], source.data.right[at]);"
-    source.selected.js_on_change("indices", models.CustomJS(args={"source": source}, code=code))
-    figure.add_tools(models.TapTool(renderers=[bars], visible=False))
-
-
-def _critical(
-    models: Any,
-    figure: Any,
-    profile: Profile,
-    runs: Sequence[TaskRun],
-    numbers: Mapping[tuple[str, int, str], int],
-) -> None:
-    """Draw the critical path: from instruction to instruction through the tasks on it."""
-    times: list[float] = []
-    lanes: list[float] = []
-    shown = {run.node.number for run in runs}
-    for number in profile.critical:
-        run = profile.runs[number]
-        if number not in shown or run.timeline is None:
-            continue
-        events = run.timeline.events
-        at = max(range(len(events)), key=lambda n: events[n].done, default=-1)
-        path: list[int] = []
-        while at >= 0:
-            path.append(at)
-            at = events[at].cause
-        for index in reversed(path):
-            event = events[index]
-            lane = numbers.get((*_core(run), profile.sites[event.site].pipe.name))
-            if lane is not None:
-                start = (profile.launch + run.start) / profile.mhz
-                times += [start + event.start / profile.mhz, start + event.end / profile.mhz]
-                lanes += [lane, lane]
-    most = MOST_EVENTS // 10  # further points would only add to the size
-    path_source = models.ColumnDataSource(
-        {"x": np.array(times[:most], np.float32), "y": np.array(lanes[:most], np.float32)}
-    )
-    figure.line("x", "y", source=path_source, color="#cc0000", line_width=1.2)
-
-
-def _core(run: TaskRun) -> tuple[str, int]:
-    return run.core_kind, run.core
-
-
-def _lanes(profile: Profile, runs: Sequence[TaskRun]) -> dict[tuple[str, int, str], str]:
-    """Return the lanes from top to bottom with their names; cube cores come first."""
-    used: dict[tuple[str, int], set[PipeType]] = {}
-    for run in runs:
-        pipes = used.setdefault(_core(run), set())
-        if run.timeline is not None:
-            pipes |= {profile.sites[event.site].pipe for event in run.timeline.events}
-    found: dict[tuple[str, int, str], str] = {}
-    for kind, core in sorted(used, key=lambda each: (each[0] != CUBE, each)):
-        found[kind, core, ""] = f"{kind} core {core}"
-        for pipe in _COLOURS:
-            if pipe in used[kind, core]:
-                found[kind, core, pipe.name] = pipe.name
-    return found
-
-
 def _site(profile: Profile, number: int) -> list[Any]:
     site = profile.sites[number]
     shape = " x ".join(map(str, site.shape))
-    return [site.kernel, site.instruction, shape, site.pipe.name, location(site), site.name]
+    tiles = ", ".join(
+        f"{'writes' if use.is_written else 'reads'} {use.name} in {use.space.name}, bytes "
+        f"{use.address} to {use.address + use.size}"
+        for use in site.tiles
+    )
+    pipe = site.pipe.name
+    return [site.kernel, site.instruction, shape, pipe, location(site), site.name, tiles]
 
 
 def _limits(profile: Profile) -> str:
@@ -344,13 +295,21 @@ def _source_rows(
 _STYLE: Final = """
 body { font: 14px/1.4 system-ui, sans-serif; margin: 1em; color: #222; background: #fff; }
 h1 { font-size: 1.3em; } h2 { font-size: 1.1em; margin: 1.2em 0 .2em; } p { margin: .3em 0; }
+h3 { font-size: 1em; margin: .6em 0 .1em; } h1, p, li { overflow-wrap: anywhere; }
 table { border-collapse: collapse; } th, td { padding: 0 .6em; text-align: left; }
+th:first-child { padding-left: 0; }
 td:nth-child(2), td:nth-child(3), .source th { text-align: right; font-weight: normal; }
 .bar { width: min(20em, 30vw); } .bar i { display: block; height: .7em; background: #4477aa; }
 .source { display: block; overflow-x: auto; } .source code { white-space: pre; }
 .source td:nth-child(4) { text-align: left; } .source th { color: #666; }
 .source tr.chosen { outline: 2px solid #4477aa; }
+.compared { display: block; overflow-x: auto; } .compared td { text-align: right; }
+td { white-space: nowrap; } .compared th { text-align: right; }
+.compared th:first-child { text-align: left; }
+.hints { padding-left: 1.4em; } .hints li { margin: .4em 0; } code { font-size: 13px; }
 pre { overflow-x: auto; } #chosen { min-height: 1.4em; font-weight: 600; }
+#chosen { position: sticky; bottom: 0; background: #fff; border-top: 1px solid #ddd; z-index: 1; }
+@media (max-width: 600px) { body { margin: .5em; } th, td { padding: 0 .3em; } }
 """
 
 _SCRIPT: Final = """
@@ -358,14 +317,23 @@ function pyptoChoose(kind, number, left, right) {
   const chosen = document.getElementById('chosen');
   const time = `${left.toFixed(3)} to ${right.toFixed(3)} us`;
   document.querySelectorAll('.chosen').forEach((row) => row.classList.remove('chosen'));
-  if (kind === 'task') {
-    chosen.textContent = `task ${number}: ${time}`;
+  if (kind.endsWith('task')) {
+    chosen.textContent = `${kind} ${number}, ${PROFILE[kind][number]}: ${time}`;
     return;
   }
-  const [kernel, instruction, shape, pipe, location, source] = PROFILE.sites[number];
-  const cycles = ((right - left) * PROFILE.mhz).toFixed(0);
-  const what = `${instruction} ${shape} on ${pipe}: ${cycles} cycles, ${time}`;
-  chosen.textContent = `${what}; ${source} in ${location}, ${kernel}`;
+  let site = number, what = '', table = kind;
+  if (kind === 'tile') {
+    const [name, address, size, by] = PROFILE.tiles[number];
+    what = `tile ${name}, bytes ${address} to ${address + size}: ${time}, first written by `;
+    site = by;
+    table = 'site';
+  }
+  const [kernel, instruction, shape, pipe, location, source, tiles] = PROFILE[table][site];
+  if (kind.endsWith('site')) {
+    const cycles = ((right - left) * PROFILE.mhz).toFixed(0);
+    what = `${instruction} ${shape} on ${pipe}: ${cycles} cycles, ${time}; `;
+  }
+  chosen.textContent = `${what}${source} in ${location}, ${kernel}${tiles ? '; ' + tiles : ''}`;
   const row = document.getElementById(location);
   if (row) {
     row.classList.add('chosen');

@@ -64,6 +64,8 @@ class Profile(NamedTuple):
     target: str
     entry: str
     mhz: float
+    memory_rate: float  # bytes a cycle of the whole chip
+    cores: dict[str, int]  # of each kind on the chip
     runs: tuple[TaskRun, ...]
     sites: tuple[Site, ...]
     kernels: tuple[KernelProfile, ...]
@@ -144,6 +146,8 @@ def _profile(
         model.table.target,
         entry,
         mhz,
+        model.machine("memory.hbm"),
+        {kind: int(model.machine(f"cores.{kind}")) for kind in (CUBE, VECTOR)},
         tuple(runs),
         tuple(sites),
         kernels,

@@ -16,13 +16,17 @@ _LEAST: Final = 0.01
 """What is a smaller share of a kernel's time is left out of the text."""
 
 
-def text(profile: Profile, hints: Sequence[Hint] = ()) -> str:
-    """Return a profile as text."""
-    return "\n".join([*_lines(profile, hints), ""])
+def text(profile: Profile, hints: Sequence[Hint] = (), before: Profile | None = None) -> str:
+    """Return a profile as text, with ``before`` beside that of another program."""
+    return "\n".join([*_lines(profile, hints, before), ""])
 
 
-def _lines(profile: Profile, hints: Sequence[Hint]) -> Iterator[str]:
+def _lines(profile: Profile, hints: Sequence[Hint], before: Profile | None) -> Iterator[str]:
     yield headline(profile)
+    if before is not None:
+        for name, old, new in compared(profile, before):
+            times = " to ".join("-" if time is None else f"{time:.1f} us" for time in (old, new))
+            yield f"  before and after, {name}: {times} {change(old, new)}".rstrip()
     for bound in profile.bounds[:MOST]:
         share = bound.cycles / profile.cycles if profile.cycles else 0.0
         if share >= _LEAST:
@@ -51,6 +55,28 @@ def _hint_lines(hints: Sequence[Hint]) -> Iterator[str]:
         yield f"    change: {change.advice}"
     if len(hints) > MOST:
         yield f"  and {len(hints) - MOST} more: --json has all"
+
+
+def compared(profile: Profile, before: Profile) -> list[tuple[str, float | None, float | None]]:
+    """Return the times of the run and of all calls of its kernels, before and after.
+
+    None where there is no such kernel.
+    """
+    found: list[tuple[str, float | None, float | None]] = [("run", before.us, profile.us)]
+    sums = [
+        {kernel.name: kernel.cycles / each.mhz for kernel in each.kernels}
+        for each in (before, profile)
+    ]
+    for name in dict.fromkeys([*sums[0], *sums[1]]):
+        found.append((name, sums[0].get(name), sums[1].get(name)))
+    return found
+
+
+def change(old: float | None, new: float | None) -> str:
+    """Return by how much a time changed."""
+    if old is None or new is None or not old:
+        return ""
+    return f"{(new - old) / old:+.1%}"
 
 
 def gain(hint: Hint) -> str:
@@ -145,9 +171,12 @@ def _reason(profile: Profile, stall: Stall) -> str:
     return f"{found}, by a flag" + (f" of {' and '.join(by_hand)}" if by_hand else "")
 
 
-def as_data(profile: Profile, hints: Sequence[Hint] = ()) -> dict[str, Any]:
+def as_data(
+    profile: Profile, hints: Sequence[Hint] = (), before: Profile | None = None
+) -> dict[str, Any]:
     """Return a profile as what JSON can say; times are cycles."""
-    return {
+    data = {} if before is None else {"against": as_data(before)}
+    return data | {
         "entry": profile.entry,
         "target": profile.target,
         "mhz": profile.mhz,

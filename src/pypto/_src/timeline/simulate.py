@@ -20,7 +20,7 @@ from pypto._src.cost.cases import Case
 from pypto._src.cost.formulas import Timing
 from pypto._src.cost.model import CostModel
 from pypto._src.interp.evaluate import Env, Eval, Evaluator, Plan, Run, operands_of
-from pypto._src.ir.array_types import TensorType, TileType
+from pypto._src.ir.array_types import MemRef, TensorType, TileType
 from pypto._src.ir.enums import MemorySpace, PipeType
 from pypto._src.ir.exprs import Call, ConstInt, Expr, Var
 from pypto._src.ir.inspect.source_names import user_call
@@ -29,7 +29,7 @@ from pypto._src.ir.roles import Role, role
 from pypto._src.ir.stmts import AssignStmt, EvalStmt, Function, Program, Stmt
 from pypto._src.ir.types import ScalarType
 from pypto._src.ops.system import bar_all, bar_m, bar_v, sync_dst, sync_src
-from pypto._src.timeline.core import CoreTimeline, Rates, Share, Site
+from pypto._src.timeline.core import CoreTimeline, Rates, Share, Site, TileUse
 from pypto._src.timeline.instructions import Instruction, instruction_of
 
 Part = tuple[int, int, int, int]
@@ -200,10 +200,17 @@ class KernelPlan(Plan):
             return super()._evaluation(stmt)
         return self._issue(call, op, pipe, None, stmt)
 
-    def _site(self, call: Call, pipe: PipeType, instruction: str, shape: Sequence[int]) -> int:
+    def _site(
+        self,
+        call: Call,
+        pipe: PipeType,
+        instruction: str,
+        shape: Sequence[int],
+        tiles: tuple[TileUse, ...] = (),
+    ) -> int:
         sites = self.simulator.sites
         name, kernel = user_call(call), self.function.name
-        sites.append(Site(kernel, pipe, name, instruction, tuple(shape), call.span))
+        sites.append(Site(kernel, pipe, name, instruction, tuple(shape), call.span, tiles))
         return len(sites) - 1
 
     def _ordering(self, call: Call, op: OpDef[..., Any], stmt: EvalStmt) -> Run | None:
@@ -235,7 +242,7 @@ class KernelPlan(Plan):
         stmt: AssignStmt | EvalStmt,
     ) -> Run:
         """Plan an instruction: what it takes, and what its result is as far as that is known."""
-        timing = self._timing(call, op, pipe)
+        timing = self._timing(call, op, pipe, _tiles(call, op, stmt))
         result = self._result(call, op, stmt)
 
         def run(env: Env) -> None:
@@ -264,11 +271,13 @@ class KernelPlan(Plan):
 
         return unknown
 
-    def _timing(self, call: Call, op: OpDef[..., Any], pipe: PipeType) -> Callable[[Env], None]:
+    def _timing(
+        self, call: Call, op: OpDef[..., Any], pipe: PipeType, tiles: tuple[TileUse, ...]
+    ) -> Callable[[Env], None]:
         """Plan how long an instruction takes."""
         simulator, rates = self.simulator, self.simulator.rates
         found = instruction_of(call, op, pipe)
-        site = self._site(call, pipe, found.name, _shape(found.case))
+        site = self._site(call, pipe, found.name, _shape(found.case), tiles)
         if pipe is PipeType.S:
             has_elements = any(isinstance(arg.type, TileType | TensorType) for arg in call.args)
             cost = simulator.model.machine("issue.element") if has_elements else rates.scalar
@@ -375,7 +384,14 @@ class TransferPlan(KernelPlan):
         found = self._walk(args)
         return found, (tuple(self._way), tuple(self.missing))
 
-    def _site(self, call: Call, pipe: PipeType, instruction: str, shape: Sequence[int]) -> int:
+    def _site(
+        self,
+        call: Call,
+        pipe: PipeType,
+        instruction: str,
+        shape: Sequence[int],
+        tiles: tuple[TileUse, ...] = (),
+    ) -> int:
         del call, pipe, instruction, shape
         return -1
 
@@ -393,7 +409,9 @@ class TransferPlan(KernelPlan):
         order = super()._ordering(call, op, stmt)
         return order if order is None else _nothing
 
-    def _timing(self, call: Call, op: OpDef[..., Any], pipe: PipeType) -> Callable[[Env], None]:
+    def _timing(
+        self, call: Call, op: OpDef[..., Any], pipe: PipeType, tiles: tuple[TileUse, ...]
+    ) -> Callable[[Env], None]:
         found = instruction_of(call, op, pipe)
         moves = self._moves(call, op, found)
         if moves is not None:
@@ -432,6 +450,22 @@ def _put(slot: int, value: Any, env: Env) -> None:
 
 def _nothing(_event: object) -> None:
     """Drop a value: a statement that gives one would end its block."""
+
+
+def _tiles(call: Call, op: OpDef[..., Any], stmt: AssignStmt | EvalStmt) -> tuple[TileUse, ...]:
+    """Return the tiles that a call reads, then those that it writes, which have an address."""
+    used = [(arg, index in op.writes) for index, arg in enumerate(call.args)]
+    if isinstance(stmt, AssignStmt):
+        used.append((stmt.var, True))
+    found: dict[tuple[MemRef, bool], TileUse] = {}
+    for value, is_written in used:
+        kind = value.type
+        memref = kind.memref if isinstance(kind, TileType) else None
+        if memref is None or not isinstance(value, Var) or not isinstance(memref.addr_, ConstInt):
+            continue
+        where = memref.memory_space_, memref.addr_.value, memref.size_
+        found[memref, is_written] = TileUse(value.name, *where, is_written)
+    return tuple(sorted(found.values(), key=lambda use: use.is_written))
 
 
 def _shape(case: Case) -> tuple[int, ...]:
