@@ -137,6 +137,12 @@ jit.host_evaluator
 jit.host
 jit.decorator
 jit.collectives
+tune.examine tune.results
+tune.workers
+tune.search tune.worker
+tune.report
+tune.autotune
+tune
 commands.example_cases
 commands.programs commands.cli_options
 commands.*

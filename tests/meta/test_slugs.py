@@ -98,6 +98,8 @@ ELSEWHERE = {
                       "of a one-dimensional tile is a scalar"),
     "tile-rank": ("ops/test_rules.py::test_refusal", "tile-rank"),
     "toolchain": ("run/test_toolchain.py::test_chosen_is_missing", "PYPTO_CXX is "),
+    "tune-choices": ("tune/test_tune.py::test_mistakes", "has no parameter "),
+    "tune-nothing": ("tune/test_tune.py::test_a_time_limit", "all were "),
     "unset": ("interp/test_evaluate.py::test_read_before_definition",
               "is read before it has a value"),
     "user-file": ("run/test_cli.py::test_files_that_are_no_kernels", "user-file"),

@@ -13,14 +13,25 @@ from collections.abc import Sequence
 from io import TextIOWrapper
 from typing import Final
 
-from pypto._src.commands import check, compare, convert, cost, demo, profile, run, show, verify
+from pypto._src.commands import (
+    check,
+    compare,
+    convert,
+    cost,
+    demo,
+    profile,
+    run,
+    show,
+    tune,
+    verify,
+)
 from pypto._src.commands import compile as compile_
 from pypto._src.diagnostics import wants_colour
 from pypto._src.errors import PyptoError
 from pypto._src.knobs import KnobError
 from pypto._version import __version__
 
-_COMMANDS: Final = (show, convert, compile_, run, check, compare, profile, cost, verify, demo)
+_COMMANDS: Final = (show, convert, compile_, run, check, compare, profile, tune, cost, verify, demo)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

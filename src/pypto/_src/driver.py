@@ -201,12 +201,13 @@ class CompiledProgram:
             if made.runtime_config == config:
                 return made
         strategy = config.strategy or self._strategy
-        if strategy is self._strategy:
+        overlap = self._overlap if config.overlap is None else config.overlap
+        if strategy is self._strategy and overlap == self._overlap:
             made = copy.copy(self)
         else:
             entry, source = self.entry, self.source
             made = compile_program(
-                source, self.target, entry=entry, strategy=strategy, overlap=self._overlap
+                source, self.target, entry=entry, strategy=strategy, overlap=overlap
             )
             made.fixed = self.fixed
         made._config, made._configured, made._output_dir = config, [], None

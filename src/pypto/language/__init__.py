@@ -110,12 +110,14 @@ if TYPE_CHECKING:
     )
     from pypto._src.frontend.syntax.inline import InlineFunction
     from pypto._src.jit.decorator import jit
+    from pypto._src.tune.autotune import autotune
     from pypto.language import array, parser, prefetch
 else:  # to a type checker it would stand for any name
     __getattr__ = lazy_names(
         __name__,
         {
             "jit": "pypto._src.jit.decorator",
+            "autotune": "pypto._src.tune.autotune",
             "InlineFunction": "pypto._src.frontend.syntax.inline",
             "function": "pypto._src.frontend.decorators",
             "inline": "pypto._src.frontend.decorators",
@@ -226,6 +228,7 @@ __all__ = [
     "aiv_shard",
     "array",
     "at",
+    "autotune",
     "block",
     "cluster",
     "cond",

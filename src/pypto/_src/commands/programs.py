@@ -26,10 +26,12 @@ from pypto._src.statement.reader import from_statement_text, is_statement_text
 
 if TYPE_CHECKING:
     import numpy as np
+
+    from pypto._src.tune.autotune import Autotuned
 else:
     np = lazy_module("numpy")
 
-_Kind = TypeVar("_Kind", Program, Function, JitFunction)
+_Kind = TypeVar("_Kind")
 
 
 def load(text: str) -> Program:
@@ -55,11 +57,11 @@ def load_case(text: str) -> tuple[Program, example_cases.Case | None]:
     named = variables.get(name) if name is not None and found else None
     if name is not None and isinstance(named, Program | Function):
         found.setdefault(name, named)  # a second name of a program, or a function beside programs
-    kernels = _named(variables, JitFunction)
+    kernels = {**_named(variables, JitFunction), **_tunable(variables)}
     if not found and not kernels:
         raise _no_program(path)
-    kernel = variables.get(name) if name is not None else None
-    if name is not None and name not in found and isinstance(kernel, JitFunction):
+    kernel = kernels.get(name) if name is not None else None
+    if name is not None and name not in found and kernel is not None:
         found = kernels = {name: kernel}
     program = _chosen(path, name, found or kernels)
     cases: Sequence[example_cases.Case] = variables.get("CASES", ())
@@ -67,9 +69,17 @@ def load_case(text: str) -> tuple[Program, example_cases.Case | None]:
 
 
 def _chosen(
-    path: Path, name: str | None, found: Mapping[str, Program | Function | JitFunction]
+    path: Path, name: str | None, found: Mapping[str, Program | Function | JitFunction | Autotuned]
 ) -> Program:
     """Return the program of a name among those of a file, or the only one."""
+    program = found[_chosen_name(path, name, found)]
+    if not isinstance(program, Program | Function):
+        return program.declared()
+    return program if isinstance(program, Program) else Program([program], program.name)
+
+
+def _chosen_name(path: Path, name: str | None, found: Mapping[str, object]) -> str:
+    """Return the name that is meant: the given one, or the only one."""
     names = ", ".join(found)
     if name is None and len(found) == 1:
         [name] = found
@@ -85,10 +95,46 @@ def _chosen(
         hint = None if near is None else f"name one that it defines: {path}:{near}"
         what = f"{path} defines no {name!r}; it defines {names}"
         raise CallError(what, hint=hint, slug="program-name")
-    program = found[name]
-    if isinstance(program, JitFunction):
-        return program.declared()
-    return program if isinstance(program, Program) else Program([program], program.name)
+    return name
+
+
+def load_tunable(text: str, choices: Mapping[str, list[Any]]) -> Autotuned:
+    """Return what ``FILE[:NAME]`` means and has constants to be chosen; the file is executed.
+
+    Args:
+        text: The file, and the name if it has several.
+        choices: Values of constants, in place of those that the file declares.
+
+    Raises:
+        PyptoError: the file fails, or has no such kernel, or several and no name is given.
+        OSError: the file cannot be read.
+    """
+    from pypto._src.tune.autotune import with_choices
+
+    path, name = split(text)
+    variables = _execute(path)
+    found: dict[str, Any] = dict(_tunable(variables))
+    if choices:
+        found |= _named(variables, JitFunction)
+    named = variables.get(name) if name is not None else None
+    if choices and name is not None and callable(named):
+        found.setdefault(name, named)  # a function that makes programs
+    if not found:
+        raise CallError(
+            f"{path} declares no choices",
+            hint="put @pl.autotune(TILE=[64, 128]) above a kernel, or give --choice TILE=64,128",
+            slug="program-name",
+        )
+    chosen = found[_chosen_name(path, name, found)]
+    if not choices:
+        return chosen
+    return with_choices(getattr(chosen, "function", chosen), choices)
+
+
+def _tunable(variables: Mapping[str, Any]) -> Mapping[str, Autotuned]:
+    """Return what has constants to be chosen; nothing where nobody has asked for that."""
+    module = sys.modules.get("pypto._src.tune.autotune")
+    return {} if module is None else _named(variables, module.Autotuned)
 
 
 def call_arguments(

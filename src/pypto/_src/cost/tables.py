@@ -132,9 +132,17 @@ def read_table(path: Path, target: str | None = None) -> CostTable:
     Raises:
         PyptoError: the file is no table.
     """
-    text = path.read_text(encoding="utf-8")
-    given = _document(text, str(path)).get("target", target or TARGETS[0])
-    return _parse(text, str(path), load_table(str(given)))
+    return table_of(path.read_text(encoding="utf-8"), str(path), target)
+
+
+def table_of(text: str, name: str, target: str | None = None) -> CostTable:
+    """Return what `read_table` does, of the text of a file.
+
+    Raises:
+        PyptoError: the text is no table.
+    """
+    given = _document(text, name).get("target", target or TARGETS[0])
+    return _parse(text, name, load_table(str(given)))
 
 
 def _document(text: str, name: str) -> dict[str, Any]:

@@ -47,6 +47,7 @@ class Jit:
         target: TargetName = ...,
         strategy: OptimizationStrategy = ...,
         auto_scope: bool = ...,
+        overlap: bool = ...,
     ) -> Callable[[Callable[..., Any]], JitFunction]: ...
     def __call__(
         self,
@@ -56,6 +57,7 @@ class Jit:
         target: TargetName = "cpu",
         strategy: OptimizationStrategy = OptimizationStrategy.Default,
         auto_scope: bool = True,
+        overlap: bool = False,
         **unknown: Any,
     ) -> Any:
         """Make a Python function a kernel that compiles itself for the arguments it is called with.
@@ -80,6 +82,8 @@ class Jit:
             strategy: The passes that run.
             auto_scope: Whether the runtime bounds the lifetime of tasks by itself; no value depends
                 on it.
+            overlap: Let loads of one iteration of a loop overlap with the work of another, as in
+                ``pypto.runtime.compile``.
             unknown: Nothing: other keywords are refused.
 
         Raises:
@@ -90,20 +94,22 @@ class Jit:
             ValueError: there is no such target.
         """
         frame = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
-        refuse_keywords("pl.jit", unknown, ("type", "target", "strategy", "auto_scope"), frame)
+        known = ("type", "target", "strategy", "auto_scope", "overlap")
+        refuse_keywords("pl.jit", unknown, known, frame)
         check_target(target)
         check_kind("type", type, FunctionType, "write type=pl.FunctionType.InCore", frame)
         check_strategy(strategy, frame)
         check_kind("auto_scope", auto_scope, bool, "write auto_scope=False", frame)
+        check_kind("overlap", overlap, bool, "write overlap=True", frame)
         options = Options(type, strict_ssa=False)
         if func is None:
 
             def decorate(func: Callable[..., Any]) -> JitFunction:
                 frame = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
-                return JitFunction(func, frame, options, target, strategy)
+                return JitFunction(func, frame, options, target, strategy, overlap=overlap)
 
             return decorate
-        return JitFunction(func, frame, options, target, strategy)
+        return JitFunction(func, frame, options, target, strategy, overlap=overlap)
 
     @overload
     def inline(self, func: Callable[P, R], /) -> DeclaredInline[P, R]: ...

@@ -11,7 +11,7 @@ from types import FrameType
 from typing import Any
 
 from pypto._src.diagnostics import span_of_frame
-from pypto._src.driver import CompiledProgram, TargetName
+from pypto._src.driver import CompiledProgram, TargetName, pass_manager
 from pypto._src.errors import CallError, ParserSyntaxError, PyptoError
 from pypto._src.frontend.decorators import unwrapped
 from pypto._src.frontend.inline_kernels import InlineKernel
@@ -29,12 +29,13 @@ from pypto._src.ir.stmts import Program
 from pypto._src.jit.captures import names_read
 from pypto._src.jit.parameters import (
     REQUIRED,
+    NumberParameter,
     ScalarParameter,
     WindowArgument,
     WindowParameter,
 )
 from pypto._src.jit.specialisation import Definition, Version
-from pypto._src.passes.pass_manager import OptimizationStrategy, PassManager
+from pypto._src.passes.pass_manager import OptimizationStrategy
 from pypto._src.records import NamedTuple
 
 
@@ -45,6 +46,7 @@ class _Options(NamedTuple):
     target: TargetName
     strategy: OptimizationStrategy
     is_host: bool = False
+    overlap: bool = False
 
 
 class JitFunction(Entry):
@@ -69,6 +71,7 @@ class JitFunction(Entry):
         strategy: OptimizationStrategy,
         *,
         is_host: bool = False,
+        overlap: bool = False,
     ) -> None:
         if isinstance(func, type):
             raise ParserSyntaxError(
@@ -84,7 +87,7 @@ class JitFunction(Entry):
         self._inline = InlineKernel(function, frame, auto_scope=True)
         self._layers = function_environment(function, frame).layers[1:]
         self._frames = enclosing_names(frame)  # the kernel outlives the frame
-        self._options = _Options(options, target, strategy, is_host)
+        self._options = _Options(options, target, strategy, is_host, overlap)
         self.is_host = is_host
         self.__name__: str = function.__name__
         self.__qualname__: str = function.__qualname__
@@ -149,7 +152,13 @@ class JitFunction(Entry):
             config = version.config(named)
             program = version.program(version.views(version.arguments(args, named)))
             strategy = None if config is None else config.strategy
-            return PassManager(strategy or self._options.strategy).run_passes(program)
+            overlap = None if config is None else config.overlap
+            manager = pass_manager(
+                program,
+                strategy or self._options.strategy,
+                overlap=self._options.overlap if overlap is None else overlap,
+            )
+            return manager.run_passes(program)
         except CallError as error:
             error.at(span_of_frame(sys._getframe(1)))  # pyright: ignore[reportPrivateUsage]
             raise
@@ -185,6 +194,49 @@ class JitFunction(Entry):
         numbers = {p.name: RUNTIME for p in scalars if p.default is REQUIRED}
         return version.program(version.views(version.arguments((), numbers)))
 
+    def declared_arguments(self, sizes: Mapping[str, int]) -> dict[str, Any]:
+        """Return arguments of the kinds that annotations declare, by name; sizes by theirs.
+
+        Raises:
+            CallError: an annotation has no shape, or a size that nobody gives.
+            ParserError: a parameter makes no sense.
+        """
+        return self._present().declared_arguments(sizes)
+
+    def of_sizes(self, args: Sequence[Any], named: Mapping[str, Any]) -> Program:
+        """Return the program for arguments, with all sizes as numbers.
+
+        Raises:
+            CallError, ParserError: as in a call.
+        """
+        version = self._present()
+        views = version.views(version.arguments(args, named))
+        return version.lowered(views, any_size=False)
+
+    def numbers(self, args: Sequence[Any], named: Mapping[str, Any]) -> dict[str, int]:
+        """Return the integers that a call gives, of those that are no part of the kernel."""
+        version = self._present()
+        given = zip(version.parameters, version.arguments(args, named), strict=True)
+        return {
+            parameter.name: value
+            for parameter, value in given
+            if isinstance(parameter, NumberParameter) and isinstance(value, int)
+        }
+
+    @property
+    def overlap(self) -> bool:
+        """True if loops overlap where a call says nothing of it."""
+        return self._options.overlap
+
+    def kinds(self, args: Sequence[Any], named: Mapping[str, Any]) -> Hashable:
+        """Return what tells arguments of a call from others: shapes, element types, constants.
+
+        Raises:
+            CallError, ParserError: as in a call.
+        """
+        version = self._present()
+        return version.kinds(version.views(version.arguments(args, named)))
+
     def __repr__(self) -> str:
         names = self._function.__code__.co_varnames[: self._function.__code__.co_argcount]
         return f"<pl.jit {self.__qualname__}({', '.join(names)})>"
@@ -192,6 +244,12 @@ class JitFunction(Entry):
     def __get__(self, instance: object, owner: type | None = None) -> JitFunction:
         """Return itself: a kernel is no method."""
         return self
+
+    @property
+    def parameter_names(self) -> list[str]:
+        """The names of all parameters, in order."""
+        code = self._function.__code__
+        return list(code.co_varnames[: code.co_argcount + code.co_kwonlyargcount])
 
     @property
     def file(self) -> str:

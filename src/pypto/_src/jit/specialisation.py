@@ -81,6 +81,7 @@ class Definition(NamedTuple):
     target: TargetName
     strategy: OptimizationStrategy
     is_host: bool
+    overlap: bool = False
 
     def environment(self, frame: FrameType | None = None) -> Environment:
         """Return what names mean around the kernel now."""
@@ -174,6 +175,36 @@ class Version:
         dims = parameter.with_symbols(kind).shape
         shape = [dim.value if isinstance(dim, ConstInt) else None for dim in dims]
         return _Abstract(tuple(shape), kind.dtype.numpy)
+
+    def declared_arguments(self, sizes: Mapping[str, int]) -> dict[str, Any]:
+        """Return what annotations declare, by name; a size with a name is one of ``sizes``.
+
+        Raises:
+            CallError: an annotation has no shape, or a size that nobody gives.
+        """
+        found: dict[str, Any] = {}
+        for parameter in self.parameters:
+            if isinstance(parameter, ArrayParameter):
+                view, kind = self.declared(parameter), cast("TensorType", parameter.kind)
+                dims = zip(parameter.with_symbols(kind).shape, view.shape, strict=True)
+                names = [cast("Var", dim).name if size is None else "" for dim, size in dims]
+                missing = [name for name in names if name and name not in sizes]
+                if missing:
+                    raise CallError(
+                        f"the size {missing[0]!r} of {parameter.name!r} is not known",
+                        hint=" ".join(f"--size {name}=64" for name in missing),
+                        slug="size-missing",
+                    )
+                pairs = zip(names, view.shape, strict=True)
+                shape = [sizes[name] if name else cast("int", size) for name, size in pairs]
+                found[parameter.name] = _Abstract(tuple(shape), view.dtype)
+            elif parameter.default is REQUIRED and not isinstance(parameter, ConstantParameter):
+                found[parameter.name] = sizes.get(parameter.name, 1)
+        return found
+
+    def kinds(self, views: Sequence[Any]) -> tuple[Any, ...]:
+        """Return what tells these arguments from others, with all sizes."""
+        return tuple([(v.shape, str(v.dtype)) if hasattr(v, "shape") else repr(v) for v in views])
 
     def config(self, named: dict[str, Any]) -> RunConfig | None:
         """Take ``config=``, which says how to compile and run, out of the keywords of a call."""
@@ -310,7 +341,11 @@ class Version:
     def compiled_as(self, program: Program, views: Sequence[Any]) -> CompiledProgram:
         definition = self.definition
         made = compile_program(
-            program, definition.target, entry=definition.name, strategy=definition.strategy
+            program,
+            definition.target,
+            entry=definition.name,
+            strategy=definition.strategy,
+            overlap=definition.overlap,
         )
         made.fixed = {
             index: views[at]

@@ -19,7 +19,8 @@ DEVICES: Final = {"a2a3": "an Ascend 910B", "a5": "an Ascend 950"}
 class RunConfig:
     """The platform, and what else a run may be told; this machine is ``a2a3sim``.
 
-    ``strategy`` chooses the passes. Before a run, ``dump_passes`` writes the program after each of
+    ``strategy`` chooses the passes, ``overlap`` lets iterations of loops overlap, or not, whatever
+    the kernel was declared with. Before a run, ``dump_passes`` writes the program after each of
     them to the folder ``passes_dump`` of the program's ``output_dir``, and ``save_kernels`` the
     texts for the device; ``save_kernels_dir`` is that folder. Fields that steer a device's runtime,
     or its diagnostics, are kept and change nothing here.
@@ -52,6 +53,7 @@ class RunConfig:
     ring_heap: int | None = None
     ring_dep_pool: int | None = None
     memory_planner: Any = None
+    overlap: bool | None = None
 
     def __post_init__(self) -> None:
         """Check the name of the platform, and what this machine does something about.
@@ -63,6 +65,8 @@ class RunConfig:
         if not isinstance(self.strategy, OptimizationStrategy | None):  # pyright: ignore[reportUnnecessaryIsInstance]
             names = " or ".join(map(str, OptimizationStrategy))
             raise TypeError(f"strategy is {names}, got {self.strategy!r}")
+        if not isinstance(self.overlap, bool | None):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise TypeError(f"overlap is True, False or None, got {self.overlap!r}")
         for name in ("dump_passes", "save_kernels", "codegen_only"):
             if not isinstance(value := getattr(self, name), bool):
                 raise TypeError(f"{name} is True or False, got {value!r}")

@@ -24,6 +24,8 @@ Moment = tuple[float, int, int, int]
 -1 stands for none: the scalar unit had not come further.
 """
 
+_CUBE_PIPES: Final = frozenset({PipeType.M, PipeType.MTE1, PipeType.FIX})
+
 _START: Final[Moment] = (0.0, -1, -1, -1)
 
 
@@ -137,6 +139,8 @@ class CoreTimeline:
         """How long data came from the cache."""
         self.scalar = 0.0
         """How long the scalar unit itself was busy."""
+        self.is_cube = False
+        """True if it runs on a core that multiplies matrices."""
         self._queues: list[deque[float]] = [deque(maxlen=rates.queue) for _ in range(PIPES)]
         self._touched = [False] * PIPES
 
@@ -167,6 +171,7 @@ class CoreTimeline:
         self.events.append(event)
         queue.append(start)
         order.work(pipe, (end, number, -1, -1), (event.done, number, -1, -1))
+        self.is_cube = self.is_cube or pipe in _CUBE_PIPES
         if pipe is PipeType.S:
             order.issued = max(order.issued, (event.done, number, -1, -1))
         return event

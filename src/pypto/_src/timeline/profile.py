@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+from collections import Counter
 from collections.abc import Generator, Iterable, Sequence
 from contextlib import contextmanager
 from typing import Any, Final
@@ -16,7 +17,7 @@ from pypto._src.records import NamedTuple
 from pypto._src.run.task_graph.tasks import TaskTrace
 from pypto._src.timeline.core import CoreTimeline, Event, Share, Site
 from pypto._src.timeline.schedule import CUBE, VECTOR, TaskRun, scheduled, shares
-from pypto._src.timeline.simulate import KernelSimulator
+from pypto._src.timeline.simulate import KernelSimulator, TooSlowError
 
 _ROUNDS: Final = 6
 """How often at most tasks are timed again with what they get of the bandwidth."""
@@ -84,10 +85,12 @@ class Profile(NamedTuple):
 class ProgramSimulator(Evaluator):
     """Evaluates a program after the passes as a profile."""
 
-    def __init__(self, program: Program, model: CostModel) -> None:
+    def __init__(self, program: Program, model: CostModel, limit: float | None = None) -> None:
         super().__init__(program)
         self.whole = program
         self.model = model
+        self.limit = limit
+        """After so many cycles it does not matter how long a run takes."""
         self.profile: Profile | None = None
 
     def call(self, name: str, args: Sequence[Any]) -> None:
@@ -97,9 +100,12 @@ class ProgramSimulator(Evaluator):
 
     def _simulated(self, name: str, args: Sequence[Any]) -> Profile:
         kernels = KernelSimulator(self.whole, self.model)
+        kernels.limit = self.limit
         nodes = TaskTrace(self.whole, kernels).tasks(name, args).nodes
-        runs = scheduled(nodes, kernels.calls, kernels.sites, self.model)
+        runs = scheduled(nodes, kernels.calls, self.model)
         for number in range(_ROUNDS if len(kernels.calls) > 1 else 0):
+            if number == 0:
+                self._check_limit(runs)
             now = shares(runs, self.model)
             # The first round finds the levels of tasks, the second who reads what beside whom.
             if number >= 2 and _are_close(now, kernels.shares):
@@ -107,8 +113,14 @@ class ProgramSimulator(Evaluator):
             levels = [node.level for node in nodes if not node.is_host]
             kernels.restart(now, levels)
             nodes = TaskTrace(self.whole, kernels).tasks(name, args).nodes
-            runs = scheduled(nodes, kernels.calls, kernels.sites, self.model)
+            runs = scheduled(nodes, kernels.calls, self.model)
         return _profile(name, runs, kernels.sites, self.model)
+
+    def _check_limit(self, runs: Sequence[TaskRun]) -> None:
+        """Raise TooSlowError if a run takes too long even where each core has all the bandwidth."""
+        end = max((run.end for run in runs), default=0.0)
+        if self.limit is not None and end > self.limit:
+            raise TooSlowError(end)
 
 
 def _are_close(now: Sequence[Share], before: Sequence[Share]) -> bool:
@@ -165,22 +177,23 @@ def _kernel(name: str, runs: Sequence[TaskRun], sites: Sequence[Site]) -> Kernel
     critical: dict[int, float] = {}
     waits: dict[tuple[PipeType, int, int, int, int], float] = {}
     timelines = [run.timeline for run in runs if run.timeline is not None]
-    for timeline in timelines:
+    times = Counter(id(timeline) for timeline in timelines)  # many calls may have one
+    for timeline in {id(timeline): timeline for timeline in timelines}.values():
         last: dict[PipeType, float] = {}
-        events = timeline.events
+        events, calls = timeline.events, times[id(timeline)]
         for event in events:
-            pipe, time = sites[event.site].pipe, event.end - event.start
+            pipe, time = sites[event.site].pipe, (event.end - event.start) * calls
             busy[pipe] = busy.get(pipe, 0.0) + time
             count, before = ran.get(event.site, (0, 0.0))
-            ran[event.site] = count + 1, before + time
+            ran[event.site] = count + calls, before + time
             gap = event.start - last.get(pipe, 0.0)
             last[pipe] = event.end
             if gap > 0:
                 cause = events[event.cause].site if event.cause >= 0 else -1
                 key = pipe, event.site, cause, event.wait, event.signal
-                waits[key] = waits.get(key, 0.0) + gap
+                waits[key] = waits.get(key, 0.0) + gap * calls
         for site, time in critical_path(timeline):
-            critical[site] = critical.get(site, 0.0) + time
+            critical[site] = critical.get(site, 0.0) + time * calls
     stalls = sorted((Stall(*key, cycles) for key, cycles in waits.items()), key=_longest_first)
     total = [timeline.cycles for timeline in timelines]
     return KernelProfile(

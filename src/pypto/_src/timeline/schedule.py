@@ -12,12 +12,9 @@ from heapq import heapify, heappop, heappush
 from itertools import accumulate
 
 from pypto._src.cost.model import CostModel
-from pypto._src.ir.enums import PipeType
 from pypto._src.records import NamedTuple
 from pypto._src.run.task_graph.tasks import TaskNode
-from pypto._src.timeline.core import CoreTimeline, Share, Site
-
-_CUBE_PIPES = frozenset({PipeType.M, PipeType.MTE1, PipeType.FIX})
+from pypto._src.timeline.core import CoreTimeline, Share
 
 CUBE, VECTOR, HOST = "cube", "vector", "host"
 
@@ -36,16 +33,9 @@ class TaskRun(NamedTuple):
     timeline: CoreTimeline | None
 
 
-def core_kind(timeline: CoreTimeline, sites: Sequence[Site]) -> str:
-    """Return on which kind of core a kernel runs."""
-    pipes = {sites[event.site].pipe for event in timeline.events}
-    return CUBE if pipes & _CUBE_PIPES else VECTOR
-
-
 def scheduled(
     nodes: Sequence[TaskNode],
     timelines: Sequence[CoreTimeline],
-    sites: Sequence[Site],
     model: CostModel,
 ) -> list[TaskRun]:
     """Return when and where each task runs, in the order of the program."""
@@ -72,7 +62,7 @@ def scheduled(
         if timeline is None:
             run = TaskRun(node, HOST, 0, time, time, cause, None)
         else:
-            kind = core_kind(timeline, sites)
+            kind = CUBE if timeline.is_cube else VECTOR
             idle, core, last = heappop(free[kind])
             if idle > time:
                 cause = last

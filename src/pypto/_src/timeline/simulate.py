@@ -46,6 +46,14 @@ _COARSE: Final = 50.0
 _BARRIERS: Final = {bar_v: PipeType.V, bar_m: PipeType.M}
 
 
+class TooSlowError(Exception):
+    """A run takes longer than matters: at least so many cycles without its launch."""
+
+    def __init__(self, cycles: float) -> None:
+        super().__init__(cycles)
+        self.cycles = cycles
+
+
 class KernelSimulator(Evaluator):
     """Evaluates kernels as timelines, one a call, in `calls`."""
 
@@ -68,7 +76,11 @@ class KernelSimulator(Evaluator):
         self.resident_bytes = 0
         self._arrays: dict[int, tuple[Any, int, int]] = {}
         self._buffers: dict[int, int] = {}
+        self.limit: float | None = None
+        """After so many cycles it does not matter how long all calls take."""
+        self._work = [0.0, 0.0]  # of vector and cube cores, in all calls so far
         self._known: dict[tuple[str, Share, Trace], CoreTimeline] = {}
+        self.cores = tuple(model.machine(f"cores.{kind}") for kind in ("vector", "cube"))
         self.cache_bytes = int(model.machine("warm.l2_bytes"))
 
     def plan(self, function: Function) -> Plan:
@@ -101,6 +113,11 @@ class KernelSimulator(Evaluator):
             timeline = self._known[key] = CoreTimeline(kernel, self.rates, share)
             walk(timeline)
         self.calls.append(timeline)
+        if self.limit is not None and not self.shares:
+            self._work[timeline.is_cube] += timeline.cycles
+            least = max(self._work[0] / self.cores[0], self._work[1] / self.cores[1])
+            if least > self.limit:
+                raise TooSlowError(least)
 
     def address_of(self, array: Any) -> tuple[int, int]:
         """Return the number of the buffer that an array lies in, and its first byte there.
