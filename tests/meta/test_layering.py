@@ -101,7 +101,7 @@ statement.atoms
 statement.form
 statement.*
 statement
-emit.writer emit.column_transfers
+emit.writer emit.tensor_parts
 emit.host emit.host.runtime_api emit.host.statement_kinds emit.host.tensor_aliases
 emit.cpp.types emit.cpp.helper_functions emit.cpp.names emit.cpp.tensors
 emit.pto.types emit.pto.function_body

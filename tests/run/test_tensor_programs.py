@@ -18,7 +18,7 @@ from pypto._src.diagnostics import UNKNOWN_SPAN, Span
 from pypto._src.dialect.evaluate import evaluate
 from pypto._src.dialect.verify import check, options_of
 from pypto._src.emit.pto.generate import PTOCodegen
-from pypto._src.errors import PassError
+from pypto._src.errors import EmitError, PassError
 from pypto._src.interp.evaluate import Evaluator
 from pypto._src.ir.roles import Role, core_type, role
 from pypto._src.passes.pass_manager import OptimizationStrategy, PassManager
@@ -338,6 +338,58 @@ def test_programs(name: str) -> None:
         for found, wanted in zip(_results(run(*_copied(case.arguments))), case.wanted, strict=True):
             assert found.shape == wanted.shape, way
             np.testing.assert_allclose(found, wanted, rtol=0, atol=case.atol, err_msg=way)
+
+
+R = pl.dynamic("R")
+
+
+@pl.program
+class OnePage:
+    @pl.function(type=pl.FunctionType.InCore)
+    def main(
+        self,
+        x: pl.Tensor[[R, 4, 16, 32], pl.FP32],
+        page: pl.Scalar[pl.INDEX],
+        out: pl.Out[pl.Tensor[[64, 32], pl.FP32]],
+    ) -> pl.Tensor[[64, 32], pl.FP32]:
+        part = pl.tensor.view(x, [1, 4, 16, 32], [page, 0, 0, 0])
+        rows = pl.tensor.reshape_view(part, [64, 32])
+        out = pl.store(pl.mul(pl.load(rows, [0, 0], [64, 32]), 2.0), [0, 0], [64, 32], out)
+        return out
+
+
+@pl.program
+class SomeColumns:
+    @pl.function(type=pl.FunctionType.InCore)
+    def main(
+        self,
+        x: pl.Tensor[[16, 64], pl.FP32],
+        out: pl.Out[pl.Tensor[[64, 8], pl.FP32]],
+    ) -> pl.Tensor[[64, 8], pl.FP32]:
+        part = pl.tensor.view(x, [16, 32], [0, 0])
+        rows = pl.tensor.reshape_view(part, [64, 8])
+        out = pl.store(pl.load(rows, [0, 0], [64, 8]), [0, 0], [64, 8], out)
+        return out
+
+
+def test_a_dense_part_in_another_shape() -> None:
+    """A page of a tensor of run-time size is a matrix, in a text as elsewhere."""
+    x = np.random.default_rng(3).random((3, 4, 16, 32), np.float32)
+    for strategy in (OptimizationStrategy.Default, OptimizationStrategy.PTOAS):
+        lowered = PassManager(strategy).run_passes(OnePage)
+        for host in (Evaluator(lowered), TextHost(lowered)):
+            out = np.zeros((64, 32), np.float32)
+            host.call("main", [x, 1, out])
+            np.testing.assert_array_equal(out, 2 * x[1].reshape(64, 32))
+
+
+def test_a_part_with_gaps_in_another_shape() -> None:
+    """Its elements do not follow one another, so neither text says it."""
+    lowered = PassManager(OptimizationStrategy.PTOAS).run_passes(SomeColumns)
+    for emit in (PTOCodegen().generate, runtime.compile):
+        with pytest.raises(EmitError, match="do not follow one another in memory") as caught:
+            emit(lowered)
+        assert caught.value.hint == "reshape the whole tensor, and take the part of that"
 
 
 def test_a_scope_with_both_cores_is_two_kernels() -> None:

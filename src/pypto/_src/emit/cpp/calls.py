@@ -150,6 +150,9 @@ class Calls:
         assert isinstance(shape, MakeTuple)
         dims = [d.value if isinstance(d, ConstInt) else kernel.scalar(d) for d in shape.elements]
         if len(call.args) == 2:  # the same bytes in another shape
+            from pypto._src.emit.tensor_parts import check_dense
+
+            check_dense(source.shape, source.strides, call.span)
             return source._replace(
                 shape=tuple(dims), strides=tuple(row_major_text(dims)), whole="", is_part=True
             )
@@ -259,7 +262,7 @@ class Calls:
             return name
         sizes = self.moved_sizes(shape, kind)
         if is_column(kind):
-            from pypto._src.emit.column_transfers import check_column
+            from pypto._src.emit.tensor_parts import check_column
 
             check_column(sizes, ref.strides)
         if ref.whole and sizes == ref.shape and all(const_value(offset) == 0 for offset in offsets):

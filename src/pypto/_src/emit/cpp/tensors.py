@@ -168,7 +168,7 @@ def column_part(shape: Sequence[Size], strides: Sequence[Size], element_bytes: i
         EmitError: its elements do not follow one another in memory, or that matrix would have rows
             that are no multiple of 32 bytes.
     """
-    from pypto._src.emit.column_transfers import check_column
+    from pypto._src.emit.tensor_parts import check_column
 
     check_column(shape, strides)
     rows = [(d, s) for d, s in zip(shape[:-1], strides[:-1], strict=True) if d != 1]

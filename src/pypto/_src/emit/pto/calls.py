@@ -10,13 +10,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from pypto._src.dtypes import DataType
-from pypto._src.emit.column_transfers import check_column
 from pypto._src.emit.pto.kernel_state import Kernel
 from pypto._src.emit.pto.regions import Write
 from pypto._src.emit.pto.subtiles import Tile, TileAddress
 from pypto._src.emit.pto.tensors import TensorName
 from pypto._src.emit.pto.tile_allocations import Texts, address_of, memref_of
 from pypto._src.emit.pto.types import parameter_type, scalar_dtype, tile_buf_type
+from pypto._src.emit.tensor_parts import check_column
 from pypto._src.errors import EmitError
 from pypto._src.ir.array_types import TensorType, TileType
 from pypto._src.ir.exprs import Call, ConstInt, Expr, GlobalVar, Var, const_value

@@ -12,6 +12,7 @@ from typing import Final
 from pypto._src.emit.pto.function_body import Body
 from pypto._src.emit.pto.scalar_exprs import Scalars
 from pypto._src.emit.pto.types import partition_type, tensor_view_type
+from pypto._src.emit.tensor_parts import check_dense
 from pypto._src.errors import EmitError
 from pypto._src.ir.array_types import TensorType
 from pypto._src.ir.enums import TensorLayout
@@ -127,20 +128,20 @@ class Tensors:
         return name, type_
 
     def reshaped(self, tensor: Expr, kind: TensorType) -> TensorName:
-        """Emit the view of a whole tensor in another shape.
+        """Emit the view of a tensor, or of a dense part of one, in another shape.
 
         Raises:
-            EmitError: the tensor is a part of another one.
+            EmitError: the elements of the part do not follow one another in memory.
         """
-        base = self.of(tensor)
+        base, part = self.of(tensor), tensor.type
+        assert isinstance(part, TensorType)
+        check_dense([self._dim(dim) for dim in part.shape], base.strides, tensor.span)
+        pointer = base.pointer
         if any(offset != 0 for offset in base.offsets):
-            raise EmitError(
-                "a part of a tensor gets another shape, for which there is no PTO form",
-                tensor.span,
-                hint="reshape the whole tensor, and take the part of that",
-                slug="emit-tensor",
-            )
-        return self.make_view(base.pointer, base.element, kind)
+            begin = self.scalars.sum_of_products([*zip(base.offsets, base.strides, strict=True)])
+            pointer, type_ = self.body.fresh(), f"!pto.ptr<{base.element}>"
+            self.body.emit(f"{pointer} = pto.addptr {base.pointer}, {begin} : {type_} -> {type_}")
+        return self.make_view(pointer, base.element, kind)
 
     def window(self, tensor: Expr, offsets: Sequence[Expr]) -> TensorName:
         """Return the name of a tensor that begins at ``offsets`` inside another one."""

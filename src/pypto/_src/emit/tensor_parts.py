@@ -1,4 +1,4 @@
-"""Columns of tensors: which of them a transfer moves.
+"""Parts of tensors: which columns a transfer moves, and which parts have another shape.
 
 A column in vector memory is a run of elements, and a transfer writes each of its bursts to a block
 of its own there. So the elements of a column follow one another in global memory, too: the device
@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from pypto._src.diagnostics import Span
 from pypto._src.errors import EmitError
 
 
@@ -29,3 +30,26 @@ def check_column(shape: Sequence[int | str], strides: Sequence[int | str]) -> No
             hint="keep the vector in a tensor [N, 1] of its own",
             slug="emit-shape",
         )
+
+
+def check_dense(shape: Sequence[int | str], strides: Sequence[int | str], span: Span) -> None:
+    """Check that the elements of a part of ``shape`` follow one another, as another shape takes.
+
+    What is known only at run time the interpreter checks.
+
+    Raises:
+        EmitError: there are gaps.
+    """
+    step: int | str = 1
+    for size, stride in zip(reversed(shape), reversed(strides), strict=True):
+        if size == 1:
+            continue
+        if isinstance(stride, int) and isinstance(step, int) and stride != step:
+            raise EmitError(
+                "a part of a tensor gets another shape, though its elements do not follow one "
+                "another in memory",
+                span,
+                hint="reshape the whole tensor, and take the part of that",
+                slug="emit-tensor",
+            )
+        step = size * step if isinstance(size, int) and isinstance(step, int) else ""
