@@ -127,9 +127,10 @@ timeline.*
 timeline
 build_output
 checks driver
-numerics numerics.*
 golden.*
 golden
+numerics.*
+numerics
 jit jit.captures jit.parameters
 jit.specialisation
 jit.function jit.host_values

@@ -14,6 +14,7 @@ from io import TextIOWrapper
 from typing import Final
 
 from pypto._src.commands import (
+    bisect,
     check,
     compare,
     convert,
@@ -31,7 +32,20 @@ from pypto._src.errors import PyptoError
 from pypto._src.knobs import KnobError
 from pypto._version import __version__
 
-_COMMANDS: Final = (show, convert, compile_, run, check, compare, profile, tune, cost, verify, demo)
+_COMMANDS: Final = (
+    show,
+    convert,
+    compile_,
+    run,
+    check,
+    compare,
+    bisect,
+    profile,
+    tune,
+    cost,
+    verify,
+    demo,
+)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -6,8 +6,9 @@ import runpy
 import sys
 import traceback
 import zipfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from types import FunctionType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pypto._src.commands import example_cases
@@ -151,6 +152,33 @@ def call_arguments(
     return random_arguments(compiled, sizes, seed)
 
 
+def load_reference(text: str, program: Program) -> Program | Callable[..., Any]:
+    """Return what ``FILE[:NAME]`` has to compare ``program`` with.
+
+    That is the function ``NAME``, ``reference`` or ``golden``, or else a program, of the same name
+    if there are several.
+
+    Raises:
+        PyptoError: the file fails, or has neither.
+        OSError: it cannot be read.
+    """
+    path, name = split(text)
+    variables = _execute(path)
+    has_programs = bool(_programs(variables) or _named(variables, JitFunction))
+    wanted = [name] if name is not None else [] if has_programs else ["reference", "golden"]
+    for each in wanted:
+        found = variables.get(each)
+        if isinstance(found, FunctionType):
+            return found
+    if not has_programs:
+        hint = "define reference(x, ...) with the program's parameters, or name it: REF.py:NAME"
+        raise CallError(f"{path} has no program and no reference", hint=hint, slug="program-name")
+    if name is None:
+        found = _programs(variables) or _named(variables, JitFunction)
+        name = program.name if len(found) > 1 and program.name in found else None
+    return load(text if name is None else f"{path}:{name}")
+
+
 def given_arguments(
     program: Program,
     case: example_cases.Case | None,
@@ -198,7 +226,7 @@ def read_arrays(path: Path) -> dict[str, Any]:
         OSError: it cannot be read.
     """
     try:
-        with np.load(path, allow_pickle=False) as found:
+        with path.open("rb") as stream, np.load(stream, allow_pickle=False) as found:
             return {name: found[name] for name in found.files}
     except (ValueError, EOFError, zipfile.BadZipFile, AttributeError, TypeError) as error:
         what = f"{path} holds no arrays of NumPy"

@@ -28,6 +28,8 @@ class Values(NamedTuple):
     point: int
     values: tuple[Any, ...]
     operands: tuple[Any, ...]
+    passed: tuple[int, ...] = ()
+    """The points without a partner that the run has passed since the last one."""
 
 
 class Stopped(Exception):
@@ -84,9 +86,16 @@ def in_lockstep(
                 continue
         raise Stopped
 
+    skipped: list[int] = []
+    alone: list[int] = []
+
     def produce(point: int, values: tuple[Any, ...], args: Sequence[Any]) -> None:
-        if point in kept:
-            put(Values(point, _copies(values), _samples(args) if operands else ()))
+        if point not in kept:
+            skipped.append(point)
+            return
+        passed = tuple(skipped)
+        skipped.clear()
+        put(Values(point, _copies(values), _samples(args) if operands else (), passed))
 
     def run_reference() -> None:
         evaluator, entry, args = reference
@@ -112,11 +121,14 @@ def in_lockstep(
     def consume(point: int, values: tuple[Any, ...], args: Sequence[Any]) -> None:
         other = partner.get(point)
         if other is None:
+            alone.append(point)
             return
         wanted = take()
         if wanted is None or wanted.point != other:
             raise Diverged(point, None if wanted is None else wanted.point)
-        compare(Values(point, values, tuple(args)), wanted)
+        passed = tuple(alone)
+        alone.clear()
+        compare(Values(point, values, tuple(args), passed), wanted)
 
     thread = threading.Thread(target=run_reference, name="pypto-reference", daemon=True)
     thread.start()

@@ -1,9 +1,9 @@
 """Evaluates a program and shows an observer the value of each statement as it is computed.
 
-A *point* is what has a value in the text: a call of an op, a scalar that is assigned, a bound of a
-loop or the condition of a branch. Points are numbered in the order of the text, so that two
-versions of a program can be aligned before either runs (`numerics.alignment`). Owns what a run
-shows; judges nothing.
+A *point* is what has a value in the text: a call of an op, a scalar or another name that is
+assigned, the arguments of a kernel, a bound of a loop, the condition of a branch. Points are
+numbered in the order of the text, so that two versions of a program can be aligned before either
+runs (`numerics.alignment`). Owns what a run shows; judges nothing.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ from pypto._src.ir.array_types import TensorType, TileType, dtype_of, static_sha
 from pypto._src.ir.exprs import Call, Expr
 from pypto._src.ir.inspect.source_names import user_call
 from pypto._src.ir.opdef import OpDef
-from pypto._src.ir.stmts import AssignStmt, Function, Program, Stmt
+from pypto._src.ir.roles import Role, role
+from pypto._src.ir.stmts import AssignStmt, ForStmt, Function, Program, ScopeStmt, Stmt
 from pypto._src.ir.types import ScalarType
 from pypto._src.lazy import lazy_module
 from pypto._src.records import NamedTuple
@@ -45,7 +46,7 @@ class Point(NamedTuple):
 
     function: str
     op: str
-    """The op's name, or ``=`` of a scalar, or ``control`` of a loop or branch."""
+    """The op's name, or ``=`` of a scalar or another name, or ``control`` of a loop or branch."""
     target: str
     """The name that the statement assigns, "" if none."""
     span: Span
@@ -54,6 +55,10 @@ class Point(NamedTuple):
     stores: bool
     """Whether it changes a tensor: its values are what is stored, and where."""
     call: Call | None
+    region: str
+    """The region or kernel that the point is in, "" outside of any."""
+    loops: tuple[tuple[str, int], ...]
+    """The variables of the loops around it, each with its slot."""
 
     @property
     def text(self) -> str:
@@ -76,12 +81,24 @@ class TracedEvaluator(Evaluator):
         self.is_exact = is_exact
         self.points: list[Point] = []
         self.observer: Observer | None = None
+        self.env: Env = []
+        self.callers: list[tuple[tuple[tuple[str, int], ...], Env]] = []
         for name, function in self._functions.items():
             self._plans[name] = self.plan(function)
 
     def plan(self, function: Function) -> Plan:
         """Return ``function`` ready to be called."""
         return _TracedPlan(function, self)
+
+    def iteration(self, point: Point) -> list[tuple[str, int]]:
+        """Return the loop variables of the point that the run is at, the outermost first."""
+        around = [*self.callers, (point.loops, self.env)]
+        return [
+            (name, int(env[slot]))
+            for loops, env in around
+            for name, slot in loops
+            if env[slot] is not UNSET
+        ]
 
     def run_on(self, entry: str, args: Sequence[Any], observer: Observer) -> Any:
         """Call ``entry`` and show ``observer`` the values; tensors are changed in place.
@@ -90,6 +107,7 @@ class TracedEvaluator(Evaluator):
             EvaluationError: the program does something that has no meaning.
         """
         self.observer = observer
+        self.callers.clear()
         try:
             return self.call(entry, args)
         finally:
@@ -102,27 +120,59 @@ class _TracedPlan(Plan):
     def __init__(self, function: Function, evaluator: TracedEvaluator) -> None:
         self.traced = evaluator
         self.target = ""
+        self.loops: list[tuple[str, int]] = []
+        self.regions = [function.name if role(function) is Role.KERNEL else ""]
         super().__init__(function, evaluator)
 
     def _point(self, op: str, span: Span, kind: Any, call: Call | None, *, stores: bool) -> int:
         dtype = kind.dtype if isinstance(kind, TensorType | TileType | ScalarType) else None
         points = self.traced.points
+        where = (self.regions[-1], tuple(self.loops))
         name = self.function.name
-        points.append(Point(name, op, self.target, span, dtype, stores, call))
+        points.append(Point(name, op, self.target, span, dtype, stores, call, *where))
         return len(points) - 1
 
     def _statement(self, stmt: Stmt, targets: Sequence[Any]) -> Run:
         kept = self.target
         self.target = stmt.var.name if isinstance(stmt, AssignStmt) else ""
+        if isinstance(stmt, ScopeStmt):
+            self.regions.append(stmt.name_hint or f"line {stmt.span.begin_line}")
         try:
             return super()._statement(stmt, targets)
         finally:
             self.target = kept
+            if isinstance(stmt, ScopeStmt):
+                self.regions.pop()
+
+    def _for(self, stmt: ForStmt) -> Run:
+        self.loops.append((stmt.loop_var.name, self._slot(stmt.loop_var)))
+        try:
+            return super()._for(stmt)
+        finally:
+            self.loops.pop()
+
+    def _function_call(self, name: str, evals: Sequence[Eval], span: Span) -> Eval:
+        loops, traced = tuple(self.loops), self.traced
+        number = self._point(f"call {name}", span, None, None, stores=False)
+        run = super()._function_call(name, [*map(_argument, range(len(evals)))], span)
+
+        def call(env: Env) -> Any:
+            args = [each(env) for each in evals]
+            if traced.observer is not None:
+                traced.env = env
+                small = [a for a in args if getattr(a, "size", 0) <= LARGEST_VIEW]
+                traced.observer(number, tuple(small), ())
+            traced.callers.append((loops, env))
+            try:
+                return run(args)
+            finally:
+                traced.callers.pop()
+
+        return call
 
     def _assign(self, stmt: AssignStmt) -> Run:
         run = super()._assign(stmt)
-        is_number = isinstance(stmt.var.type, ScalarType)
-        if not is_number or isinstance(stmt.value, Call):
+        if isinstance(stmt.value, Call):
             return run
         number = self._point("=", stmt.span, stmt.var.type, None, stores=False)
         slot, traced = self._slot(stmt.var), self.traced
@@ -130,6 +180,7 @@ class _TracedPlan(Plan):
         def assign(env: Env) -> str | None:
             signal = run(env)
             if traced.observer is not None and env[slot] is not UNSET:
+                traced.env = env
                 traced.observer(number, (env[slot],), ())
             return signal
 
@@ -143,6 +194,7 @@ class _TracedPlan(Plan):
         def guarded(env: Env) -> Any:
             found = value(env)
             if traced.observer is not None:
+                traced.env = env
                 traced.observer(number, (found,), ())
             return found
 
@@ -168,6 +220,7 @@ class _TracedPlan(Plan):
                     values = tuple(args[1:])
                 else:
                     values = (value,)
+                traced.env = env
                 observer(number, values, args)
             return value
 

@@ -46,6 +46,7 @@ def ulp(values: Any, dtype: DataType) -> Array:
 def bounded(found: Any, wanted: Any) -> Array:
     """Return the distances as parts of ``max(1, abs(wanted))``, which bounds are given for."""
     size = np.maximum(1.0, np.abs(np.asarray(wanted, np.float64)))
+    apart = distances(found, wanted)
     with np.errstate(invalid="ignore"):
-        part = distances(found, wanted) / size
+        part = np.where(apart == 0.0, 0.0, apart / size)
     return np.where(np.isnan(part), np.inf, part)
