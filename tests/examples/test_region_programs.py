@@ -38,8 +38,9 @@ def loaded(request: pytest.FixtureRequest) -> Loaded:
 
 
 def test_every_program_is_here() -> None:
-    """No file of a folder is without tests; those of several ranks have their own."""
-    folders = [each for each in (ROOT / "examples").iterdir() if each.name != "distributed"]
+    """No file of a folder is without tests; ranks and models have their own."""
+    own = ("distributed", "models")
+    folders = [each for each in (ROOT / "examples").iterdir() if each.name not in own]
     found = {path for folder in folders for path in folder.glob("*.py")}
     assert found == {example(name).path for name in SIZES}
 

@@ -54,7 +54,7 @@ from pypto._src.run.native import (
 )
 from pypto._src.run.profile import Profile, Timing
 from pypto._src.run.progress import Progress
-from pypto._src.run.scheduler import NativeHost, thread_count
+from pypto._src.run.scheduler import NativeHost, Usage, thread_count
 from pypto._src.run.shield import adopt, current, shielded
 from pypto._src.run.toolchain import Toolchain, find_toolchain, no_compiler_message
 from pypto._src.usage_errors import check_kind, not_a_program
@@ -106,6 +106,7 @@ class CompiledProgram:
         self._signature = signature
         self._run = run
         self._profile = profile
+        self._host: NativeHost | None = None
 
     @property
     def signature(self) -> str:
@@ -300,6 +301,16 @@ class CompiledProgram:
     def profile(self) -> Mapping[str, Timing]:
         """Calls and seconds of each kernel so far; empty but with ``CppOptions(profile=True)``."""
         return {} if self._profile is None else self._profile.timings()
+
+    @property
+    def memory(self) -> Usage:
+        """What the last call took of this machine: tasks, and bytes of tensors.
+
+        ``peak_bytes`` are those of tensors that the program made, at one time; each is freed when
+        its last task is done. All is 0 before the first call, and for one kernel called alone or by
+        the interpreter.
+        """
+        return Usage(0, 0, 0) if self._host is None else self._host.usage
 
     @property
     def memory_plan(self) -> MemoryPlan:
@@ -575,11 +586,12 @@ def _for_cpu(
         name: Kernel(signatures[name], made, profile.address(name) if profile else 0, names)
         for name, (made, names) in launchers.items()
     }
-    if text is None:
-        run = _kernel_run(kernels[name], function, Additions(function, given))
-    else:
+    if text is not None:
         host = NativeHost(function, text, kernels, toolchain=toolchain, include_dirs=[INCLUDE])
-        run = host.launch
+        made = CompiledProgram(lowered, function, "cpu", sources, signature, host.launch, profile)
+        made._host = host  # pyright: ignore[reportPrivateUsage]
+        return made
+    run = _kernel_run(kernels[name], function, Additions(function, given))
     return CompiledProgram(lowered, function, "cpu", sources, signature, run, profile)
 
 

@@ -186,6 +186,9 @@ class Usage:
     most_open: int
     """Tasks that were submitted and not finished, at one time."""
 
+    argument_bytes: int = 0
+    """Of the caller's tensors, which are used where they are."""
+
 
 def thread_count() -> int:
     """Return how many threads run tasks: PYPTO_NUM_THREADS, else the CPUs of this process."""
@@ -324,7 +327,8 @@ class NativeHost:
                 if refusal != NOT_TICKING:
                     break
                 start_ticking()
-            self.usage = Usage(report.tasks, report.peak_bytes, report.most_open)
+            given = sum(bound.values[i].nbytes for i in self._tensors)
+            self.usage = Usage(report.tasks, report.peak_bytes, report.most_open, given)
         if report.failed:
             raise self._error(report, trouble)
         made: dict[int, Array] = {}
