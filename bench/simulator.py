@@ -3,10 +3,10 @@
     python bench/simulator.py [--repeat 3]
 
 The time is that of the process for the simulation alone, without passes and printing, the best
-of the repeats. `instructions` are those of the run, of which some are simulated several times: tasks that
-share the memory are timed in rounds, and calls that go the same way are walked once. What should
-hold: paged attention in under 2 seconds, a million instructions in under a minute, and a cost of
-an instruction that does not grow with their number.
+of the repeats. `instructions` are those of the run, of which some are simulated several times:
+tasks that share the memory are timed in rounds, and calls that go the same way are walked once.
+What should hold: paged attention in under 2 seconds, a million instructions in under a minute,
+and a cost of an instruction that does not grow with their number.
 """
 
 from __future__ import annotations
