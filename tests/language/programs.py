@@ -19,7 +19,6 @@ program without as many of its statements as can go while it fails in the same w
 
 from __future__ import annotations
 
-import ast
 import gc
 import linecache
 import re
@@ -40,6 +39,7 @@ from pypto._src.emit.host.device.generate import generate_orchestration
 from pypto._src.errors import PyptoError
 from pypto._src.interp.evaluate import Evaluator
 from pypto._src.ir.roles import core_type, kernels
+from pypto._src.numerics.reduce import reduced
 from pypto._src.passes.pass_manager import PIPELINES, OptimizationStrategy, PassManager
 from pypto._src.passes.sync.checker import check_sync
 from pypto._src.run.effects import effects
@@ -308,68 +308,17 @@ def fault_of(program: Program, last: str = "native") -> Fault | None:
 # --------------------------------------------------------------------------------------------
 
 
-def smaller(source: str) -> Iterator[str]:
-    """Yield a program's text with a little less in it, what takes most away first."""
-    tree = ast.parse(source)
-    lines = source.split("\n")
-    bodies: list[ast.stmt] = []
-    for node in ast.walk(tree):
-        if isinstance(node, (ast.With, ast.For, ast.If, ast.While, ast.FunctionDef)):
-            bodies += node.body + (node.orelse if isinstance(node, (ast.If,)) else [])
-    bodies += [
-        each for each in tree.body if isinstance(each, ast.FunctionDef) and each.name != "drawn"
-    ]
-    spans = {(_first(each), each.end_lineno or 0) for each in bodies}
-    for begin, end in sorted(spans, key=lambda span: span[0] - span[1]):
-        rest = [*lines[: begin - 1], *lines[end:]]
-        yield "\n".join(rest)
-        text = lines[begin - 1]
-        yield "\n".join(
-            [*lines[: begin - 1], text[: len(text) - len(text.lstrip())] + "pass", *lines[end:]]
-        )
-        if end > begin and not text.lstrip().startswith(("def ", "@")):
-            inner = [line[4:] if line.startswith("    ") else line for line in lines[begin:end]]
-            yield "\n".join([*lines[: begin - 1], *inner, *lines[end:]])
-    for call in sorted(_calls(tree), key=lambda call: -len(ast.unparse(call))):
-        if call.end_lineno != call.lineno:
-            continue
-        line = lines[call.lineno - 1]
-        for arg in call.args:
-            new = ast.get_source_segment(source, arg)
-            if new is None:
-                continue
-            shorter = line[: call.col_offset] + new + line[call.end_col_offset :]
-            yield "\n".join([*lines[: call.lineno - 1], shorter, *lines[call.lineno :]])
-
-
-def _first(node: ast.stmt) -> int:
-    decorators = node.decorator_list if isinstance(node, ast.FunctionDef) else []
-    return min([node.lineno, *(each.lineno for each in decorators)])
-
-
-def _calls(tree: ast.AST) -> list[ast.Call]:
-    return [node for node in ast.walk(tree) if isinstance(node, ast.Call) and node.args]
-
-
 def shrunk(program: Program, kind: str, seconds: float = 120.0) -> Program:
     """Return a small program that has a fault of the same kind."""
     end = time.monotonic() + seconds
-    changed, last = True, kind.partition(":")[0]
-    while changed:
-        changed = False
-        for source in smaller(program.source):
-            if time.monotonic() > end:
-                return program
-            try:
-                ast.parse(source)
-            except SyntaxError:
-                continue
-            candidate = program._replace(source=source)
-            found = fault_of(candidate, last)
-            if found is not None and found.kind == kind:
-                program, changed = candidate, True
-                break
-    return program
+    last = kind.partition(":")[0]
+
+    def fails(source: str) -> bool:
+        found = fault_of(program._replace(source=source), last)
+        return found is not None and found.kind == kind
+
+    source = reduced(program.source, fails, keep=("drawn",), is_over=lambda: time.monotonic() > end)
+    return program._replace(source=source)
 
 
 # --------------------------------------------------------------------------------------------
