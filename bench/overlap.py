@@ -5,10 +5,11 @@ is the whole run with its launch, ``bound`` what the chip would need least, as a
 behind the launch; ``busy`` the share of its time in which the busiest pipe of the slowest kernel is
 at work, and which pipe that is.
 
-Loops that repeat are not run whole: a product of matrices is one wave of tasks, a task for each
-core, times the number of waves; kernels by rows are run with 16 and with 32 iterations a core, and
-what 16 more take is added for the rest. That counts the cold beginning of each wave as if it came
-every time, so the times of products are at most a little too high.
+All programs are simulated whole, but for two things. Of the kernels by rows it is 8160 of 8192
+rows, 170 for each core, and the time without the launch is multiplied by 8192 / 8160. Of flash
+attention it is as many heads as ``--heads`` says (3: their blocks of queries are four for each
+matrix core), and the time without the launch is multiplied; ``--heads 16`` runs it whole, which
+takes minutes.
 """
 
 from __future__ import annotations
@@ -21,9 +22,11 @@ from pathlib import Path
 
 import pypto.language as pl
 from pypto import ir
+from pypto._src.commands.example_cases import Case
+from pypto._src.commands.programs import call_arguments, load_case
 from pypto._src.cost.model import CostModel
 from pypto._src.cost.tables import load_table
-from pypto._src.driver import compile_for_evaluator, random_arguments
+from pypto._src.driver import compile_for_evaluator
 from pypto._src.timeline.profile import Profile, ProgramSimulator
 
 GEMM = """
@@ -55,12 +58,12 @@ class Gemm:
     @pl.function(type=pl.FunctionType.Orchestration)
     def main(
         self,
-        a: pl.Tensor[[384, 4096], pl.FP16],
-        b: pl.Tensor[[4096, 2048], pl.FP16],
-        c: pl.Out[pl.Tensor[[384, 2048], pl.FP32]],
+        a: pl.Tensor[[4096, 4096], pl.FP16],
+        b: pl.Tensor[[4096, 4096], pl.FP16],
+        c: pl.Out[pl.Tensor[[4096, 4096], pl.FP32]],
     ):
-        for i in pl.range(0, 384, 128):
-            for j in pl.range(0, 2048, 256):
+        for i in pl.range(0, 4096, 128):
+            for j in pl.range(0, 4096, 256):
                 pa = pl.tensor.view(a, [128, 4096], [i, 0])
                 pb = pl.tensor.view(b, [4096, 256], [0, j])
                 pc = pl.tensor.view(c, [128, 256], [i, j])
@@ -134,6 +137,11 @@ def simulated(text: str, *, overlap: bool) -> Profile:
     """Return the profile of a program on random arguments."""
     program = pl.parse(text)
     assert isinstance(program, ir.Program)
+    return profiled(program, None, overlap=overlap)
+
+
+def profiled(program: ir.Program, case: Case | None, *, overlap: bool) -> Profile:
+    """Return the profile of a program on the arguments of a case, or random ones."""
     found: list[ProgramSimulator] = []
 
     def make(lowered: ir.Program) -> ProgramSimulator:
@@ -141,25 +149,17 @@ def simulated(text: str, *, overlap: bool) -> Profile:
         return found[0]
 
     compiled = compile_for_evaluator(program, None, make, overlap=overlap)
-    compiled(*random_arguments(compiled, 0, {}).values())
+    compiled(*call_arguments(compiled, program, case, ()).values())
     profile = found[0].profile
     assert profile is not None
     return profile
 
 
-def scaled(profile: Profile, times: float, more: Profile | None = None) -> Result:
-    """Return the result of a run whose part behind the launch repeats.
-
-    With ``more`` the part is what that run takes more than the first, and is added ``times``.
-    """
+def result(profile: Profile, times: float = 1.0) -> Result:
+    """Return the result of a run whose part behind the launch comes so many times."""
     launch, kernel = profile.launch / profile.mhz, max(profile.kernels, key=lambda k: k.cycles)
     bound = profile.bounds[0]
     us, least = (profile.us - launch) * times, bound.cycles / profile.mhz * times
-    if more is not None:
-        us = profile.us - launch + (more.us - profile.us) * times
-        limits = {limit.name: limit.cycles for limit in more.bounds}
-        least = (bound.cycles + (limits[bound.name] - bound.cycles) * times) / profile.mhz
-        kernel = max(more.kernels, key=lambda k: k.cycles)
     pipe = max(kernel.busy, key=lambda each: kernel.busy[each])
     busy = kernel.busy[pipe] / kernel.cycles
     return Result(launch + us, launch, least, bound.name, busy, pipe.name)
@@ -167,33 +167,38 @@ def scaled(profile: Profile, times: float, more: Profile | None = None) -> Resul
 
 def gemm(*, overlap: bool) -> Result:
     """Return the result of a product of 4096 x 4096 matrices: 512 tasks on 24 cores."""
-    return scaled(simulated(GEMM, overlap=overlap), -(-512 // 24))
+    return result(simulated(GEMM, overlap=overlap))
 
 
 def by_rows(body: str, *, overlap: bool) -> Result:
-    """Return the result of a kernel over 8192 rows: 4096 iterations on 48 cores."""
-    few, many = (
-        simulated(
-            ROWS.format(part=2 * count, rows=2 * count * CORES, body=body.strip("\n")),
-            overlap=overlap,
-        )
-        for count in (16, 32)
-    )
-    return scaled(few, (4096 / CORES - 16) / 16, many)
+    """Return the result of a kernel over 8192 rows, a task for each core."""
+    part = 8192 // CORES // 2 * 2
+    text = ROWS.format(part=part, rows=part * CORES, body=body.strip("\n"))
+    return result(simulated(text, overlap=overlap), 8192 / (part * CORES))
 
 
-def attention(*, overlap: bool) -> Result:
-    """Return the result of the example with 16 heads of 4096: 16 times one of them."""
+def attention(heads: int, *, overlap: bool) -> Result:
+    """Return the result of the example with 16 heads of 4096, by so many of them."""
     text = (EXAMPLES / "flash_attention.py").read_text(encoding="utf-8")
     text = text[: text.index("def inputs(")].replace("SEQ, HEAD = 1024,", "SEQ, HEAD = 4096,")
-    return scaled(simulated(text, overlap=overlap), 16)
+    text = text.replace("Tensor[[SEQ, HEAD]", f"Tensor[[{heads} * SEQ, HEAD]")
+    text = text.replace("range(0, SEQ, BLOCK_Q)", f"range(0, {heads} * SEQ, BLOCK_Q)")
+    text = text.replace("[j, 0])", "[i // SEQ * SEQ + j, 0])")
+    return result(simulated(text, overlap=overlap), 16 / heads)
 
 
+def paged_attention(*, overlap: bool) -> Result:
+    """Return the result of the example: one step of 8 requests."""
+    return result(profiled(*load_case(str(EXAMPLES / "paged_attention.py")), overlap=overlap))
+
+
+FLASH = "flash attention 16 x 4096 x 128"
 ROWS_OF_TABLE: dict[str, Callable[..., Result]] = {
     "GEMM 4096^3 fp16": gemm,
     "softmax 8192 x 4096 fp32": partial(by_rows, SOFTMAX),
     "RMSNorm 8192 x 4096 fp32": partial(by_rows, RMS_NORM),
-    "flash attention 16 x 4096 x 128": attention,
+    FLASH: attention,
+    "paged attention 8 x 32 x 128": paged_attention,
 }
 
 
@@ -201,12 +206,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Print the table, or the rows whose names begin with one of the given words."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*", help="beginnings of the names of rows")
+    parser.add_argument("--heads", type=int, default=3, help="of flash attention")
     args = parser.parse_args(argv)
     titles = f"{'us':>9} {'bound':>6} {'busy':>6} pipe "
     print(f"{'':<32} {titles} | {titles} | what bounds it")
     for name, run in ROWS_OF_TABLE.items():
         if not args.names or name.startswith(tuple(args.names)):
-            before, after = run(overlap=False), run(overlap=True)
+            options = {"heads": args.heads} if name == FLASH else {}
+            before, after = (run(**options, overlap=each) for each in (False, True))
             print(f"{name:<32} {before.row()} | {after.row()} | {after.bound}", flush=True)
     return 0
 
