@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -143,7 +144,7 @@ WITH: dict[str, str] = {
 }
 WITHOUT: dict[str, str] = {
     SERIAL: rows(part=8),  # one iteration
-    FEW: rows(tasks=48),
+    FEW: rows(part=16, tasks=48),
     SMALL: rows(part=8),  # no larger tile
     TILES: rows(part=8, result="pl.neg(" * 24 + "tile" + ")" * 24),
     REDUNDANT: rows(
@@ -183,11 +184,18 @@ class Runs:
         return hints(self.program, self.profile(), self.profile, self.model)
 
 
+@cache
+def hinted(kind: str) -> tuple[Runs, Hint]:
+    """Return the program that has a kind, with its hint."""
+    runs = Runs(WITH[kind])
+    [hint] = [each for each in runs.hints() if each.change.kind == kind]
+    return runs, hint
+
+
 @pytest.mark.parametrize("kind", WITH)
 def test_a_program_that_has_it(kind: str) -> None:
     """The hint is there; making its change by itself brings just what it says."""
-    runs = Runs(WITH[kind])
-    [hint] = [each for each in runs.hints() if each.change.kind == kind]
+    runs, hint = hinted(kind)
     assert hint.gain >= LEAST * hint.before
     assert runs.profile().cycles == hint.before
     assert runs.profile(hint.change.passes).cycles == hint.after
@@ -204,8 +212,7 @@ def test_a_program_that_does_not(kind: str) -> None:
 @pytest.mark.parametrize("kind", WITH)
 def test_a_changed_program_computes_the_same(kind: str) -> None:
     """The program with the change of the hint gives the same bits."""
-    runs = Runs(WITH[kind])
-    [hint] = [each for each in runs.hints() if each.change.kind == kind]
+    runs, hint = hinted(kind)
     outputs: list[np.ndarray[tuple[int, ...], np.dtype[np.float32]]] = []
     for optional in ((), hint.change.passes):
         lowered = PassManager(optional=optional).run_passes(runs.program)
