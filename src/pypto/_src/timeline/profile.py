@@ -111,8 +111,11 @@ class ProgramSimulator(Evaluator):
             if number >= 2 and _are_close(now, kernels.shares):
                 break
             levels = [node.level for node in nodes if not node.is_host]
-            kernels.restart(now, levels)
-            nodes = TaskTrace(self.whole, kernels).tasks(name, args).nodes
+            if kernels.reads_data:
+                kernels.restart(now, levels)
+                nodes = TaskTrace(self.whole, kernels).tasks(name, args).nodes
+            else:
+                kernels.repeat(now, levels)
             runs = scheduled(nodes, kernels.calls, self.model)
         return _profile(name, runs, kernels.sites, self.model)
 

@@ -29,6 +29,7 @@ from pypto._src.ir.roles import Role, role
 from pypto._src.ir.stmts import AssignStmt, EvalStmt, Function, Program, Stmt
 from pypto._src.ir.types import ScalarType
 from pypto._src.ops.system import bar_all, bar_m, bar_v, sync_dst, sync_src
+from pypto._src.records import NamedTuple
 from pypto._src.timeline.core import CoreTimeline, Rates, Share, Site, TileUse
 from pypto._src.timeline.instructions import Instruction, instruction_of
 
@@ -80,6 +81,9 @@ class KernelSimulator(Evaluator):
         """After so many cycles it does not matter how long all calls take."""
         self._work = [0.0, 0.0]  # of vector and cube cores, in all calls so far
         self._known: dict[tuple[str, Share, Trace], CoreTimeline] = {}
+        self.reads_data = False
+        """True if what a kernel issues may depend on what tensors hold when it is called."""
+        self._walked: list[_Walked] = []
         self.cores = tuple(model.machine(f"cores.{kind}") for kind in ("vector", "cube"))
         self.cache_bytes = int(model.machine("warm.l2_bytes"))
 
@@ -100,6 +104,20 @@ class KernelSimulator(Evaluator):
         self.resident_bytes = 0
         self._arrays.clear()
         self._buffers.clear()
+        self._walked.clear()
+
+    def repeat(self, shares: Sequence[Share], levels: Sequence[int]) -> None:
+        """Make all calls again with these shares of the memory, without what leads to them.
+
+        Only where no kernel reads data, which may not be there any more.
+        """
+        walked = [*self._walked]
+        arrays, buffers = dict(self._arrays), dict(self._buffers)
+        self.restart(shares, levels)
+        self._arrays, self._buffers, self._walked = arrays, buffers, walked
+        for plan, args, way, parts in walked:
+            missing = tuple([self.touch(part, size) for part, size in parts])
+            plan.add(args, (way, missing))
 
     def add_call(self, kernel: str, trace: Trace, walk: Callable[[CoreTimeline], object]) -> None:
         """Add the timeline of a call that went this way: a known one, or a new one by ``walk``."""
@@ -118,6 +136,11 @@ class KernelSimulator(Evaluator):
             least = max(self._work[0] / self.cores[0], self._work[1] / self.cores[1])
             if least > self.limit:
                 raise TooSlowError(least)
+
+    def note_walked(self, call: _Walked) -> None:
+        """Remember a call for `repeat`."""
+        if not self.reads_data:
+            self._walked.append(call)
 
     def address_of(self, array: Any) -> tuple[int, int]:
         """Return the number of the buffer that an array lies in, and its first byte there.
@@ -159,6 +182,15 @@ class KernelSimulator(Evaluator):
         return 0.0 if was_there else 1.0
 
 
+class _Walked(NamedTuple):
+    """A call, the way that it went, and its transfers with the bytes of each."""
+
+    plan: KernelPlan
+    args: tuple[Any, ...]
+    way: tuple[Any, ...]
+    parts: tuple[tuple[Part, int], ...]
+
+
 class KernelPlan(Plan):
     """One kernel as closures that issue its instructions to a timeline."""
 
@@ -175,14 +207,20 @@ class KernelPlan(Plan):
     def call(self, args: Sequence[Any]) -> Any:
         """Walk the kernel; see `Evaluator.call`."""
         found, trace = self._transfers.traced(args)
+        parts = tuple(self._transfers.parts)
+        self.simulator.note_walked(_Walked(self, tuple(args), trace[0], parts))
+        self.add(args, trace)
+        return found
+
+    def add(self, args: Sequence[Any], trace: Trace) -> None:
+        """Add the timeline of a call whose trace is known."""
 
         def walk(timeline: CoreTimeline) -> None:
             self.core = timeline
-            self._missing = iter(self._transfers.missing)
+            self._missing = iter(trace[1])
             self._walk(args)
 
         self.simulator.add_call(self.function.name, trace, walk)
-        return found
 
     def _walk(self, args: Sequence[Any]) -> Any:
         return super().call(args)
@@ -276,6 +314,8 @@ class KernelPlan(Plan):
         if not isinstance(call.type, ScalarType):
             return lambda _env: None
         if not any(isinstance(arg.type, TileType) for arg in call.args):
+            if any(isinstance(arg.type, TensorType) for arg in call.args):
+                self.simulator.reads_data = True
             evals = [self._value(arg) for arg in operands_of(call)]
             return self._op_call(call, op, evals)
         assumptions = self.simulator.model.assumptions
@@ -390,6 +430,8 @@ class TransferPlan(KernelPlan):
         self.simulator = simulator
         self.missing: list[float] = []
         """How much of each transfer is not in the cache."""
+        self.parts: list[tuple[Part, int]] = []
+        """What each transfer of the call moves, with its bytes."""
         self._way: list[Any] = []
         self._bodies = 0
         Plan.__init__(self, function, simulator)
@@ -397,6 +439,7 @@ class TransferPlan(KernelPlan):
     def traced(self, args: Sequence[Any]) -> tuple[Any, Trace]:
         """Return what a call returns, and its trace."""
         self.missing.clear()
+        self.parts.clear()
         self._way.clear()
         found = self._walk(args)
         return found, (tuple(self._way), tuple(self.missing))
@@ -447,9 +490,11 @@ class TransferPlan(KernelPlan):
         cost: float,
     ) -> Callable[[int, Env], None]:
         simulator, missing, way = self.simulator, self.missing, self._way
+        parts = self.parts
 
         def run(_site: int, env: Env) -> None:
             part, case, _ = known(env)
+            parts.append((part, case.bytes))
             way.append(part[2:])
             missing.append(simulator.touch(part, case.bytes))
 

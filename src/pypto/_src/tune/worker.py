@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 
@@ -11,6 +12,8 @@ from pypto._src.tune.workers import read_message, write_message
 
 def main() -> None:
     """Answer all requests until there are no more."""
+    gc.collect()
+    gc.freeze()  # modules are not looked through again and again
     out = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # what prints must not be taken for answers
     while (request := read_message(sys.stdin.buffer)) is not None:

@@ -1,0 +1,176 @@
+"""What the tuner finds beside an exhaustive search: products of matrices of twelve sizes.
+
+    python bench/tune.py                # all sizes
+    python bench/tune.py 512x512x512    # one
+
+Tiles of the result, tiles of K, stages and the order of blocks are chosen. ``seconds`` is a search
+that finds nothing on disk; ``exhaustive`` the best of simulating every legal candidate to its end,
+and ``ratio`` the tuner's by that. ``right`` is the choice compiled for this machine at a reduced
+size, compared with NumPy; that flags and barriers are enough is proved for every legal candidate.
+"""
+
+# What a kernel computes with is an array of no known type.
+# pyright: reportArgumentType=false, reportUnknownVariableType=false
+# pyright: reportUnknownLambdaType=false, reportUnknownArgumentType=false
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from typing import Any, Final
+
+import numpy as np
+
+import pypto.language as pl
+from pypto import runtime
+from pypto._src.tune.autotune import Tuned
+from pypto._src.tune.search import Options, Space, search
+
+SIZES: Final = (
+    (512, 512, 512),
+    (1024, 1024, 1024),
+    (2048, 2048, 2048),
+    (4096, 1024, 1024),
+    (128, 4096, 4096),
+    (16, 4096, 2048),
+    (1000, 777, 1111),
+    (513, 513, 513),
+    (77, 1000, 3000),
+    (333, 2048, 999),
+    (1, 1024, 5000),
+    (1531, 509, 383),
+)
+"""M, K and N."""
+
+
+@pl.autotune(
+    BM=[32, 64, 128, 256],
+    BN=[64, 128, 256],
+    BK=[32, 64, 128],
+    STAGES=[1, 2, 3],
+    N_FIRST=[True, False],
+)
+@pl.jit
+def gemm(
+    a: pl.Tensor,
+    b: pl.Tensor,
+    c: pl.Out[pl.Tensor],
+    BM: int,
+    BN: int,
+    BK: int,
+    STAGES: int,
+    N_FIRST: bool,
+):
+    """Return the product of a [M, K] and b [K, N], of any sizes."""
+    M, K = a.shape
+    N = b.shape[1]
+    m_tiles = (M + BM - 1) // BM
+    n_tiles = (N + BN - 1) // BN
+    for block in pl.spmd(m_tiles * n_tiles, name_hint="gemm"):
+        if N_FIRST:
+            m = block // n_tiles * BM
+            n = block % n_tiles * BN
+        else:
+            m = block % m_tiles * BM
+            n = block // m_tiles * BN
+        rows = pl.min(M - m, BM)
+        cols = pl.min(N - n, BN)
+        depth = min(K, BK)
+        acc = pl.matmul(
+            pl.slice(a, [BM, BK], [m, 0], valid_shape=[rows, depth]),
+            pl.slice(b, [BK, BN], [0, n], valid_shape=[depth, cols]),
+            out_dtype=pl.FP32,
+        )
+        for k in pl.pipeline(BK, K, BK, stage=STAGES):
+            left = pl.min(K - k, BK)
+            acc = pl.matmul_acc(
+                acc,
+                pl.slice(a, [BM, BK], [m, k], valid_shape=[rows, left]),
+                pl.slice(b, [BK, BN], [k, n], valid_shape=[left, cols]),
+            )
+        c = pl.assemble(c, acc, [m, n])
+    return c
+
+
+def arrays(m: int, k: int, n: int) -> tuple[Any, Any, Any]:
+    """Return factors in FP16 and room for the product."""
+    rng = np.random.default_rng(0)
+    a, b = (rng.standard_normal(shape).astype(np.float16) for shape in ((m, k), (k, n)))
+    return a, b, np.zeros((m, n), np.float32)
+
+
+def tuned(size: Sequence[int], processes: int) -> tuple[Tuned, float]:
+    """Return what the tuner finds for a size, and how many seconds that took."""
+    begin = time.perf_counter()
+    found = gemm.tune(*arrays(*size), processes=processes)
+    return found, time.perf_counter() - begin
+
+
+def exhaustive(size: Sequence[int], found: Tuned, processes: int) -> float:
+    """Return the time of the best candidate, each of which is simulated to its end."""
+    given = dict(zip("abc", arrays(*size), strict=True))
+    choices = [(each.choice, False) for each in found.outcome.candidates]
+    space = Space(lambda choice: gemm.program(choice, given), choices, None, {}, None)
+    best = search(space, Options(processes), exhaustive=True).best
+    assert best is not None
+    return best.run["us"]
+
+
+def is_right(size: Sequence[int], choice: dict[str, Any]) -> bool:
+    """Return whether a choice computes the product at a reduced size, compiled for this machine."""
+    tiles = (choice["BM"], choice["BK"], choice["BN"])
+    m, k, n = (min(s, 2 * tile + s % tile) for s, tile in zip(size, tiles, strict=True))
+    a, b, c = arrays(m, k, n)
+    program = gemm.program(choice, {"a": a, "b": b, "c": c})
+    runtime.compile(program, target="cpu")(a, b, c)
+    expected = a.astype(np.float64) @ b.astype(np.float64)
+    return np.allclose(c, expected, rtol=1e-3, atol=1e-2)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Print a row for each size; return 1 if one is slow, far from the best or wrong."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("sizes", nargs="*", help="MxKxN; all twelve if none is given")
+    parser.add_argument("--processes", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--no-exhaustive", action="store_true", help="search, and compare nothing")
+    args = parser.parse_args(argv)
+    sizes = [tuple(map(int, text.split("x"))) for text in args.sizes] or SIZES
+    print(
+        f"{'M x K x N':>16} {'seconds':>8} {'a minute':>9} {'legal':>6} {'to end':>7} {'us':>8} "
+        f"{'exhaustive':>11} {'ratio':>6} {'right':>6}  choice"
+    )
+    failed = False
+    for size in sizes:
+        with tempfile.TemporaryDirectory() as folder:
+            before = os.environ.get("PYPTO_CACHE_DIR")
+            os.environ["PYPTO_CACHE_DIR"] = folder
+            try:
+                found, seconds = tuned(size, args.processes)
+                best = found.outcome.best
+                assert best is not None
+                us = best.run["us"]
+                least = us if args.no_exhaustive else exhaustive(size, found, args.processes)
+            finally:
+                del os.environ["PYPTO_CACHE_DIR"]
+                if before is not None:
+                    os.environ["PYPTO_CACHE_DIR"] = before
+        candidates = found.outcome.candidates
+        legal = sum(not each.refused for each in candidates)
+        right = is_right(size, found.choice)
+        failed |= seconds > 30 or us > least * 1.03 or not right
+        print(
+            f"{' x '.join(map(str, size)):>16} {seconds:>8.1f} "
+            f"{len(candidates) / seconds * 60:>9.0f} {legal:>6} {len(found.outcome.ranked):>7} "
+            f"{us:>8.1f} {least:>11.1f} {us / least:>6.3f} {'yes' if right else 'NO':>6}  "
+            + ", ".join(f"{name}={value}" for name, value in found.choice.items()),
+            flush=True,
+        )
+    return int(failed)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
