@@ -14,6 +14,7 @@ from io import TextIOWrapper
 from typing import Final
 
 from pypto._src.commands import (
+    bench,
     bisect,
     check,
     compare,
@@ -44,6 +45,7 @@ _COMMANDS: Final = (
     reduce,
     profile,
     tune,
+    bench,
     cost,
     verify,
     demo,
