@@ -45,6 +45,7 @@ from pypto._src.run.arguments import Additions, Bound, Signature
 from pypto._src.run.array_views import is_array
 from pypto._src.run.effects import effects
 from pypto._src.run.kernels import Kernel, KernelSignature
+from pypto._src.run.memory_needs import MemoryNeed, MemoryNeeds
 from pypto._src.run.native import (
     MAX_CHECKED_TENSORS,
     KernelError,
@@ -107,6 +108,7 @@ class CompiledProgram:
         self._run = run
         self._profile = profile
         self._host: NativeHost | None = None
+        self._needs: MemoryNeeds | None = None
 
     @property
     def signature(self) -> str:
@@ -311,6 +313,20 @@ class CompiledProgram:
         the interpreter.
         """
         return Usage(0, 0, 0) if self._host is None else self._host.usage
+
+    def memory_needed(self, *args: Any, **named: Any) -> MemoryNeed:
+        """Return what a call with these arguments needs at least for tensors that it makes.
+
+        Sizes that only a run tells count as nothing. A call that needs more than the machine has
+        left is refused with `MemoryError`, before anything runs.
+
+        Raises:
+            CallError: the arguments do not fit the parameters.
+        """
+        if self._needs is None:
+            return MemoryNeed(0, ())
+        given = self._signature.arranged(args, named) if named else args
+        return self._needs.of(self._signature.bind(given).values)
 
     @property
     def memory_plan(self) -> MemoryPlan:
@@ -588,8 +604,15 @@ def _for_cpu(
     }
     if text is not None:
         host = NativeHost(function, text, kernels, toolchain=toolchain, include_dirs=[INCLUDE])
-        made = CompiledProgram(lowered, function, "cpu", sources, signature, host.launch, profile)
-        made._host = host  # pyright: ignore[reportPrivateUsage]
+        needs = MemoryNeeds(function, lowered)
+
+        def checked(bound: Bound) -> Any:
+            needs.check(bound.values)
+            return host.launch(bound)
+
+        run = host.launch if needs.are_small else checked
+        made = CompiledProgram(lowered, function, "cpu", sources, signature, run, profile)
+        made._host, made._needs = host, needs  # pyright: ignore[reportPrivateUsage]
         return made
     run = _kernel_run(kernels[name], function, Additions(function, given))
     return CompiledProgram(lowered, function, "cpu", sources, signature, run, profile)

@@ -257,11 +257,11 @@ class KnownSizes:
         """Find what the first ``given`` parameters tell."""
         self._function = function
         self._params = function.params[:given]
-        self._solved: list[tuple[SolvedDim, list[Var], _Computation]] = []
+        self._solved: list[tuple[SolvedDim, list[Var], Computation]] = []
         self.vars = {*self._params, *_dimensions(self._params)}
         for row in solved_dims(function, given):
             others = [var for var in dict.fromkeys(uses([row.value])) if var is not row.size]
-            solve = _Computation([row.size, *others], [row.value], function)
+            solve = Computation([row.size, *others], [row.value], function)
             self._solved.append((row, others, solve))
             self.vars.add(row.var)
 
@@ -301,7 +301,7 @@ class KnownSizes:
         )
 
 
-class _Computation:
+class Computation:
     """Computes several numbers of others, however many operators are inside each other."""
 
     def __init__(self, params: Sequence[Var], values: Sequence[Expr], function: Function) -> None:
@@ -335,7 +335,7 @@ class ToldSizes:
         for var in self._vars:
             if var not in self._known.vars:
                 raise _untold(function, var)
-        self._plan = _Computation(self._vars, dims, function)
+        self._plan = Computation(self._vars, dims, function)
 
     def __bool__(self) -> bool:
         return bool(self._axes)
