@@ -20,7 +20,7 @@ from pypto._src.errors import CallError, UnsupportedFeatureError
 from pypto._src.frontend.inline_kernels import SUBSTITUTES
 
 Array = np.ndarray[Any, Any]
-ROWS = pl.dynamic("ROWS")
+PAGES = pl.dynamic("PAGES")
 RNG = np.random.default_rng(11)
 
 
@@ -468,12 +468,12 @@ def test_tails_are_padded(target: Any) -> None:
 # Tensors in another shape
 # --------------------------------------------------------------------------------------------
 
-ROWS = pl.dynamic("ROWS")
+PAGES = pl.dynamic("PAGES")
 
 
 @pl.jit
 def by_table(
-    table: pl.Tensor[[ROWS, 2, 4], pl.INT32],
+    table: pl.Tensor[[PAGES, 2, 4], pl.INT32],
     x: pl.Tensor[[16, 64], pl.FP32],
     y: pl.Out[pl.Tensor[[16, 64], pl.FP32]],
 ):
