@@ -468,12 +468,12 @@ def test_tails_are_padded(target: Any) -> None:
 # Tensors in another shape
 # --------------------------------------------------------------------------------------------
 
-PAGES = pl.dynamic("PAGES")
+TABLES = pl.dynamic("TABLES")
 
 
 @pl.jit
 def by_table(
-    table: pl.Tensor[[PAGES, 2, 4], pl.INT32],
+    table: pl.Tensor[[TABLES, 2, 4], pl.INT32],
     x: pl.Tensor[[16, 64], pl.FP32],
     y: pl.Out[pl.Tensor[[16, 64], pl.FP32]],
 ):
