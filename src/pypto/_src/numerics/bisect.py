@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from pypto._src.diagnostics import Diagnostic, DiagnosticSeverity, Label, Span, render
 from pypto._src.driver import entry_function
@@ -286,7 +286,7 @@ def _own_span(expr: Expr, statement: Span) -> Span | None:
     return next(iter(elsewhere or spans), None)
 
 
-_SHOWN = 4
+_SHOWN: Final = 4
 """How many statements of one version only are shown."""
 
 
@@ -359,24 +359,20 @@ def against_values(
     params = entry_function(program, entry).params
     own = [_copy(value) for value in args]
     arrays = {id(value): p.name for p, value in zip(params, own, strict=True) if is_array(value)}
-    time = 0
 
     def note(number: int, values: tuple[Any, ...], operands: Sequence[Any]) -> None:
-        nonlocal time
-        time += 1
         point = points[number]
         for key, value in _tensors(point, values, operands, arrays):
             if key in wanted and value.size == wanted[key].size:
                 last.pop(key, None)
                 last[key] = (number, value)
 
-    result = tested.run_on(name, own, note)
-    del result
+    tested.run_on(name, own, note)
     for key, (number, value) in last.items():
         expected = wanted[key].reshape(value.shape)
         worst = worst_element(value, expected, bound)
         if worst is not None:
-            return _first_in(tested, name, args, wanted, bound, key, number, worst, arrays, params)
+            return _first_in(tested, name, args, wanted, bound, key, number, worst, params)
     return None
 
 
@@ -402,7 +398,6 @@ def _first_in(
     key: str,
     number: int,
     worst: tuple[tuple[int, ...], str, str, float],
-    arrays: Mapping[int, str],
     params: Sequence[Any],
 ) -> Difference:
     """Return the first wrong statement among those that lead to an element of a tensor."""
@@ -450,7 +445,8 @@ def _first_in(
     return culprit
 
 
-_MOST_BLOCKS = 4096
+_MOST_BLOCKS: Final = 4096
+"""Among how many blocks of an array a tile is looked for."""
 
 
 def _block(
