@@ -20,7 +20,7 @@ from pypto._src.errors import CallError, UnsupportedFeatureError
 from pypto._src.frontend.inline_kernels import SUBSTITUTES
 
 Array = np.ndarray[Any, Any]
-PAGES = pl.dynamic("PAGES")
+ROWS = pl.dynamic("ROWS")
 RNG = np.random.default_rng(11)
 
 
