@@ -3,8 +3,9 @@
 First every candidate is made legal or refused, and its time estimated by the work of its busiest
 pipe. Then they are simulated in the order of that estimate, some at a time. A simulation ends
 early once the tasks together, with all the bandwidth for each, take longer than the best run so
-far. What is simulated in what order never depends on how fast a process was, nor on how many there
-are, so the outcome does not either, unless a time limit or Ctrl-C ended it.
+far, or when the run is a tenth longer before all shares of the bandwidth have settled. What is
+simulated in what order never depends on how fast a process was, nor on how many there are, so the
+outcome does not either, unless a time limit or Ctrl-C ended it.
 """
 
 from __future__ import annotations
