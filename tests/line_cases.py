@@ -6,7 +6,7 @@ import math
 from typing import Any, Final
 
 from pypto._src.dtypes import DataType
-from pypto._src.ir.enums import MaskPattern
+from pypto._src.ir.enums import MaskPattern, TilePad
 from pypto._src.ir.exprs import Expr
 from pypto._src.ops.later import tensor_lines as t
 from tests.more_cases import FLOATS, NARROW, assembled, on_tensors, tensor_rows
@@ -88,12 +88,12 @@ LINES: Final = [
         Case(
             t.fillpad_expand,
             (((37, 93),),),
-            (D.FP32, D.INT32, D.INT8) if pad == 1 else (D.INT32, D.INT16),
+            (D.FP32, D.INT32, D.INT8) if pad is TilePad.zero else (D.INT32, D.INT16),
             ints=((40, 100),),
             attrs={"pad_value": pad},
             build=on_tensors,
         )
-        for pad in (1, 2, 3)
+        for pad in (TilePad.zero, TilePad.max, TilePad.min)
     ),
     *(
         Case(op, (((37, 93),), ((300, 24),)), FLOATS[:2], build=on_tensors, values=small)

@@ -10,7 +10,7 @@ import numpy as np
 
 from pypto._src.dtypes import MEMBERS, DataType
 from pypto._src.ir.array_types import TensorType
-from pypto._src.ir.enums import ParamDirection
+from pypto._src.ir.enums import ParamDirection, TilePad
 from pypto._src.ir.exprs import Expr, Var
 from pypto._src.ops import bitwise, compare_select, elementwise, new_tiles, tensor, tensor_math
 from pypto._src.ops.later import (
@@ -432,7 +432,7 @@ def _elements() -> list[Case]:
         Case(valid_shapes.set_validshape, (((16, 64),),), build=_marked, values=whole_range),
         *(
             Case(new_tiles.fillpad, (((16, 64),),), FILLED, attrs={"pad_value": pad}, build=_filled)
-            for pad in (2, 3)
+            for pad in (TilePad.max, TilePad.min)
         ),
         Case(joining.concat, (((16, 32), (16, 64)), ((3, 64), (3, 32))), values=whole_range),
     ]

@@ -218,6 +218,74 @@ def test_submitted_kernels(target: Any) -> None:
     np.testing.assert_allclose(result(kernel, x), wanted, rtol=1e-6)
 
 
+@pl.jit.incore
+def rows_of_blocks(
+    src: pl.Tensor[[32, 64], pl.FP32],
+    doubled: pl.Out[pl.Tensor[[32, 64], pl.FP32]],
+    tripled: pl.Out[pl.Tensor[[32, 64], pl.FP32]],
+):
+    row = pl.tile.get_block_idx() * 8
+    rows = src[row : row + 8, :]
+    tripled[row : row + 8, :] = pl.mul(rows, 3.0)
+    doubled[row : row + 8, :] = pl.mul(rows, 2.0)
+    return tripled, doubled
+
+
+def test_submitted_launches(target: Any) -> None:
+    """A launch of a kernel gives what the kernel returns and one task, in loops too."""
+
+    @pl.jit(target=target)
+    def kernel(x: pl.Tensor[[32, 64], pl.FP32], y: pl.Out[pl.Tensor[[32, 64], pl.FP32]]):
+        two = pl.create_tensor([32, 64], dtype=pl.FP32)
+        three = pl.create_tensor([32, 64], dtype=pl.FP32)
+        three, two, first = pl.spmd_submit(rows_of_blocks, x, two, three, core_num=4)
+        for _ in pl.range(2):
+            two, y, last = pl.spmd_submit(
+                self.rows_of_blocks,  # noqa: F821  # pyright: ignore
+                three,
+                y,
+                two,
+                core_num=4,
+                deps=[first],
+            )
+            three, y, first = pl.spmd_submit(rows_of_blocks, two, y, three, core_num=4, deps=[last])
+        return y
+
+    x = floats()
+    np.testing.assert_allclose(result(kernel, x), x * 3**4 * 2, rtol=1e-6)
+
+
+def test_launches_that_a_program_submits(target: Any) -> None:
+    """A kernel of a class knows its block, submitted or called in a launch."""
+
+    @pl.program
+    class Rows:
+        @pl.function(type=pl.FunctionType.InCore)
+        def kernel(
+            self, x: pl.Tensor[[32, 64], pl.FP32], y: pl.Out[pl.Tensor[[32, 64], pl.FP32]]
+        ) -> pl.Tensor[[32, 64], pl.FP32]:
+            row = pl.get_block_idx() * 8
+            return pl.store(pl.mul(pl.load(x, [row, 0], [8, 64]), 2.0), [row, 0], [8, 64], y)
+
+        @pl.function(type=pl.FunctionType.Orchestration)
+        def main(
+            self,
+            x: pl.Tensor[[32, 64], pl.FP32],
+            y: pl.Out[pl.Tensor[[32, 64], pl.FP32]],
+            z: pl.Out[pl.Tensor[[32, 64], pl.FP32]],
+        ) -> tuple[pl.Tensor[[32, 64], pl.FP32], pl.Tensor[[32, 64], pl.FP32]]:
+            y, done = pl.spmd_submit(self.kernel, x, y, core_num=4)
+            with pl.spmd(4, deps=[done]) as _:
+                z = self.kernel(y, z)
+            return y, z
+
+    x = floats()
+    y, z = np.zeros_like(x), np.zeros_like(x)
+    runtime.compile(Rows, target)(x, y, z)
+    np.testing.assert_array_equal(y, x * 2)
+    np.testing.assert_array_equal(z, x * 4)
+
+
 def test_a_value_of_both_vector_cores(target: Any) -> None:
     """A value that both vector cores have whole is gathered as it is."""
 

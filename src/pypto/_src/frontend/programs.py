@@ -27,6 +27,7 @@ from pypto._src.frontend.state.scope import Cascade, same_joined_type, same_valu
 from pypto._src.frontend.state.signatures import Callee, Signature
 from pypto._src.frontend.syntax.annotations import declared_join, parameter_type, result_types
 from pypto._src.frontend.syntax.expressions import FORMS
+from pypto._src.frontend.syntax.inline import InlineFunction
 from pypto._src.frontend.syntax.statements import STATEMENT_FORMS
 from pypto._src.ir.annotations import Scalar
 from pypto._src.ir.array_types import TensorType, TileType, symbols_of_type
@@ -67,7 +68,9 @@ class Method(Callee):
         errors: Errors,
     ) -> None:
         self.name = node.name
+        self.source = source
         self.node = node
+        self.environment = environment
         self.options = options
         self.errors = errors
         self.function: Function | None = None
@@ -127,6 +130,17 @@ class Method(Callee):
             return Signature.of(self.function)
         directions = tuple(direction for _, direction in self.params)
         return Signature(self.name, tuple(var for var, _ in self.params), directions, results)
+
+    def of_blocks(self) -> InlineFunction | None:
+        """Return the function for a launch to expand, None if it does not ask for its block.
+
+        The number of a block is known in the launch; a kernel of its own would not have it.
+        """
+        asks = any(
+            isinstance(node, ast.Attribute) and node.attr == "get_block_idx"
+            for node in ast.walk(self.node)
+        )
+        return InlineFunction(self.source, self.node, self.environment) if asks else None
 
     @property
     def needs_body(self) -> bool:

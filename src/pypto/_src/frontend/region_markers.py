@@ -187,6 +187,22 @@ def submit(
     """Call a kernel; return results and task: ``y, done = pl.submit(self.rows, x, y)``."""
 
 
+def spmd_submit(
+    kernel: Any,
+    *args: Any,
+    core_num: Number,
+    sync_start: bool = False,
+    deps: Sequence[Any] | None = None,
+    dumps: Sequence[Any] | None = None,
+    allow_early_resolve: bool = False,
+    predicate: Any = None,
+) -> Any:
+    """Call a kernel as ``core_num`` blocks; return its results and the task of all blocks.
+
+    ``y, done = pl.spmd_submit(self.rows, x, y, core_num=8)``
+    """
+
+
 def slice(  # noqa: A001  the name that users write
     x: Any,
     shape: Sequence[Any],

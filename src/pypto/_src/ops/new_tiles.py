@@ -361,9 +361,9 @@ def _pad_of(kwargs: Mapping[str, Any]) -> TilePad:
 
 
 def pad_number(index: int) -> Complete:
-    """Return what lets the padding, argument ``index``, be the number of a `TilePad`.
+    """Return what makes the padding, argument ``index``, the number of a `TilePad`.
 
-    0 and infinities stand for one, too.
+    0 and infinities stand for one; another number is none, so that 3 is not the third of them.
     """
 
     def complete(
@@ -374,8 +374,7 @@ def pad_number(index: int) -> Complete:
         if given is None:
             return args, kwargs
         known = {0: TilePad.zero, math.inf: TilePad.max, -math.inf: TilePad.min}
-        codes = {pad.value: pad for pad in TilePad if pad is not TilePad.null}
-        pad = given if isinstance(given, TilePad) else known.get(given, codes.get(given))
+        pad = given if isinstance(given, TilePad) else known.get(given)
         if pad is None or pad is TilePad.null:
             raise OpError(
                 f"pl.fillpad fills with zeros, or the largest or smallest element, got {given}",

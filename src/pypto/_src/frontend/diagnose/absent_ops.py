@@ -21,9 +21,6 @@ _BY_ROWS: Final = Absent(
     "rows at positions in memory are loaded one by one",
     "load each row in a loop: t[i : i + 1, :] = x[row : row + 1, :], with row = pl.read(idx, [i])",
 )
-_LAUNCHED: Final = Absent(
-    "blocks are launched by a statement", "write for b in pl.spmd(8): around what each block does"
-)
 
 ABSENT: Final = {
     "random": Absent(_A5, "draw numbers where the kernel is called, and pass them as a tensor"),
@@ -39,7 +36,6 @@ ABSENT: Final = {
         ),
         _HANDED_OVER,
     ),
-    "spmd_submit": _LAUNCHED,
     **dict.fromkeys(("mgather", "paged_gather"), _BY_ROWS),
     "mscatter": Absent(
         "elements go to positions in memory one by one",

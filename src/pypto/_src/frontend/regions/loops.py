@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from pypto._src.diagnostics import Label
 from pypto._src.errors import InvalidOperationError, ParserSyntaxError, ParserTypeError
 from pypto._src.frontend import region_markers
 from pypto._src.frontend.regions.scopes import for_blocks
@@ -134,6 +135,15 @@ def _split(ctx: Context, node: ast.For, call: ast.Call) -> None:
             ctx.span(words["mode"]),
             hint="write mode=pl.SplitMode.NONE",
             slug="split-aiv",
+        )
+    if ctx.region.divided is not None:
+        raise ParserSyntaxError(
+            "pl.split divides the vector work of this region, a loop over the vector cores does so "
+            "by hand",
+            ctx.span(call),
+            hint="leave out one of them",
+            slug="split-aiv",
+            related=(Label(ctx.region.divided, "divided here"),),
         )
     region, outer = ctx.region, ctx.region.lanes
     if outer is not None:

@@ -6,18 +6,23 @@ import ast
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
+from pypto._src.diagnostics import Span
 from pypto._src.errors import ParserSyntaxError
 from pypto._src.frontend import region_markers
 from pypto._src.frontend.state.context import Context
 
 
-def check_optimizations(ctx: Context, items: Sequence[ast.expr]) -> None:
+def check_optimizations(ctx: Context, items: Sequence[ast.expr]) -> Span | None:
     """Check the items: ``pl.split`` and ``pl.cross_core_slot``, each once at most.
+
+    Returns:
+        Where the ``pl.split`` stands.
 
     Raises:
         ParserSyntaxError: one is something else, stands there twice, or has other arguments.
     """
     found: list[Any] = []
+    divided: Span | None = None
     for item in items:
         marker = ctx.peek(item.func) if isinstance(item, ast.Call) else None
         if not isinstance(item, ast.Call) or marker not in _CHECKS:
@@ -30,11 +35,14 @@ def check_optimizations(ctx: Context, items: Sequence[ast.expr]) -> None:
         if marker in found:
             raise _refused(ctx, item, "each optimization stands there once", "leave this one out")
         found.append(marker)
+        if marker is region_markers.split:
+            divided = ctx.span(item)
         words = dict(zip(("mode",), item.args, strict=False))
         words |= {word.arg: word.value for word in item.keywords if word.arg}
         if len(item.args) > 1 or words.keys() - {"mode", "slot_num"}:
             words = {}
         _CHECKS[marker](ctx, item, words)
+    return divided
 
 
 def _check_split(ctx: Context, item: ast.Call, words: dict[str, ast.expr]) -> None:

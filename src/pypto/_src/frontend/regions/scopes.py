@@ -31,7 +31,7 @@ from pypto._src.frontend.state.region import Region
 from pypto._src.frontend.syntax.annotations import plain_dims
 from pypto._src.frontend.syntax.calls import op_call
 from pypto._src.frontend.syntax.inline import InlineFunction
-from pypto._src.ir.array_types import ShapedType, TileType, same_dims
+from pypto._src.ir.array_types import ShapedType, TensorType, TileType, same_dims
 from pypto._src.ir.enums import ForKind, ScopeKind
 from pypto._src.ir.exprs import ConstInt, Expr, IterArg, Var
 from pypto._src.ir.stmts import AssignStmt, ForStmt, IfStmt, ScopeStmt, Stmt
@@ -66,6 +66,7 @@ _OF_SPMD: Final = frozenset(
         "predicate",
     }
 )
+_OF_SCOPE: Final = frozenset({"mode"})
 _LITERALS: Final = frozenset({"allow_early_resolve", "sync_start", "windowize"})
 
 
@@ -101,7 +102,42 @@ def _scope(ctx: Context, node: ast.With, call: ast.Call, target: ast.expr | None
         )
     if ctx.region is not None:
         raise _nested(ctx, call)
-    ctx.run(node.body)
+    marker = ctx.peek(call.func)
+    if marker is region_markers.cluster:
+        ctx.run(node.body)
+        return
+    around = ctx.manual_scope
+    if around is not None:
+        raise ParserSyntaxError(
+            f"{ctx.source.text(call)} stands inside a manual scope, whose tasks wait for those in "
+            "deps= only",
+            ctx.span(call),
+            hint="end the manual scope before, or leave this one out",
+            slug="region-nested",
+            related=(Label(around, "the manual scope around it"),),
+        )
+    ctx.manual_scope = ctx.span(call) if _is_manual(ctx, marker, call) else None
+    try:
+        ctx.run(node.body)
+    finally:
+        ctx.manual_scope = around
+
+
+def _is_manual(ctx: Context, marker: Any, call: ast.Call) -> bool:
+    """True for ``pl.manual_scope()`` and ``pl.scope(mode=pl.ScopeMode.MANUAL)``."""
+    is_scope = marker is region_markers.scope
+    words = _keywords(ctx, call, _OF_SCOPE if is_scope else frozenset(), ["mode"][:is_scope])
+    if not is_scope or "mode" not in words:
+        return not is_scope
+    mode = ctx.value(words["mode"])
+    if not isinstance(mode, region_markers.ScopeMode):
+        raise ParserSyntaxError(
+            f"the mode of pl.scope is a pl.ScopeMode, got {ctx.source.text(words['mode'])}",
+            ctx.span(words["mode"]),
+            hint="write mode=pl.ScopeMode.MANUAL",
+            slug="region-option",
+        )
+    return mode is region_markers.ScopeMode.MANUAL
 
 
 def _at(ctx: Context, node: ast.With, call: ast.Call, target: ast.expr | None) -> None:
@@ -115,10 +151,10 @@ def _at(ctx: Context, node: ast.With, call: ast.Call, target: ast.expr | None) -
             hint="write with pl.at(level=pl.Level.CORE_GROUP):",
             slug="region-option",
         )
-    _options(ctx, call, words)
+    divided = _options(ctx, call, words)
     if ctx.region is not None and not ctx.region.may_carry:
         raise _nested(ctx, call)
-    _region(ctx, node, _name(ctx, words), live_after(ctx, node))
+    _region(ctx, node, _name(ctx, words), live_after(ctx, node), divided)
     _name_task(ctx, target)
 
 
@@ -138,7 +174,6 @@ def _spmd(ctx: Context, node: ast.With, call: ast.Call, target: ast.expr | None)
             hint=f"write for b in {ctx.source.text(call)}:",
             slug="region-blocks",
         )
-    _options(ctx, call, words)
     block = Var("block_idx", _INDEX, ctx.span(call))
     _launch(ctx, node, call, words, block)
     _name_task(ctx, target)
@@ -163,7 +198,6 @@ def for_blocks(ctx: Context, node: ast.For) -> None:
             hint=f"write with {ctx.source.text(call)} as done:",
             slug="region-option",
         )
-    _options(ctx, call, words)
     _launch(ctx, node, call, words, Var(target.id, _INDEX, ctx.span(target)), target.id)
 
 
@@ -176,6 +210,7 @@ def _launch(
     name: str | None = None,
 ) -> None:
     """Append the loop over the blocks of a launch, with the region that each of them runs."""
+    divided = _options(ctx, call, words)
     if ctx.region is not None:
         raise _nested(ctx, call)
     count = _count(ctx, call, words)
@@ -187,7 +222,7 @@ def _launch(
     try:
         for phase in phases(ctx, node):
             own = Var(block.name, block.type, block.span)
-            _launch_phase(ctx, phase, count, words, own, name, read_later)
+            _launch_phase(ctx, phase, count, words, own, name, read_later, divided)
         launched = ctx.block
     finally:
         ctx.block = outside
@@ -225,6 +260,7 @@ def _launch_phase(
     block: Var,
     name: str | None,
     read_later: Collection[str],
+    divided: Span | None,
 ) -> None:
     """Append the loop over the blocks, for what they do up to a barrier."""
     ctx.names.fixed.add(block)
@@ -234,7 +270,7 @@ def _launch_phase(
     try:
         if name is not None:
             names.bind(name, block)
-        _region(ctx, node, _name(ctx, words), read_later, (block, count))
+        _region(ctx, node, _name(ctx, words), read_later, divided, (block, count))
         stmts = ctx.block
         if ctx.known_number(count) != 1 and not ctx.broken:
             check_disjoint(ctx, stmts, block)
@@ -295,12 +331,14 @@ def _region(
     node: ast.With | ast.For,
     name: str,
     read_later: Collection[str],
+    divided: Span | None,
     block: tuple[Var, Expr] | None = None,
 ) -> None:
     """Append the scope of a region; of a launch, ``block`` says which block it is of how many."""
     around = ctx.region
     if around is not None:  # the only statement of a launch: the body of its blocks
         around.name = around.name or name
+        around.divided = around.divided or divided
         ctx.run(node.body)
         return
     names = ctx.names
@@ -314,6 +352,7 @@ def _region(
         ctx.span(node),
         may_carry=is_carrier,
     )
+    region.divided = divided
     region.block_count = None if block is None else block[1]
     names.shadow = region.shadow
     mark = names.open()
@@ -497,8 +536,8 @@ def _keywords(
     return words
 
 
-def _options(ctx: Context, call: ast.Call, words: dict[str, ast.expr]) -> None:
-    """Check the options that change no value."""
+def _options(ctx: Context, call: ast.Call, words: dict[str, ast.expr]) -> Span | None:
+    """Check the options that change no value; return where vector work is divided."""
     for key in _LITERALS & words.keys():
         location = words[key]
         if not isinstance(location, ast.Constant) or not isinstance(location.value, bool):
@@ -518,10 +557,33 @@ def _options(ctx: Context, call: ast.Call, words: dict[str, ast.expr]) -> None:
             hint="write optimizations=[pl.split(pl.SplitMode.UP_DOWN)]",
             slug="region-option",
         )
-    if found is not None:
-        from pypto._src.frontend.regions.optimizations import check_optimizations
+    if "no_dep_args" in words:
+        _check_no_dep(ctx, words["no_dep_args"])
+    if found is None:
+        return None
+    from pypto._src.frontend.regions.optimizations import check_optimizations
 
-        check_optimizations(ctx, found.elts)
+    return check_optimizations(ctx, found.elts)
+
+
+def _check_no_dep(ctx: Context, node: ast.expr) -> None:
+    """Check that ``no_dep_args=`` names tensors, each once."""
+    items = node.elts if isinstance(node, ast.List | ast.Tuple) else [node]
+    seen: list[str] = []
+    for item in items:
+        value = ctx.value(item) if isinstance(item, ast.Name) else None
+        is_tensor = isinstance(value, Expr) and isinstance(value.type, TensorType)
+        meant = item.value if isinstance(item, ast.Constant) else ctx.source.text(item)
+        if meant not in seen:
+            seen.append(str(meant))
+            if is_tensor and item is not node:
+                continue
+        raise ParserSyntaxError(
+            f"no_dep_args is a list of names of tensors, each once, got {ctx.source.text(node)}",
+            ctx.span(item),
+            hint=f"write no_dep_args=[{', '.join(seen)}]",
+            slug="region-option",
+        )
 
 
 def _name(ctx: Context, words: dict[str, ast.expr]) -> str:

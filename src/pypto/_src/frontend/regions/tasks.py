@@ -224,7 +224,7 @@ def submit(ctx: Context, node: ast.Call) -> tuple[Any, ...]:
         )
     if "deps" in options:
         check_deps(ctx, options["deps"])
-    made = ast.copy_location(ast.Call(kernel, node.args[1:], []), node)
+    made = ast.copy_location(ast.Call(ctx.called_by_self(kernel), node.args[1:], []), node)
     value = ctx.value(made)
     if isinstance(value, Call) and value.type.__class__ is UnknownType:
         ctx.block.append(EvalStmt(value, ctx.span(node)))

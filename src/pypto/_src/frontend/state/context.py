@@ -132,6 +132,7 @@ class Context:
         "live",
         "loops",
         "made_here",
+        "manual_scope",
         "memrefs",
         "names",
         "node",
@@ -184,6 +185,7 @@ class Context:
         self.around: Context | None = None  # the function inside which this one expands
         self.on_tiles: bool | None = None  # True if the function computes with tiles
         self.region: Region | None = None  # the region that is being parsed
+        self.manual_scope: Span | None = None  # the manual scope of tasks around it
         self.made_here: set[Var] = set()  # variables that are tensors made in this function
         self.reshaped: set[Var] = set()  # variables that are a tensor in another shape
         self.launches: bool | None = None  # see `launches_regions`
@@ -327,6 +329,15 @@ class Context:
             if value is MISSING:
                 return MISSING
         return value
+
+    def called_by_self(self, node: ast.expr) -> ast.expr:
+        """Return what is called by ``self.name`` outside of classes, where the name itself is."""
+        if not isinstance(node, Attribute) or not isinstance(node.value, Name):
+            return node
+        has_self = any(arg.arg == "self" for arg in self.node.args.args)
+        if has_self or node.value.id != "self" or self.peek(node.value) is not MISSING:
+            return node
+        return ast.copy_location(Name(node.attr, ast.Load()), node)
 
     def attribute(self, base: Any, name: str) -> Any:
         """Return an attribute of a Python object, `MISSING` if it has none that may be read."""

@@ -34,6 +34,7 @@ class Region:
         "block_count",
         "block_index",
         "call",
+        "divided",
         "lanes",
         "level",
         "loads",
@@ -79,6 +80,7 @@ class Region:
         self.before: list[Stmt] = []  # what has to stand before the region: tensors that it needs
         self.products: set[Var] = set()  # in vector memory: a store of one rounds, as of any
         self.loads: dict[Var, Loaded] = {}  # variables that are a part of a tensor
+        self.divided: Span | None = None  # where its options have a pl.split
         self.lanes: tuple[Any, ast.expr] | None = None
         """In a loop over the vector cores: what of a value each has, and the loop's variable."""
 

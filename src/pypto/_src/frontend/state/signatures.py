@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from typing import Any
 
 from pypto._src.diagnostics import Label, Span
 from pypto._src.errors import ParserTypeError
@@ -67,3 +68,7 @@ class Callee(ABC):
     @abstractmethod
     def signature(self, span: Span) -> Signature:
         """Return the signature; ``span`` is the call's, for errors."""
+
+    @abstractmethod
+    def of_blocks(self) -> Any:
+        """Return the function for a launch to expand, None if it does not ask for its block."""

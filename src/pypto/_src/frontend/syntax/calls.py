@@ -104,6 +104,9 @@ def call(ctx: Context, node: ast.Call) -> Any:
     try:
         callee = forms[node.func.__class__](ctx, node.func)
     except ParserError as error:
+        named = ctx.called_by_self(node.func)
+        if named is not node.func and isinstance(ctx.peek(named), InlineFunction):
+            return call(ctx, ast.copy_location(ast.Call(named, node.args, node.keywords), node))
         if isinstance(node.func, ast.Attribute):
             error.hint = _meant_call(ctx, error, node, node.func) or error.hint
         elif isinstance(error, UndefinedVariableError) and _is_method(ctx, node.func):
@@ -114,6 +117,10 @@ def call(ctx: Context, node: ast.Call) -> Any:
     is_op = getattr(callee, "is_op", False) is True
     module = getattr(callee, "__module__", None)
     if module == _REGION_MARKERS and not is_op:
+        if callee.__name__ == "spmd_submit":
+            from pypto._src.frontend.regions.submitted import spmd_submit
+
+            return spmd_submit(ctx, node)
         from pypto._src.frontend.regions import tasks
 
         return tasks.call(ctx, callee, node)
@@ -478,6 +485,12 @@ def _other_call(
     if isinstance(callee, type) and issubclass(callee, _NODES):
         return _compute(ctx, callee, args, kwargs, node)
     if isinstance(callee, Callee):
+        in_launch = ctx.region is not None and ctx.region.block_index is not None
+        spliced = callee.of_blocks() if in_launch and not kwargs else None
+        if spliced is not None:
+            from pypto._src.frontend.syntax.inline import expand
+
+            return expand(ctx, spliced, args, node)
         return function_call(ctx, callee.signature(ctx.span(node)), args, kwargs, node)
     return _python_call(ctx, callee, args, kwargs, node)
 
