@@ -102,7 +102,8 @@ PROSE = {
     "carried-tuple",  # names for all values, where they are used, too
     "annotation-undefined-dim", "async-kernel", "cast-mode", "division", "function-on-class",
     "host-branch", "kernel-recursion", "kwargs", "lambda-kernel", "load-acc", "match",
-    "host-tile", "misplaced-range", "out-never-written", "recursive-kernel", "star-args",
+    "host-tile", "misplaced-range", "out-never-written", "recursive-kernel", "region-swap",
+    "star-args",
     "step-zero", "text", "unsupported", "unsupported-expressions",
     "unused-result", "while-values-condition", "yield-python", "yield-unnamed",
 }  # fmt: skip

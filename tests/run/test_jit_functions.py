@@ -286,6 +286,33 @@ def test_launches_that_a_program_submits(target: Any) -> None:
     np.testing.assert_array_equal(z, x * 4)
 
 
+def test_sizes_of_unrolled_copies(target: Any) -> None:
+    """A number that each copy of an unrolled loop makes is a size; the last one stays after it."""
+
+    @pl.jit(target=target)
+    def kernel(x: pl.Tensor[[32, 64], pl.FP32], y: pl.Out[pl.Tensor[[32, 64], pl.FP32]]):
+        for i in pl.unroll(1, 3):
+            size = i * 8
+            end = size + 8
+            with pl.at(level=pl.Level.CORE_GROUP):
+                ones = pl.full([size, 64], dtype=pl.FP32, value=1.0)
+                y[8:end, :] = pl.add(x[8:end, :], ones)
+        with pl.at(level=pl.Level.CORE_GROUP):
+            factor, before = 0, 0
+            for i in pl.unroll(3):
+                factor = factor + before
+                before = i + 2
+            y[0:8, :] = pl.mul(x[0:8, :], pl.cast(factor * size, pl.FP32))
+            y[24:32, :] = x[24:32, :]
+        return y
+
+    x = floats()
+    wanted = x.copy()
+    wanted[:8] *= (2 + 3) * 16
+    wanted[8:24] += 1
+    np.testing.assert_allclose(result(kernel, x), wanted, rtol=1e-6)
+
+
 def test_a_value_of_both_vector_cores(target: Any) -> None:
     """A value that both vector cores have whole is gathered as it is."""
 

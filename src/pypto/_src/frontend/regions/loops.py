@@ -10,7 +10,10 @@ from pypto._src.diagnostics import Label
 from pypto._src.errors import InvalidOperationError, ParserSyntaxError, ParserTypeError
 from pypto._src.frontend import region_markers
 from pypto._src.frontend.regions.scopes import for_blocks
+from pypto._src.frontend.source.assigned_names import assigned_names
+from pypto._src.frontend.source.python_names import MISSING
 from pypto._src.frontend.state.context import Context
+from pypto._src.frontend.state.live_names import LiveNames
 from pypto._src.frontend.syntax.loops import bounds, counted, for_
 from pypto._src.ir.enums import ForKind
 
@@ -94,9 +97,33 @@ def _unroll(ctx: Context, node: ast.For, call: ast.Call) -> None:
         )
     if len(iterations) > 1:
         ctx.assigned_again(node.body)
-    for number in iterations:
-        ctx.names.bind(target.id, number)
-        ctx.run(node.body)
+    around, ctx.anew = ctx.anew, _made_anew(ctx, node)
+    try:
+        for number in iterations:
+            for name in ctx.anew:
+                if ctx.names.values.get(name) in ctx.constants:
+                    ctx.names.bind(name, MISSING)
+            ctx.names.bind(target.id, number)
+            ctx.run(node.body)
+    finally:
+        ctx.anew = around
+
+
+def _made_anew(ctx: Context, node: ast.For) -> list[str]:
+    """Return the names that are assigned once, in each copy before it reads them.
+
+    One that is a number in each copy, though another one, can be a size.
+    """
+    names = [
+        stmt.targets[0].id
+        for stmt in node.body
+        if isinstance(stmt, ast.Assign) and isinstance(stmt.targets[0], ast.Name)
+    ]
+    counts = assigned_names(ctx.node.body)
+    read_before = LiveNames(node.body, ()).before
+    return [
+        name for name in dict.fromkeys(names) if counts.get(name) == 1 and name not in read_before
+    ]
 
 
 def _jumps(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:

@@ -111,6 +111,7 @@ class Context:
 
     __slots__ = (
         "_assigned",
+        "anew",
         "around",
         "block",
         "broken",
@@ -185,6 +186,7 @@ class Context:
         self.around: Context | None = None  # the function inside which this one expands
         self.on_tiles: bool | None = None  # True if the function computes with tiles
         self.region: Region | None = None  # the region that is being parsed
+        self.anew: list[str] = []  # names that each copy of an unrolled loop makes
         self.manual_scope: Span | None = None  # the manual scope of tasks around it
         self.made_here: set[Var] = set()  # variables that are tensors made in this function
         self.reshaped: set[Var] = set()  # variables that are a tensor in another shape

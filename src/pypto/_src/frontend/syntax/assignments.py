@@ -18,7 +18,7 @@ from pypto._src.errors import (
     ParserTypeError,
     UnsupportedFeatureError,
 )
-from pypto._src.frontend.source.python_names import items_of
+from pypto._src.frontend.source.python_names import MISSING, items_of
 from pypto._src.frontend.state.context import Context
 from pypto._src.frontend.state.effects import has_effect, parts_of
 from pypto._src.frontend.state.known_sizes import number_of
@@ -107,7 +107,8 @@ def _constant(ctx: Context, name: str, value: Any) -> int | None:
         if not (ctx.constants or value.__class__ is ConstInt) or not isinstance(kind, ScalarType):
             return None
         value = number_of(value, ctx.constants) if kind.dtype.is_int() else None
-    return value if value.__class__ is int and ctx.is_only(name) else None
+    is_anew = name in ctx.anew and ctx.names.values.get(name, MISSING) is MISSING
+    return value if value.__class__ is int and (is_anew or ctx.is_only(name)) else None
 
 
 def _scalar_of(ctx: Context, name: str) -> DataType | None:

@@ -586,10 +586,16 @@ def check_merges(function: Function) -> None:
         for name in names:
             if name in written:
                 either, source = user_name(var), user_name(name)
+                is_one = either == source
                 raise PassError(
-                    f"'{either}' is '{source}' or another tensor, and '{source}' is written",
+                    f"'{either}' is another tensor in each iteration or branch, and it is written"
+                    if is_one
+                    else f"'{either}' is '{source}' or another tensor, and '{source}' is written",
                     var.span,
-                    hint=f"copy it: {either} = pl.add({source}, 0)",
+                    hint=f"keep one tensor, and copy what it is to hold into it, in a region: "
+                    f"{either}[:] = ..."
+                    if role(function) is Role.HOST
+                    else f"copy it: {either} = pl.add({source}, 0)",
                     slug="scope-aliases",
                 )
 
