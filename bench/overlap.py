@@ -9,7 +9,7 @@ All programs are simulated whole, but for two things. Of the kernels by rows it 
 rows, 170 for each core, and the time without the launch is multiplied by 8192 / 8160. Of flash
 attention it is as many heads as ``--heads`` says (3: their blocks of queries are four for each
 matrix core), and the time without the launch is multiplied; ``--heads 16`` runs it whole, which
-takes minutes.
+takes minutes and gives 3084 and 2978 us: three heads say 2 % more.
 """
 
 from __future__ import annotations

@@ -16,10 +16,12 @@ from pypto._src import cli
 from pypto._src.cost.model import CostModel
 from pypto._src.cost.tables import load_table
 from pypto._src.driver import compile_for_evaluator, random_arguments
+from pypto._src.errors import InternalError
 from pypto._src.interp.evaluate import Evaluator
 from pypto._src.passes.pass_base import Pass
 from pypto._src.passes.pass_manager import PassManager
 from pypto._src.timeline.changes.more_tasks import MoreTasks
+from pypto._src.timeline.changes.stages import Stages
 from pypto._src.timeline.hints import LEAST, Hint, hints
 from pypto._src.timeline.profile import Profile, ProgramSimulator
 
@@ -263,3 +265,15 @@ def test_what_does_not_fit_is_no_hint(capsys: pytest.CaptureFixture[str]) -> Non
     found = Runs(rows(step=16, part=64)).hints()
     assert not {SMALL, TILES} & {each.change.kind for each in found}
     assert capsys.readouterr().err == ""
+
+
+def test_a_change_that_a_pass_breaks_on_is_no_hint(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A profile is told all the same."""
+
+    def broken(self: Stages, program: ir.Program) -> ir.Program:
+        raise InternalError(f"{self} on {program.name}")
+
+    monkeypatch.setattr(Stages, "run", broken)
+    found = [each.change.kind for each in Runs(WITH[SERIAL]).hints()]
+    assert FEW in found
+    assert SERIAL not in found

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from pypto._src.cost.model import CostModel
 from pypto._src.emit.writer import source_comment
-from pypto._src.errors import PyptoError
+from pypto._src.errors import InternalError, PyptoError
 from pypto._src.interp.evaluate import Evaluator
 from pypto._src.ir.array_types import TensorType, static_shape
 from pypto._src.ir.enums import PipeType
@@ -172,8 +172,8 @@ class _Search:
             if not change.keeps_values and not self._keeps_values(kernel, after):
                 return None
             times = [_cycles(each, change.kernel, self._model) for each in (self._lowered, lowered)]
-        except PyptoError:
-            return None  # it does not fit into memory, or an op refuses it
+        except (PyptoError, InternalError):
+            return None  # it does not fit into memory, an op refuses it, or a pass does
         first, second = times
         return 0.0 if first is None or second is None or not first else second / first
 
@@ -181,7 +181,7 @@ class _Search:
         """Return the hint that a change is, None if it brings too little to the whole run."""
         try:
             profile = self._simulate([*change.passes, *self._optional])
-        except PyptoError:
+        except (PyptoError, InternalError):
             return None
         hint = Hint(change, self._profile.cycles, profile.cycles)
         return hint if hint.gain >= LEAST * hint.before else None
