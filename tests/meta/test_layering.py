@@ -135,6 +135,7 @@ jit jit.captures jit.parameters
 jit.specialisation
 jit.function jit.host_values
 jit.host_evaluator
+jit.workers
 jit.host
 jit.decorator
 jit.collectives

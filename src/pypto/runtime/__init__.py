@@ -12,6 +12,12 @@ if TYPE_CHECKING:
     from pypto._src.golden.harness import RunResult, run
     from pypto._src.golden.specs import ScalarSpec, TensorSpec
     from pypto._src.jit.decorator import register_extern
+    from pypto._src.jit.workers import (
+        DeviceTensor,
+        DistributedRunHandle,
+        DistributedWorker,
+        StackedDeviceTensor,
+    )
     from pypto._src.numerics.compare import Comparison, compare
     from pypto._src.run.config import RunConfig
 
@@ -20,9 +26,13 @@ __all__ = [
     "Case",
     "Comparison",
     "CompiledProgram",
+    "DeviceTensor",
+    "DistributedRunHandle",
+    "DistributedWorker",
     "RunConfig",
     "RunResult",
     "ScalarSpec",
+    "StackedDeviceTensor",
     "TensorSpec",
     "benchmark",
     "compare",
@@ -38,9 +48,13 @@ if not TYPE_CHECKING:  # a type checker knows the names
         {
             "BenchmarkStats": "pypto._src.golden.benchmark",
             "Comparison": "pypto._src.numerics.compare",
+            "DeviceTensor": "pypto._src.jit.workers",
+            "DistributedRunHandle": "pypto._src.jit.workers",
+            "DistributedWorker": "pypto._src.jit.workers",
             "RunConfig": "pypto._src.run.config",
             "RunResult": "pypto._src.golden.harness",
             "ScalarSpec": "pypto._src.golden.specs",
+            "StackedDeviceTensor": "pypto._src.jit.workers",
             "TensorSpec": "pypto._src.golden.specs",
             "benchmark": "pypto._src.golden.benchmark",
             "compare": "pypto._src.numerics.compare",

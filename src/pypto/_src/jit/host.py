@@ -19,7 +19,7 @@ from pypto._src.errors import CallError, EvaluationError
 from pypto._src.ir.stmts import Program
 from pypto._src.jit.function import JitFunction
 from pypto._src.jit.host_evaluator import Evaluation
-from pypto._src.jit.host_values import HostTensor
+from pypto._src.jit.host_values import Buffer, HostTensor
 from pypto._src.jit.parameters import ArrayParameter
 from pypto._src.lazy import lazy_module
 from pypto._src.output_folder import OutputFolder
@@ -28,6 +28,8 @@ from pypto._src.run.config import RunConfig, check_runs_here
 
 if TYPE_CHECKING:
     import numpy as np
+
+    from pypto._src.jit.workers import DistributedWorker
 else:
     np = lazy_module("numpy")
 
@@ -49,18 +51,24 @@ class HostFunction(JitFunction):
             EvaluationError: the ranks wait for each other, or a kernel does what has no meaning.
         """
         try:
-            evaluation = self._evaluated(args, named, runs=True)
-            evaluation.run()
-            passed = (*args, *named.values())
-            new = [
-                value
-                for value in evaluation.outputs
-                if not any(value is argument for argument in passed)
-            ]
-            return new[0] if len(new) == 1 else tuple(new) or None
+            return self.run(args, named)
         except CallError as error:
             error.at(span_of_frame(sys._getframe(1)))  # pyright: ignore[reportPrivateUsage]
             raise
+
+    def run(
+        self, args: Sequence[Any], named: Mapping[str, Any], windows: list[Buffer] | None = None
+    ) -> Any:
+        """Do what a call does, with the windows of an earlier run, which a first one adds."""
+        evaluation = self._evaluated(args, named, runs=True, windows=windows)
+        evaluation.run()
+        passed = (*args, *named.values())
+        new = [
+            value
+            for value in evaluation.outputs
+            if not any(value is argument for argument in passed)
+        ]
+        return new[0] if len(new) == 1 else tuple(new) or None
 
     def compile(self, *args: Any, **named: Any) -> HostProgram:  # pyright: ignore[reportIncompatibleMethodOverride]
         """Compile all kernels that a call with such arguments launches; return what runs them.
@@ -133,7 +141,12 @@ class HostFunction(JitFunction):
                     )
 
     def _evaluated(
-        self, args: Sequence[Any], named: Mapping[str, Any], *, runs: bool
+        self,
+        args: Sequence[Any],
+        named: Mapping[str, Any],
+        *,
+        runs: bool,
+        windows: list[Buffer] | None = None,
     ) -> Evaluation:
         version = self._present()
         words = dict(named)
@@ -147,7 +160,7 @@ class HostFunction(JitFunction):
                 value = HostTensor(self._array(parameter.name, value))
             values[parameter.name] = value
         definition = version.definition
-        evaluation = Evaluation(_count(config), version.environment)
+        evaluation = Evaluation(_count(config), version.environment, windows)
         evaluation.outputs = [
             value
             for parameter, value in zip(version.parameters, given, strict=True)
@@ -201,6 +214,50 @@ class HostProgram:
     def __call__(self, *args: Any, **named: Any) -> Any:
         """Run the function; see `HostFunction`."""
         return self._function(*args, **{"config": self._config, **named})
+
+    def run(
+        self, args: Sequence[Any], named: Mapping[str, Any], windows: list[Buffer] | None = None
+    ) -> Any:
+        """Do what a call does, with the windows of an earlier run; see `HostFunction.run`."""
+        return self._function.run(args, {"config": self._config, **named}, windows)
+
+    def prepare(
+        self,
+        config: RunConfig | None = None,
+        *,
+        extra_compiled: Sequence[HostProgram] = (),
+        persistent: bool = False,
+        reset_persistent_windows: bool | None = None,
+        callbacks: None = None,
+        sub_worker_overrides: None = None,
+        startup_timeout_s: float | None = None,
+    ) -> DistributedWorker:
+        """Return a worker that runs this program, and ``extra_compiled``, many times.
+
+        Args:
+            config: How many devices there are, where it is another than at ``compile``.
+            extra_compiled: Other programs for `DistributedWorker.run`.
+            persistent: Windows keep from run to run what ranks stored; else each run begins with
+                zeros.
+            reset_persistent_windows: Whether each run sets them to zero all the same.
+            callbacks: For Python functions as workers, which there are none of here.
+            sub_worker_overrides: The same.
+            startup_timeout_s: Nothing has to start on this machine.
+
+        Raises:
+            ValueError: ``callbacks`` or ``sub_worker_overrides`` is given.
+        """
+        from pypto._src.jit.workers import DistributedWorker
+
+        if callbacks is not None or sub_worker_overrides is not None:
+            raise ValueError("Python functions as workers do not run here; leave callbacks out")
+        del startup_timeout_s
+        return DistributedWorker(
+            [self, *extra_compiled],
+            {} if config is None else {"config": config},
+            persistent=persistent,
+            reset_windows=bool(reset_persistent_windows),
+        )
 
     @property
     def output_dir(self) -> Path:

@@ -53,6 +53,14 @@ class Buffer:
         self.bytes = math.prod(shape) * self.element
         self.memory: Array = np.zeros((ranks, self.bytes), np.uint8)
 
+    def is_like(self, other: Buffer) -> bool:
+        """True if a program says the same of both."""
+        return (self.shape, self.element, len(self.memory)) == (
+            other.shape,
+            other.element,
+            len(other.memory),
+        )
+
     def element_at(self, address: int) -> str | None:
         """Return what an element is called, None if it is not in this memory."""
         offset = address - self.memory.ctypes.data

@@ -1,0 +1,281 @@
+"""Workers: a distributed program that is called many times, and tensors that stay on its devices.
+
+The devices of this machine are threads over the same memory, so a tensor "on a device" is an array
+that the worker owns, and a copy to it is a copy. What a program says with them holds on devices
+with memory of their own, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from threading import Semaphore
+from typing import TYPE_CHECKING, Any, Final, Protocol
+
+from pypto._src.golden.specs import numpy_dtype
+from pypto._src.lazy import lazy_module
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    import numpy as np
+
+    from pypto._src.jit.host_values import Buffer
+
+    Array = np.ndarray[Any, Any]
+else:
+    np = lazy_module("numpy")
+
+_IN_FLIGHT: Final = 2
+"""How many runs a worker has under way at most: one that runs, and one that waits for it."""
+
+
+class RankProgram(Protocol):
+    """What a worker runs."""
+
+    def run(
+        self, args: Sequence[Any], named: Mapping[str, Any], windows: list[Buffer] | None = None
+    ) -> Any:
+        """Do what a call does, with the windows of an earlier run, which a first one adds."""
+
+
+class DeviceTensor:
+    """A tensor that stays where programs run; `DistributedWorker.alloc_tensor` makes it.
+
+    ``shape`` and ``dtype`` are those of NumPy.
+    """
+
+    def __init__(self, array: Array) -> None:
+        self._array: Array | None = array
+        self.shape, self.dtype = array.shape, array.dtype
+
+    @property
+    def array(self) -> Array:
+        """The elements.
+
+        Raises:
+            ValueError: the tensor was freed.
+        """
+        if self._array is None:
+            raise ValueError(f"{self!r} was freed")
+        return self._array
+
+    def free(self) -> None:
+        """Give the memory back."""
+        self._array = None
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {list(self.shape)} {self.dtype}>"
+
+
+class StackedDeviceTensor(DeviceTensor):
+    """A tensor whose part i along dimension 0 stays on device i."""
+
+
+class DistributedRunHandle:
+    """A run that was submitted."""
+
+    def __init__(self, future: Future[Any]) -> None:
+        self._future = future
+
+    def result(self, timeout: float | None = None) -> Any:
+        """Wait for the run and return what the call returns.
+
+        Raises:
+            TimeoutError: it takes longer than ``timeout`` seconds.
+            CallError, ParserError, EvaluationError: as the call.
+        """
+        return self._future.result(timeout)
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Wait for the run; False if it takes longer than ``timeout`` seconds."""
+        try:
+            self._future.exception(timeout)
+        except TimeoutError:
+            return False
+        return True
+
+    def done(self) -> bool:
+        """True once the run has ended."""
+        return self._future.done()
+
+
+class DistributedWorker:
+    """Runs programs of ranks one after the other; `prepare` of a compiled host function makes it.
+
+    It is a context manager: ``with compiled.prepare() as worker: worker(x, y)``.
+    """
+
+    def __init__(
+        self,
+        programs: Sequence[RankProgram],
+        options: Mapping[str, Any],
+        *,
+        persistent: bool,
+        reset_windows: bool,
+    ) -> None:
+        self.programs = tuple(programs)
+        """What it was made for."""
+        self._options = options
+        self._persistent, self._reset = persistent, reset_windows
+        self._windows: dict[RankProgram, list[Buffer]] = {}
+        self._tensors: dict[DeviceTensor, None] = {}
+        self._pool: ThreadPoolExecutor | None = ThreadPoolExecutor(1)
+        self._room = Semaphore(_IN_FLIGHT)
+
+    # Runs -------------------------------------------------------------------------------------
+
+    def __call__(self, *args: Any, **named: Any) -> Any:
+        """Run the program; tensors of the worker stand for arrays.
+
+        Raises:
+            TypeError: there are several programs: `run` names one.
+            ValueError: the worker is closed, or a tensor was freed.
+            CallError, ParserError, EvaluationError: as the program's own call.
+        """
+        if len(self.programs) != 1:
+            raise TypeError(
+                f"this worker has {len(self.programs)} programs; worker.run(program, ...) names one"
+            )
+        return self.run(self.programs[0], *args, **named)
+
+    def run(self, program: RankProgram, *args: Any, **named: Any) -> Any:
+        """Run one of the programs and return what its call returns.
+
+        Raises:
+            ValueError: the worker was not made for the program, or as `__call__`.
+            CallError, ParserError, EvaluationError: as the program's own call.
+        """
+        return self.submit(program, *args, **named).result()
+
+    def submit(self, program: RankProgram, *args: Any, **named: Any) -> DistributedRunHandle:
+        """Let a program run after those before it; wait while two are under way.
+
+        Raises:
+            ValueError: as `run`.
+        """
+        if self._pool is None:
+            raise ValueError("the worker is closed")
+        if program not in self.programs:
+            raise ValueError(
+                f"the worker was not made for {program!r}: name it in prepare(extra_compiled=[...])"
+            )
+        given = [_unwrapped(arg) for arg in args]
+        words = {name: _unwrapped(arg) for name, arg in named.items()}
+        self._room.acquire()
+        future = self._pool.submit(self._run, program, given, words)
+        future.add_done_callback(lambda _: self._room.release())
+        return DistributedRunHandle(future)
+
+    def _run(self, program: RankProgram, args: Sequence[Any], named: dict[str, Any]) -> Any:
+        windows = self._windows.setdefault(program, []) if self._persistent else None
+        if windows is not None and self._reset:
+            for window in windows:
+                window.memory[...] = 0
+        return program.run(args, {**self._options, **named}, windows)
+
+    # Tensors ----------------------------------------------------------------------------------
+
+    def alloc_tensor(self, shape: Sequence[int], dtype: Any, *, init: Any = None) -> DeviceTensor:
+        """Return a tensor on a device: zeros, or a copy of ``init``, a number or an array.
+
+        Args:
+            shape: The sizes.
+            dtype: An element type of PyTorch, of the language, or of NumPy.
+            init: What it begins with.
+
+        Raises:
+            TypeError, ValueError: there is no such element type, or ``init`` does not fit.
+        """
+        made = np.zeros(tuple(shape), numpy_dtype(dtype))
+        if init is not None:
+            made[...] = _host(init)
+        return self._owned(DeviceTensor(made))
+
+    def free_tensor(self, tensor: DeviceTensor) -> None:
+        """Free a tensor of this worker.
+
+        Raises:
+            ValueError: it is none, or was freed.
+        """
+        if self._tensors.pop(tensor, self) is self:
+            raise ValueError(f"{tensor!r} is no tensor of this worker, or was freed")
+        tensor.free()
+
+    def alloc_stacked_tensor(self, host: Any) -> StackedDeviceTensor:
+        """Return a copy of an array, of which part i along dimension 0 is on device i."""
+        return self._owned(StackedDeviceTensor(np.array(_host(host))))
+
+    def free_stacked_tensor(self, tensor: StackedDeviceTensor) -> None:
+        """Free a stacked tensor of this worker; see `free_tensor`."""
+        self.free_tensor(tensor)
+
+    def copy_to(self, tensor: DeviceTensor, host: Any) -> None:
+        """Copy an array to a tensor.
+
+        Raises:
+            ValueError: the shapes differ, or the tensor was freed.
+        """
+        source = _host(host)
+        if source.shape != tensor.shape:
+            raise ValueError(f"an array {list(source.shape)} does not fill {tensor!r}")
+        tensor.array[...] = source
+
+    def copy_from(self, tensor: DeviceTensor, host: Any = None) -> Any:
+        """Copy a tensor to ``host``, a new array if there is none; return it.
+
+        Raises:
+            ValueError: the shapes differ, or the tensor was freed.
+        """
+        if host is None:
+            return tensor.array.copy()
+        target = _host(host)
+        if target.shape != tensor.shape:
+            raise ValueError(f"{tensor!r} does not fill an array {list(target.shape)}")
+        target[...] = tensor.array
+        return host
+
+    def copy_stacked_from(self, tensor: StackedDeviceTensor, host: Any = None) -> Any:
+        """Copy a stacked tensor to ``host``; see `copy_from`."""
+        return self.copy_from(tensor, host)
+
+    def _owned(self, tensor: Any) -> Any:
+        self._tensors[tensor] = None
+        return tensor
+
+    # End --------------------------------------------------------------------------------------
+
+    def close(self) -> None:
+        """Wait for the runs, and free all tensors; nothing happens the second time."""
+        if self._pool is not None:
+            self._pool.shutdown()
+            self._pool = None
+        for tensor in self._tensors:
+            tensor.free()
+        self._tensors.clear()
+
+    def __enter__(self) -> DistributedWorker:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+def _unwrapped(value: Any) -> Any:
+    return value.array if isinstance(value, DeviceTensor) else value
+
+
+def _host(value: Any) -> Any:
+    """Return a number or an array of the host as NumPy's, over the same memory."""
+    from pypto._src.run.array_views import Argument, array_view, is_array
+
+    if isinstance(value, int | float) or is_array(value):
+        return np.asarray(value)
+    return array_view(
+        value, Argument("host", "the worker", "an array", "np.float32", is_written=True)
+    )
