@@ -254,14 +254,18 @@ def forked() -> dict[str, Any]:
     return found
 
 
+def _files() -> list[str]:
+    places = (os.environ["PYPTO_CACHE_DIR"], os.environ["TMPDIR"])
+    return [str(file) for place in places for file in Path(place).rglob("*") if file.is_file()]
+
+
 def compiling() -> dict[str, Any]:
     """Compile the whole program."""
     assert find_toolchain() is not None
+    before = _files()
     Path(os.environ["STALL"]).touch()
     found = interrupted(lambda: runtime.compile(Program, entry=sys.argv[3]))
-    places = (os.environ["PYPTO_CACHE_DIR"], os.environ["TMPDIR"])
-    left = [str(file) for place in places for file in Path(place).rglob("*") if file.is_file()]
-    found["left"] = left
+    found["left"] = [file for file in _files() if file not in before]
     Path(os.environ["STALL"]).unlink()
     runtime.compile(Program, entry=sys.argv[3])
     return found

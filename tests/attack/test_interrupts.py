@@ -201,7 +201,10 @@ def _is_alive(process: int) -> bool:
 @pytest.mark.parametrize("entry", ["rows", "failing_task"], ids=["one-kernel", "two-kernels"])
 @pytest.mark.parametrize("threads", ["1", "2"])
 def test_interrupt_ends_a_compilation(entry: str, threads: str, tmp_path: Path) -> None:
-    """The compiler and its children are killed, and no file of theirs or ours is left."""
+    """The compiler and its children are killed, and nothing unfinished is left.
+
+    What may stay is the text of the header that all kernels share, which is written as a whole.
+    """
     toolchain: Toolchain = compiler()
     script = tmp_path / "c++"
     script.write_text(_STALLING.format(compiler=shlex.join(toolchain.command)))
@@ -220,7 +223,7 @@ def test_interrupt_ends_a_compilation(entry: str, threads: str, tmp_path: Path) 
         STALL=str(stall),
     )
     assert found["error"] == "KeyboardInterrupt"
-    assert found["left"] == []
+    assert [file for file in found["left"] if Path(file).name != "kernel.hpp"] == []
     assert not [pid for pid in map(int, pids.read_text().split()) if _is_alive(pid)]
     assert not [*temporary.iterdir()]
     assert [*cache.rglob("*.so")]  # afterwards the program was compiled after all

@@ -280,6 +280,9 @@ private:
         std::unique_lock<std::mutex> lock(mutex_);
         const uint64_t seen = tickets_;
         sleepers_.fetch_add(1, std::memory_order_seq_cst);
+        // A wake that found its sleeper awake already has nobody on the way: without this, no later one would
+        // wake anybody. What it was for is looked for next.
+        is_waking_.store(false, std::memory_order_seq_cst);
         if (!any_ready()) {
             wakes_.wait(lock, [&] { return tickets_ != seen; });
         }
