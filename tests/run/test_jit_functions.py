@@ -599,3 +599,34 @@ def test_elements_of_tensors_in_another_shape(capsys: pytest.CaptureFixture[str]
         wanted[row] = np.sum([scale] * count, dtype=np.float32)
     np.testing.assert_allclose(y, wanted, rtol=1e-6)
     assert "runs in the interpreter" not in capsys.readouterr().err
+
+
+# --------------------------------------------------------------------------------------------
+# Lengths that a tensor holds
+# --------------------------------------------------------------------------------------------
+
+
+@pl.jit
+def summed(
+    ends: pl.Tensor[[1, 2], pl.INT32],
+    x: pl.Tensor[[256, 64], pl.FP32],
+    y: pl.Out[pl.Tensor[[16, 64], pl.FP32]],
+):
+    with pl.at(level=pl.Level.CORE_GROUP):
+        begin = pl.read(ends, [0, 0])
+        end = pl.read(ends, [0, 1])
+        total = pl.full([16, 64], dtype=pl.FP32, value=0.0)
+        for i in pl.pipeline(begin, end, stage=2):
+            total = pl.add(total, x[i * 16 : i * 16 + 16, :])
+        y[:, :] = total
+    return y
+
+
+@pytest.mark.parametrize(("begin", "end"), [(0, 0), (0, 1), (0, 7), (3, 16), (5, 2)])
+def test_a_pipeline_as_long_as_a_tensor_says(begin: int, end: int) -> None:
+    """Bounds that are INT32, where loops count in wider numbers."""
+    x = floats(256)
+    y = np.ones((16, 64), np.float32)
+    summed(np.array([[begin, end]], np.int32), x, y)
+    wanted = x.reshape(16, 16, 64)[begin:end].sum(axis=0)
+    np.testing.assert_allclose(y, wanted, rtol=1e-5)

@@ -24,9 +24,10 @@ from typing import Any, Final, TypeAlias
 from pypto._src.analysis.accesses import Accesses
 from pypto._src.analysis.purity import trips
 from pypto._src.analysis.stmt_tree import Block
+from pypto._src.dtypes import DataType
 from pypto._src.ir.array_types import MemRef, TileType, dtype_of
 from pypto._src.ir.enums import MemorySpace
-from pypto._src.ir.exprs import Add, ConstInt, Expr, FloorDiv, IterArg, Max, Mul, Sub, Var
+from pypto._src.ir.exprs import Add, Cast, ConstInt, Expr, FloorDiv, IterArg, Max, Mul, Sub, Var
 from pypto._src.ir.fresh_names import NewNames
 from pypto._src.ir.stmts import AssignStmt, ForStmt, Function, Stmt, YieldStmt, seq
 from pypto._src.ir.traversal.mutator import Mutator
@@ -306,6 +307,8 @@ class _Pipeliner(Mutator):
         """Return a loop over groups of iterations, and one over those that are left over."""
         stages = len(slots)
         dtype, span = dtype_of(loop.loop_var), loop.span
+        bounds = {"start": _as_type(loop.start, dtype), "stop": _as_type(loop.stop, dtype)}
+        loop = copy_with(loop, bounds)
         stop = _less(loop.stop, (stages - 1) * step, loop)  # groups that begin before are whole
         main, values = self._with_new_results(self._main(loop, slots, stop))
         group = _number(stages * step, loop)
@@ -355,6 +358,15 @@ def _yield(values: Sequence[Expr], loop: ForStmt) -> list[Stmt]:
 
 def _number(value: int, loop: ForStmt) -> ConstInt:
     return ConstInt(value, dtype_of(loop.loop_var), loop.span)
+
+
+def _as_type(bound: Expr, dtype: DataType) -> Expr:
+    """Return a bound as a number of the loop variable's type: a length may be an INT32, say."""
+    if dtype_of(bound) is dtype:
+        return bound
+    if isinstance(bound, ConstInt):
+        return ConstInt(bound.value, dtype, bound.span)
+    return Cast(bound, dtype, bound.span)
 
 
 def _constant(value: Expr) -> int:
