@@ -31,6 +31,8 @@ IN_WHEEL = (
     "pypto/py.typed",
     "pypto/examples/softmax.py",
     "pypto/include/pto/pto-inst.hpp",
+    "pypto/pages/errors.md",
+    "pypto/pages/errors/shape-mismatch.md",
 )
 IN_SDIST = ("pyproject.toml", "README.md", "LICENSE", "CHANGELOG.md", "tests/artifact.py")
 
@@ -117,6 +119,8 @@ def try_out(path: Path) -> None:
         (folder / "first.py").write_text(first_kernel(), encoding="utf-8")
         run([python, "first.py"], folder)
         run([commands / "pypto", "check", "first.py"], folder)
+        run([commands / "pypto", "explain", "shape-mismatch"], folder)
+        run([commands / "pypto", "doctor", "--json"], folder)
         print(run([commands / "pypto", "demo"], folder).rstrip())
 
 

@@ -40,7 +40,8 @@ def commands() -> dict[str, argparse.ArgumentParser]:
 @pytest.mark.parametrize("name", commands())
 def test_commands(name: str) -> None:
     """The rows of a command have each of its options and of their values."""
-    rows = [r for r in section("## Command line").splitlines() if r.startswith(f"| `pypto {name} ")]
+    begins = (f"| `pypto {name} ", f"| `pypto {name}` ")
+    rows = [r for r in section("## Command line").splitlines() if r.startswith(begins)]
     assert rows
     for action in options(commands()[name]):
         strings = set(action.option_strings)

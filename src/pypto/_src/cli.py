@@ -21,6 +21,7 @@ from pypto._src.commands import (
     convert,
     cost,
     demo,
+    explain,
     profile,
     reduce,
     run,
@@ -29,6 +30,7 @@ from pypto._src.commands import (
     verify,
 )
 from pypto._src.commands import compile as compile_
+from pypto._src.commands.setup import completion, doctor, new
 from pypto._src.diagnostics import wants_colour
 from pypto._src.errors import PyptoError
 from pypto._src.knobs import KnobError
@@ -49,6 +51,10 @@ _COMMANDS: Final = (
     cost,
     verify,
     demo,
+    doctor,
+    new,
+    explain,
+    completion,
 )
 
 

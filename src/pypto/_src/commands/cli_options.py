@@ -20,7 +20,13 @@ _SWITCHES: Final = {"": True, "true": True, "false": False}
 
 
 class Commands(Protocol):
-    """Where a command adds itself to the command line."""
+    """Where a command adds itself to the command line; what `argparse` calls subparsers."""
+
+    choices: dict[str, argparse.ArgumentParser]
+    """The commands that were added, by name."""
+
+    _choices_actions: list[argparse.Action]
+    """Their lines in the list of commands."""
 
     def add_parser(
         self,

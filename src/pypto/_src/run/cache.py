@@ -176,6 +176,17 @@ def _make(
     return is_wanted
 
 
+def why_unusable(shared: Path) -> CacheError | None:
+    """Return what keeps a cache directory from being used; None if nothing does. Makes it."""
+    try:
+        with _storing():
+            root = Path(os.path.realpath(shared))
+        with _work_directory(root / str(SCHEMA), root / str(SCHEMA) / "00" / "entry", root):
+            return None
+    except _UnusableError as error:
+        return CacheError(error.about(shared), hint=error.hint)
+
+
 def discard(entry: Path) -> None:
     """Remove an entry that does not load, so that the next `build` makes it anew."""
     with contextlib.suppress(OSError):

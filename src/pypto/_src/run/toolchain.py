@@ -198,7 +198,7 @@ def _check_loaded(toolchain: Toolchain) -> None:
 
 def no_compiler_message() -> str:
     """Return what was tried, why each candidate was passed over, and what to type."""
-    tried = [f"  {name}: {found}" for name, found in _candidates() if isinstance(found, str)]
+    tried = [f"  {name}: {found}" for name, found in candidates() if isinstance(found, str)]
     return "\n".join(
         (
             "no C++ compiler that works was found; tried",
@@ -323,11 +323,11 @@ def _words(text: str) -> tuple[str, ...]:
 
 
 def _first_working() -> Toolchain | None:
-    return next((found for _, found in _candidates() if isinstance(found, Toolchain)), None)
+    return next((found for _, found in candidates() if isinstance(found, Toolchain)), None)
 
 
-def _candidates() -> Iterator[tuple[str, Toolchain | str]]:
-    """Yield each candidate's name, with its toolchain or the reason it has none."""
+def candidates() -> Iterator[tuple[str, Toolchain | str]]:
+    """Yield the name of each compiler looked for, with its toolchain or the reason it has none."""
     for name in NAMES:
         yield name, _try_words((name,))
     if importlib.util.find_spec("ziglang") is None:
