@@ -19,18 +19,18 @@ def program(request: pytest.FixtureRequest) -> Program:
 
 def test_stores_in_a_loop_write_the_parameter(program: Program) -> None:
     """A loop that carries a tensor carries the parameter, and the order of results is kept."""
-    assert effects(program)["fill"] == Effects((False, True), ((1,), (0,)))
+    assert effects(program)["fill"] == Effects((False, True), ((1,), (0,)), (True, False))
 
 
 def test_branches_may_give_either(program: Program) -> None:
     """What a branch chooses may be any of its tensors; all that a callee writes is written."""
     found = effects(program)["branch"]
-    assert found == Effects((True, True, False, False), ((0, 1),))
+    assert found == Effects((True, True, False, False), ((0, 1),), (False, False, True, False))
 
 
 def test_tensors_made_inside(program: Program) -> None:
     """A tensor made inside is no parameter, neither as the result nor where it is written."""
-    assert effects(program)["alone"] == Effects((False, True), ((),))
+    assert effects(program)["alone"] == Effects((False, True), ((),), (True, False))
 
 
 TAKES_TURNS = """\
@@ -63,5 +63,5 @@ def test_what_takes_turns_is_not_one_tensor() -> None:
     found = pl.parse(TAKES_TURNS)
     assert isinstance(found, Program)
     for program in (found, PassManager().run_passes(found)):
-        assert effects(program)["main"] == Effects((False, True), ((0, 1),))
+        assert effects(program)["main"] == Effects((False, True), ((0, 1),), (True, True))
     assert next(check_program(found)).errors == 0

@@ -345,6 +345,62 @@ def test_readers_and_writers_of_parts_and_wholes(
             np.testing.assert_array_equal(ours, wanted)
 
 
+_BLOCKS = """
+    @pl.function(type=pl.FunctionType.InCore)
+    def block(
+        self, x: pl.Tensor[[8, 16], pl.FP32], row: pl.Scalar[pl.INT64],
+        out: pl.Out[pl.Tensor[[800, 16], pl.FP32]],
+    ) -> pl.Tensor[[800, 16], pl.FP32]:
+        out = pl.store(pl.mul(pl.load(x, [0, 0], [8, 16]), 1.5), [row, 0], [8, 16], out)
+        return out
+
+    @pl.function(type=pl.FunctionType.InCore)
+    def more(
+        self, x: pl.Tensor[[8, 16], pl.FP32], row: pl.Scalar[pl.INT64],
+        out: pl.InOut[pl.Tensor[[800, 16], pl.FP32]],
+    ) -> pl.Tensor[[800, 16], pl.FP32]:
+        sum = pl.add(pl.load(x, [0, 0], [8, 16]), pl.load(out, [row, 0], [8, 16]))
+        out = pl.store(sum, [row, 0], [8, 16], out)
+        return out
+"""
+_LAUNCHES = """\
+for k in pl.range(0, 3):
+    for i in pl.parallel(0, 100):
+        self.block(pl.view(x, [8, 16], [i * 8, 0]), i * 8, y)
+    for i in pl.parallel(0, 20):
+        for j in pl.parallel(0, 5):
+            self.block(pl.view(y, [8, 16], [(99 - i * 5 - j) * 8, 0]), (i * 5 + j) * 8, x)
+    self.bump(pl.view(x, [8, 16], [k * 4 + 3, 0]), 1.0)
+    for i in pl.parallel(0, 20):
+        for j in pl.range(0, 5):
+            self.block(pl.view(x, [8, 16], [(i * 5 + j) * 8, 0]), i * 8, y)
+        self.more(pl.view(y, [8, 16], [i * 8, 0]), i * 8 + 160, y)
+    for i in pl.parallel(0, 50):
+        if i % 3 == 0:
+            self.block(pl.view(x, [8, 16], [i * 8, 0]), i * 8 + 400, y)
+        else:
+            self.bump(pl.view(y, [8, 16], [i * 8, 0]), 2.0)
+"""
+
+
+def test_launches_between_other_tasks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Iterations that only write one tensor run together; what comes before and after waits."""
+    monkeypatch.setenv("PYPTO_NUM_THREADS", "4")
+    kind = "pl.InOut[pl.Tensor[[800, 16], pl.FP32]]"
+    source = parsed(f"x: {kind}, y: {kind}", _LAUNCHES, more=_BLOCKS)
+    compiled, host = native(source)
+    rng = np.random.default_rng(5)
+    given = [rng.random((800, 16), dtype=np.float32) for _ in range(2)]
+    expected = [array.copy() for array in given]
+    runtime.compile(source, "interpreter")(*expected)
+    for window, delay in product((0, 8, 64), (0, 1_000, 20_000)):
+        host.scheduling = Scheduling(window=window, delay_ns=delay)
+        found = [array.copy() for array in given]
+        compiled(*found)
+        for ours, wanted in zip(found, expected, strict=True):
+            np.testing.assert_array_equal(ours, wanted)
+
+
 # --------------------------------------------------------------------------------------------
 # Order
 # --------------------------------------------------------------------------------------------
@@ -388,7 +444,8 @@ def with_kernels(
         for name, kernel in host.kernels.items()
     }
     results = {name: kernel.signature.results for name, kernel in made.items()}
-    text = host_text(compiled.program, function, results)
+    only_written = {name: kernel.signature.only_written for name, kernel in made.items()}
+    text = host_text(compiled.program, function, results, only_written)
     ours = NativeHost(function, text, made, toolchain=toolchain, include_dirs=[INCLUDE])
     return lambda *arrays: ours.launch(Bound(list(arrays), [a.ctypes.data for a in arrays]))
 
@@ -417,6 +474,77 @@ def test_tasks_that_may_run_together_do(body: str, monkeypatch: pytest.MonkeyPat
     call = with_kernels(parsed(_PAIR, body), {"bump": meet, "mix": meet})
     call(np.zeros((32, 16), np.float32), np.zeros((32, 16), np.float32))
     assert not barrier.broken
+
+
+def test_blocks_that_only_write_a_tensor_run_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two iterations that take one whole tensor as output meet inside."""
+    monkeypatch.setenv("PYPTO_NUM_THREADS", "2")
+    barrier = threading.Barrier(2, timeout=120)
+
+    def meet(_words: Sequence[int]) -> None:
+        barrier.wait()
+
+    kind = "pl.InOut[pl.Tensor[[800, 16], pl.FP32]]"
+    body = "for i in pl.parallel(0, 2):\n    self.block(x[0:8], i * 8, y)"
+    source = parsed(f"x: {kind}, y: {kind}", body, more=_BLOCKS)
+    call = with_kernels(source, {"block": meet})
+    call(np.zeros((800, 16), np.float32), np.zeros((800, 16), np.float32))
+    assert not barrier.broken
+
+
+_WRITERS = """
+    @pl.function(type=pl.FunctionType.InCore)
+    def both(
+        self, a: pl.Out[pl.Tensor[[8, 16], pl.FP32]], b: pl.Out[pl.Tensor[[8, 16], pl.FP32]],
+    ):
+        t = pl.full([8, 16], dtype=pl.FP32, value=1.0)
+        pl.store(t, [0, 0], [8, 16], a)
+        pl.store(t, [0, 0], [8, 16], b)
+
+    @pl.function(type=pl.FunctionType.InCore)
+    def look(
+        self, a: pl.Tensor[[8, 16], pl.FP32], x: pl.Tensor[[800, 16], pl.FP32],
+        out: pl.Out[pl.Tensor[[8, 16], pl.FP32]],
+    ):
+        t = pl.add(pl.load(a, [0, 0], [8, 16]), pl.load(x, [0, 0], [8, 16]))
+        pl.store(t, [0, 0], [8, 16], out)
+
+    @pl.function(type=pl.FunctionType.InCore)
+    def whole(
+        self, x: pl.Tensor[[800, 16], pl.FP32], out: pl.Out[pl.Tensor[[8, 16], pl.FP32]]
+    ):
+        pl.store(pl.load(x, [0, 0], [8, 16]), [0, 0], [8, 16], out)
+"""
+_MANY_WRITERS = """\
+self.both(pl.view(y, [8, 16], [0, 0]), pl.view(x, [8, 16], [0, 0]))
+for i in pl.range(1, 40):
+    self.bump(pl.view(x, [8, 16], [i * 8, 0]), 1.0)
+self.look(pl.view(y, [8, 16], [0, 0]), x, pl.view(y, [8, 16], [8, 0]))
+self.whole(x, pl.view(y, [8, 16], [16, 0]))
+"""
+
+
+def test_a_reader_waits_for_a_writer_that_an_earlier_one_knew(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A task that reads many parts waits for all, though one before it had two reasons for one."""
+    monkeypatch.setenv("PYPTO_NUM_THREADS", "4")
+    has_read = threading.Event()
+    overtaken: list[bool] = []
+
+    def write(_words: Sequence[int]) -> None:
+        overtaken.append(has_read.wait(0.3))
+
+    def read(_words: Sequence[int]) -> None:
+        has_read.set()
+
+    kind = "pl.InOut[pl.Tensor[[800, 16], pl.FP32]]"
+    source = parsed(f"x: {kind}, y: {kind}", _MANY_WRITERS, more=_WRITERS)
+    nothing: Callable[[Sequence[int]], None] = lambda _words: None  # noqa: E731
+    kernels = {"both": write, "bump": nothing, "look": nothing, "whole": read}
+    call = with_kernels(source, kernels)
+    call(np.zeros((800, 16), np.float32), np.zeros((800, 16), np.float32))
+    assert overtaken == [False]
 
 
 @pytest.mark.parametrize("threads", [1, 4])

@@ -731,8 +731,9 @@ def _host_text(
 ) -> HostText | None:
     """Return the C++ of a host function; None if the interpreter is to run it, which is logged."""
     results = {name: kernel.results for name, kernel in kernels.items()}
+    only_written = {name: kernel.only_written for name, kernel in kernels.items()}
     try:
-        return host_text(program, function, results)
+        return host_text(program, function, results, only_written)
     except EmitError as error:
         location = f" ({source_comment(error.location)})" if source_comment(error.location) else ""
         log_event(f"{function.name} runs in the interpreter: {error.message}{location}")

@@ -35,6 +35,7 @@ class Effects(NamedTuple):
 
     writes: tuple[bool, ...]  # for each parameter
     results: tuple[tuple[int, ...], ...]  # for each result, the parameters that it may be
+    reads: tuple[bool, ...]  # for each parameter: false where it is only written, or handed on
 
 
 def effects(program: Program) -> dict[str, Effects]:
@@ -59,6 +60,7 @@ class _Analysis:
         self.numbers: dict[Var, dict[int, Name]] = {}
         self.stands_for: list[list[Name]] = []
         self.written: list[Name] = []
+        self.read: list[Name] = []
         self.returned: list[list[Name]] = [[] for _ in function.return_types]
 
     def effects(self) -> Effects:
@@ -70,11 +72,13 @@ class _Analysis:
             direction is not ParamDirection.In or name in written
             for name, direction in zip(params, self.function.param_directions, strict=True)
         )
+        read = self.reached(self.read)
+        reads = tuple(name in read for name in params)
         results: list[tuple[int, ...]] = []
         for names in self.returned:
             reached = self.reached(names)
             results.append(tuple(i for i, name in enumerate(params) if name in reached))
-        return Effects(writes, tuple(results))
+        return Effects(writes, tuple(results), reads)
 
     def name(self, var: Var, element: int = WHOLE) -> Name:
         elements = self.numbers.setdefault(var, {})
@@ -164,8 +168,9 @@ class _Analysis:
             callee = self.known.get(call.op.name)
             if callee is None:
                 return {}
-            for names, writes in zip(args, callee.writes, strict=False):
+            for names, writes, reads in zip(args, callee.writes, callee.reads, strict=False):
                 self.written += names if writes else []
+                self.read += names if reads else []
             found = [[n for i in params for n in args[i]] for params in callee.results]
             return {WHOLE: found[0]} if len(found) == 1 else dict(enumerate(found))
         op = op_of(call)
@@ -173,5 +178,7 @@ class _Analysis:
             return {}
         for index in sorted(op.writes):
             self.written += args[index]
+        for index in sorted(op.reads):
+            self.read += args[index]
         same = sorted(op.writes) if op.view_of is None else [op.view_of]
         return {WHOLE: [name for index in same for name in args[index]]}

@@ -49,6 +49,12 @@ class KernelSignature:
         self.results = [
             _result(function, index, candidates) for index, candidates in enumerate(effects.results)
         ]
+        self.only_written = [
+            index
+            for index, (writes, reads) in enumerate(zip(effects.writes, effects.reads, strict=True))
+            if writes and not reads
+        ]
+        """The positions of parameters whose elements it stores and never loads."""
         rows = zip(function.params, effects.writes, strict=True)
         self.params = [_parameter(var, writes) for var, writes in rows]
         self.sizes = SizeWords(function)

@@ -52,8 +52,8 @@ struct PTO2Buffer {
 struct PTOParam {
     enum Kind : int32_t { kInput, kOutput, kInOut, kScalar };
     Kind kind;
-    uint64_t word;         // of a scalar
-    const Tensor* tensor;  // else
+    uint64_t word;         // of a scalar; of an output, the launch whose tasks write parts that do not overlap, or 0
+    const Tensor* tensor;  // of all but scalars
 };
 
 // Functions of the scheduler. Those that return bool have reported a mistake when they return false.
@@ -61,6 +61,7 @@ struct PTO2Functions {
     PTO2Buffer* (*create)(PTO2Runtime*, void* data, const uint64_t* shape, int ndim, DataType, int line);
     void (*release)(PTO2Buffer*);
     bool (*submit)(PTO2Runtime*, int kernel, const PTOParam*, int count, int line);
+    uint64_t (*begin_launch)(PTO2Runtime*);
     bool (*wait)(PTO2Runtime*, const Tensor&, bool writes, int line);
     bool (*is_over)(PTO2Runtime*);
     bool (*python)(PTO2Runtime*, int op, const PTOParam*, int count, Tensor* result, uint64_t* word, int line);
@@ -227,6 +228,12 @@ struct PTO2Scope {
 // --------------------------------------------------------------------------------------------------------------------
 // Beyond the device's interface: only text for this runtime uses it
 // --------------------------------------------------------------------------------------------------------------------
+
+// A number for the tasks that one call makes in the iterations of a parallel loop: none of them waits for another one
+// because of what both only write.
+inline uint64_t pto2_rt_begin_launch(PTO2Runtime* rt) { return rt->call->begin_launch(rt); }
+
+inline PTOParam make_output_param(const Tensor& tensor, uint64_t launch) { return {PTOParam::kOutput, launch, &tensor}; }
 
 // The element at `indices`, when the tasks that write it are done.
 template <class T>

@@ -251,6 +251,7 @@ private:
     int64_t window_, budget_;
     bool is_inline_;
     int64_t open_ = 0, most_open_ = 0, order_ = 0, pending_bytes_ = 0, externals_ = 0;
+    uint64_t launches_ = 0;
     std::vector<Task*> before_;  // what the task being submitted waits for
     std::vector<Task*> joined_;
     std::vector<Buffer*> all_buffers_, free_buffers_;
@@ -440,6 +441,7 @@ private:
         buffer->tasks = 0;
         buffer->external = -1;
         buffer->is_given = false;
+        buffer->has_launches = false;
         return buffer;
     }
 
@@ -685,6 +687,11 @@ private:
 
     void enqueue(const Kernel& kernel, const PTOParam* params, int count, int line, bool dense)
     {
+        for (int i = 0; i < count; i++) {
+            if (kernel.params[i].is_tensor != 0 && buffer_of(*params[i].tensor)->has_launches) {
+                end_launches(*params[i].tensor, launch_of(kernel, params, count, i));
+            }
+        }
         Task* task = new_task();
         task->kernel = &kernel;
         task->order = order_++;
@@ -694,7 +701,11 @@ private:
         for (int i = 0; i < count; i++) {
             if (kernel.params[i].is_tensor != 0) {
                 Buffer* buffer = buffer_of(*params[i].tensor);
-                enter(task, buffer, box_of(*params[i].tensor), writes(params[i], kernel.params[i]));
+                const Box box = box_of(*params[i].tensor);
+                const uint64_t launch = launch_of(kernel, params, count, i);
+                if (launch == 0 || !enter_launch(task, buffer, box, launch)) {
+                    enter(task, buffer, box, writes(params[i], kernel.params[i]));
+                }
                 buffer->tasks++;
                 task->buffers.push_back(buffer);
             }
@@ -708,6 +719,100 @@ private:
             other.task->mark = task->serial;
             before.push_back(other.task);
         }
+    }
+
+    // The launch in which a parameter is written, or 0. A copy of a tensor with gaps goes back as a whole, and of two
+    // views of one tensor the other one may be read.
+    static uint64_t launch_of(const Kernel& kernel, const PTOParam* params, int count, int index)
+    {
+        const PTOParam& param = params[index];
+        bool apart = param.kind == PTOParam::kOutput && param.word != 0 && is_dense(*param.tensor);
+        for (int i = 0; apart && i < count; i++) {
+            apart = i == index || kernel.params[i].is_tensor == 0 || params[i].tensor->buffer != param.tensor->buffer;
+        }
+        return apart ? param.word : 0;
+    }
+
+    // Lets one task that waits for all tasks of a launch stand for them, where an access that is not of the launch meets
+    // them. Before the task of that access is made: where there is no room for another task, the launch is waited for.
+    void end_launches(const Tensor& tensor, uint64_t launch)
+    {
+        buffer_of(tensor)->index.each_overlapping(box_of(tensor), [&](const Box&, Access& access) {
+            if (access.launch != 0 && access.launch != launch) {
+                joined_.clear();
+                for (const TaskRef& reader : access.readers) {
+                    if (reader.is_open()) {
+                        joined_.push_back(reader.task);
+                    }
+                }
+                Task* join = joined_.size() > 1 ? join_task(joined_) : nullptr;
+                if (joined_.size() > 1 && join == nullptr) {
+                    help_until([&] { return !access.is_open(); });
+                }
+                if (joined_.size() == 1 || join != nullptr) {
+                    access.writer = TaskRef(join != nullptr ? join : joined_[0]);
+                }
+                access.readers.clear();
+                access.launch = 0;
+            }
+            return false;
+        });
+    }
+
+    // As `enter`, for a write that does not wait for the others of its launch. All of them wait for what was there before the
+    // first one. Returns false, and has noted nothing, where there is no room for a task that waits for that.
+    bool enter_launch(Task* task, Buffer* buffer, const Box& box, uint64_t launch)
+    {
+        Access& own = buffer->index.at(box, [](Access& access) { return access.is_open(); });
+        if (own.launch != launch) {
+            gather(task, buffer, box, true, launch);
+            Task* before = joined_.size() == 1 ? joined_[0] : nullptr;
+            if (joined_.size() > 1) {
+                before = join_task(joined_);
+                if (before == nullptr) {
+                    return false;
+                }
+            }
+            own.writer = before != nullptr ? TaskRef(before) : TaskRef();
+            own.readers.clear();
+            own.launch = launch;
+            buffer->has_launches = true;
+        }
+        own.readers.push_back(TaskRef(task));
+        const int ndim = buffer->ndim;
+        buffer->index.each_overlapping(box, [&](const Box& other, Access& access) {
+            wait_for(task, access.writer, before_);
+            if (access.launch == launch) {
+                return false;
+            }
+            for (const TaskRef& reader : access.readers) {
+                wait_for(task, reader, before_);
+            }
+            return covers(box, other, ndim);  // the writer of `own` waits for them
+        });
+        return true;
+    }
+
+    // Gathers in `joined_`, each once, the tasks in the way of an access, without those of its launch.
+    void gather(Task* task, Buffer* buffer, const Box& box, bool is_write, uint64_t launch)
+    {
+        const uint64_t stamp = pool_.next_serial();
+        joined_.clear();
+        const auto add = [&](const TaskRef& other) {
+            if (other.task != task && other.is_open() && other.task->mark != stamp) {
+                other.task->mark = stamp;
+                joined_.push_back(other.task);
+            }
+        };
+        buffer->index.each_overlapping(box, [&](const Box&, Access& access) {
+            add(access.writer);
+            if (is_write && (access.launch == 0 || access.launch != launch)) {
+                for (const TaskRef& reader : access.readers) {
+                    add(reader);
+                }
+            }
+            return false;
+        });
     }
 
     // Makes a task wait for those in the way of an access, and notes the access.
@@ -737,6 +842,7 @@ private:
         if (is_write) {
             own.writer = TaskRef(task);
             own.readers.clear();
+            own.launch = 0;
         } else {
             if (join.task != nullptr && !own.writer.is(task)) {
                 own.writer = join;
@@ -794,7 +900,7 @@ private:
     // The tasks that a reader of many parts waits for become one that the next reader waits for.
     TaskRef join_writers(Task* task, Buffer* buffer, const Box& box, size_t first)
     {
-        joined_.assign(before_.begin() + static_cast<std::ptrdiff_t>(first), before_.end());
+        gather(task, buffer, box, false, 0);  // also those that the task waits for because of another parameter
         Task* join = join_task(joined_);
         if (join == nullptr) {
             return TaskRef();
@@ -843,7 +949,7 @@ private:
                     blockers.push_back(access.writer);
                 }
                 for (const TaskRef& reader : access.readers) {
-                    if (is_write && reader.is_open()) {
+                    if ((is_write || access.launch != 0) && reader.is_open()) {
                         blockers.push_back(reader);
                     }
                 }
@@ -969,6 +1075,7 @@ private:
             [](PTO2Runtime* rt, int kernel, const PTOParam* params, int count, int line) {
                 return of(rt).submit(kernel, params, count, line);
             },
+            [](PTO2Runtime* rt) { return ++of(rt).launches_; },
             [](PTO2Runtime* rt, const Tensor& tensor, bool writes, int) { return of(rt).wait(tensor, writes); },
             [](PTO2Runtime* rt) { return of(rt).is_interrupted() || of(rt).has_failed(); },
             [](PTO2Runtime* rt, int op, const PTOParam* params, int count, Tensor* result, uint64_t* word, int line) {

@@ -116,7 +116,8 @@ struct TaskRef {
 // The open accesses to one box.
 struct Access {
     TaskRef writer;
-    std::vector<TaskRef> readers;
+    std::vector<TaskRef> readers;  // since then; in a launch, its tasks, which write parts that do not overlap
+    uint64_t launch = 0;           // 0 outside a launch
 
     bool is_open()
     {
@@ -141,6 +142,7 @@ struct Buffer : PTO2Buffer {
     int32_t ndim;
     int32_t external;  // which tensor of the caller it is, -1 for one made here
     bool is_given;     // the caller of the call keeps the block
+    bool has_launches; // some access to it is in a launch, or was
     RegionIndex<Access> index;
 };
 

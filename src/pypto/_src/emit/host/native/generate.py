@@ -26,7 +26,7 @@ from pypto._src.emit.host.statement_kinds import write_statements
 from pypto._src.emit.writer import CodeEmitter, Names, comment_text, source_comment, string_literal
 from pypto._src.errors import EmitError, PyptoError
 from pypto._src.ir.array_types import TensorType, dtype_of
-from pypto._src.ir.enums import ParamDirection
+from pypto._src.ir.enums import ForKind, ParamDirection
 from pypto._src.ir.exprs import (
     Call,
     ConstInt,
@@ -55,6 +55,7 @@ from pypto._src.ir.stmts import (
 from pypto._src.ir.text.printer import python_print
 from pypto._src.ir.traversal.queries import functions_called
 from pypto._src.ir.traversal.symbolic_dims import dimension_vars, solved_dims, told_dims
+from pypto._src.ir.traversal.walk import children
 from pypto._src.ir.types import ScalarType, TupleType, Type
 from pypto._src.ops import tensor as tensor_ops
 from pypto._src.records import NamedTuple
@@ -82,7 +83,12 @@ class HostText(NamedTuple):
         return self.spans[line - 1] if 0 < line <= len(self.spans) else UNKNOWN_SPAN
 
 
-def host_text(program: Program, entry: Function, results: Mapping[str, Sequence[int]]) -> HostText:
+def host_text(
+    program: Program,
+    entry: Function,
+    results: Mapping[str, Sequence[int]],
+    only_written: Mapping[str, Sequence[int]] | None = None,
+) -> HostText:
     """Return the C++ text of host function ``entry`` of ``program``, after the passes.
 
     Its arguments are words: for each parameter one, then for each parameter that is a tensor the
@@ -92,17 +98,25 @@ def host_text(program: Program, entry: Function, results: Mapping[str, Sequence[
         program: The program, after the passes.
         entry: The function that is called.
         results: For each kernel, which of its parameters its results are.
+        only_written: For each kernel, the parameters that it writes and does not read: because of
+            them, iterations of a parallel loop do not wait for each other. None: all of them do.
 
     Raises:
         EmitError: something has no form here; the error points at the user's line.
     """
-    return _File(program, results).text(entry)
+    return _File(program, results, only_written or {}).text(entry)
 
 
 class _File:
-    def __init__(self, program: Program, results: Mapping[str, Sequence[int]]) -> None:
+    def __init__(
+        self,
+        program: Program,
+        results: Mapping[str, Sequence[int]],
+        only_written: Mapping[str, Sequence[int]],
+    ) -> None:
         self.program = program
         self.kernel_results = results
+        self.only_written = only_written
         self.names = Names(_TAKEN)
         self.kernels: dict[str, int] = {}
         self.ops: list[Call] = []
@@ -224,6 +238,8 @@ class _Host:
         self.tuples: dict[Var, tuple[Value, ...]] = {}
         self.comment: str | None = None
         self.results: list[str] = []
+        self.launches: list[dict[Call, str]] = [{}]
+        """For each loop around a statement, the names of the launches that its tasks belong to."""
 
     def line(self, text: str = "") -> None:
         self.file.line(text)
@@ -516,10 +532,12 @@ class _Host:
         params = self.names.fresh(f"params_t{self.file.tasks}")
         self.line(f"// Task {self.file.tasks}: {comment_text(callee.name)}")
         self.file.tasks += 1
+        launch = self.launches[-1].get(call)
+        parts = self.file.only_written.get(callee.name, ()) if launch is not None else ()
         entries = [
-            self._param(arg, param.type, direction)
-            for arg, param, direction in zip(
-                call.args, callee.params, callee.param_directions, strict=True
+            self._param(arg, param.type, direction, launch if index in parts else None)
+            for index, (arg, param, direction) in enumerate(
+                zip(call.args, callee.params, callee.param_directions, strict=True)
             )
         ]
         if told_dims(callee):
@@ -544,9 +562,13 @@ class _Host:
             self.line(f"    {entry},")
         self.line("};")
 
-    def _param(self, arg: Expr, wanted: Type, direction: ParamDirection) -> str:
+    def _param(
+        self, arg: Expr, wanted: Type, direction: ParamDirection, launch: str | None = None
+    ) -> str:
         text = self.value(arg)
         if isinstance(arg.type, TensorType):
+            if direction is ParamDirection.Out and launch is not None:
+                text += f", {launch}"
             return f"{MAKE_PARAM[direction]}({text})"
         if isinstance(wanted, ScalarType) and wanted.dtype is not dtype_of(arg):
             text = f"pto2::cast<{host_type(wanted.dtype)}>({text})"
@@ -585,6 +607,7 @@ class _Host:
     def counted(self, stmt: ForStmt) -> None:
         """Write a loop that counts."""
         self._say(stmt)
+        self.launches.append(self._begin_launches(stmt))
         self._enter(stmt.iter_args)
         name = self.names.register(stmt.loop_var)
         bounds: list[str] = []
@@ -603,14 +626,33 @@ class _Host:
             f"for ({kind} {name} = {start}; {test}; {name} += {step})", stmt.body, stmt.iter_args
         )
         self._leave(stmt.iter_args, stmt.return_vars)
+        self.launches.pop()
+
+    def _begin_launches(self, stmt: ForStmt) -> dict[Call, str]:
+        """Begin the launches of a parallel loop: one for each call that makes tasks in it.
+
+        Calls in a sequential loop in it belong to none, as its iterations keep their order.
+        """
+        if stmt.kind is not ForKind.Parallel:
+            return {}
+        if self.launches[-1]:
+            return self.launches[-1]  # of the parallel loop around this one
+        found: dict[Call, str] = {}
+        for call in calls_in_parallel(stmt):
+            if self.file.only_written.get(call.op.name):
+                name = found[call] = self.names.fresh("launch")
+                self.line(f"const uint64_t {name} = pto2_rt_begin_launch(rt);")
+        return found
 
     def conditional(self, stmt: WhileStmt) -> None:
         """Write a loop that goes on as long as a condition holds."""
         self._say(stmt)
+        self.launches.append({})
         self._enter(stmt.iter_args)
         header = f"while ({self.scalars.text(stmt.condition)})"
         self._block(header, stmt.body, stmt.iter_args)
         self._leave(stmt.iter_args, stmt.return_vars)
+        self.launches.pop()
 
     def branch(self, stmt: IfStmt) -> None:
         """Write a branch."""
@@ -656,6 +698,22 @@ class _Host:
     def _leave(self, iter_args: Sequence[IterArg], return_vars: Sequence[Var]) -> None:
         for arg, var in zip(iter_args, return_vars, strict=True):
             self.names.register(var, self.name(arg))
+
+
+def calls_in_parallel(loop: ForStmt) -> Iterator[Call]:
+    """Yield the calls of functions in a parallel loop and those in it, without other loops."""
+    pending: list[Stmt] = [loop.body]
+    while pending:
+        stmt = pending.pop()
+        if isinstance(stmt, ForStmt | WhileStmt):
+            if isinstance(stmt, ForStmt) and stmt.kind is ForKind.Parallel:
+                pending.append(stmt.body)
+            continue
+        pending += [child for child in reversed([*children(stmt)]) if isinstance(child, Stmt)]
+        value = stmt.value if isinstance(stmt, AssignStmt) else None
+        value = stmt.expr if isinstance(stmt, EvalStmt) else value
+        if isinstance(value, Call) and isinstance(value.op, GlobalVar):
+            yield value
 
 
 def leaf_types(kinds: Sequence[Type]) -> list[Type]:
