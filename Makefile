@@ -8,13 +8,13 @@ PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 PYTHON ?= python3 python3.14 python3.13 python3.12 python3.11 python
 
 # The stamps of an environment whose interpreter is gone, say after an upgrade, mean nothing.
-_ := $(shell test -x $(BIN)/python || rm -f $(VENV)/run.stamp $(VENV)/dev.stamp)
+_ := $(shell test -x $(BIN)/python || rm -f $(VENV)/*.stamp)
 
 # A path set for another Python would shadow what the environment installs.
 unexport PYTHONPATH PYTHONHOME
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check lint types all-tests format generate coverage bench attack golden texts clean
+.PHONY: help demo test check lint types all-tests format generate coverage docs bench attack golden texts clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
@@ -52,6 +52,9 @@ generate: $(VENV)/dev.stamp ## write what follows from the definitions of ops
 	$(BIN)/python -m tools.generate
 	@$(BIN)/pytest -q tests/meta/test_names_page.py tests/meta/test_ir_page.py --update-golden
 
+docs: $(VENV)/docs.stamp ## build the documentation site in build/site: all examples run, all links are checked
+	@$(BIN)/python -m tools.site
+
 bench: $(VENV)/run.stamp ## run the benchmarks
 	@set -e; for file in bench/*.py; do \
 	  if [ ! -e "$$file" ]; then echo "bench/ has no benchmarks."; exit 0; fi; \
@@ -75,7 +78,7 @@ clean: ## remove the environment, caches and build results
 	rm -rf $(VENV) build dist .hypothesis .pytest_cache .ruff_cache .coverage .coverage.*
 	find src tests bench -type d -name __pycache__ -prune -exec rm -rf {} +
 
-# One environment with two stamps: what running needs, and the development tools on top.
+# One environment with three stamps: what running needs, the development tools on top, and what the site needs.
 $(VENV)/run.stamp: pyproject.toml $(BIN)/python
 	@echo "Installing pypto into $(VENV) ..."
 	@$(PIP_INSTALL) --editable .
@@ -84,6 +87,11 @@ $(VENV)/run.stamp: pyproject.toml $(BIN)/python
 $(VENV)/dev.stamp: pyproject.toml $(BIN)/python
 	@echo "Installing pypto and its development tools into $(VENV) ..."
 	@$(PIP_INSTALL) --editable '.[dev]'
+	@touch $(VENV)/run.stamp $@
+
+$(VENV)/docs.stamp: pyproject.toml $(BIN)/python
+	@echo "Installing pypto and what its documentation needs into $(VENV) ..."
+	@$(PIP_INSTALL) --editable '.[docs]'
 	@touch $(VENV)/run.stamp $@
 
 $(BIN)/python:

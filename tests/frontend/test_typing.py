@@ -24,7 +24,8 @@ from pypto._src.ir import static_names
 from pypto._src.ir.opdef import ATTR, AXIS, INTS, REQUIRED, TILE, OpDef
 from pypto._src.ops import names as short_names
 from pypto._src.ops.unified import Unified
-from tests.meta.test_docs import PAGES, ROOT, fenced
+from tools.site.markdown import examples_in_place
+from tools.site.stage import PAGES, ROOT, place
 
 DOCUMENT = """
 # pypto.program: program_name
@@ -313,8 +314,8 @@ def files() -> Iterator[tuple[str, str]]:
     for example in sorted((ROOT / "examples").glob("*.py")):
         yield f"example_{example.name}", example.read_text(encoding="utf-8")
     for page in PAGES:
-        name = page.relative_to(ROOT).with_suffix(".py").name.replace("-", "_")
-        yield name, fenced(page.read_text(encoding="utf-8"), "python")
+        name = place(page).with_suffix(".py").name.replace("-", "_")
+        yield name, examples_in_place(page.read_text(encoding="utf-8"))
     yield from (("document.py", DOCUMENT), ("uses.py", USES), ("wrong.py", WRONG))
 
 

@@ -2,63 +2,18 @@
 
 from __future__ import annotations
 
-import linecache
 import re
-import sys
-import traceback
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
-OUTSIDE = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md")]
-PAGES = sorted([*OUTSIDE, *(ROOT / "docs").rglob("*.md")])
-DECISIONS = ROOT / "docs" / "decisions"
-
-FENCE = re.compile(r"^(?P<fence>`{3,}|~{3,}) *(?P<info>[^`]*)$")
-LINK = re.compile(r"\[[^\]]*\]\((?P<target>[^)\s#]*)(?:#[^)\s]*)?\)")
+from tools.site.execute import BlockError, run_page
+from tools.site.markdown import LINK
+from tools.site.stage import DECISIONS, INDEX, PAGES, ROOT, navigation
 
 
 def relative(path: Path) -> str:
     return path.relative_to(ROOT).as_posix()
-
-
-def fenced(text: str, language: str) -> str:
-    """Return the blocks of ``language`` in place: all other lines of ``text`` are left empty."""
-    lines: list[str] = []
-    closing = info = ""
-    for line in text.splitlines():
-        fence = FENCE.match(line)
-        if not closing and fence:
-            closing, info = fence["fence"], fence["info"].strip()
-            lines.append("")
-        elif closing and line.strip() == closing:
-            closing = ""
-            lines.append("")
-        else:
-            lines.append(line if closing and info == language else "")
-    return "\n".join(lines) + "\n"
-
-
-def execute(page: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Run the Python blocks of ``page`` as one module whose line numbers are the page's."""
-    source = fenced(page.read_text(encoding="utf-8"), "python")
-    filename = str(page)
-    module = ModuleType("page")
-    module.__file__ = filename
-    monkeypatch.setitem(sys.modules, module.__name__, module)
-    # `inspect.getsource` shall find Python here, not the Markdown. No time stamp: not re-read.
-    entry = (len(source), None, source.splitlines(keepends=True), filename)
-    monkeypatch.setitem(linecache.cache, filename, entry)
-    try:
-        exec(compile(source, filename, "exec", dont_inherit=True), module.__dict__)
-    except Exception as error:
-        frames = traceback.extract_tb(error.__traceback__)
-        lines = [frame.lineno for frame in frames if frame.filename == filename]
-        line = error.lineno if isinstance(error, SyntaxError) and not lines else lines[-1]
-        message = "".join(traceback.format_exception(error))
-        pytest.fail(f"{page.name}:{line}: {message}", pytrace=False)
 
 
 @pytest.mark.parametrize(
@@ -69,28 +24,28 @@ def test_python_blocks_run(page: Path, tmp_path: Path, monkeypatch: pytest.Monke
     if not (ROOT / "src" / "pypto" / "language").exists():
         pytest.skip("the examples are written in pypto.language, which is not in this tree")
     monkeypatch.chdir(tmp_path)
-    execute(page, monkeypatch)
+    run_page(page)
 
 
-def test_failing_block_is_located(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_failing_block_is_located(tmp_path: Path) -> None:
     """A failure names the page and the line in it; other languages' blocks do not run."""
     page = tmp_path / "page.md"
     page.write_text("# T\n\n```sh\nfalse\n```\n\n```python\nx = 1\n```\n\n```python\nx / 0\n```\n")
-    with pytest.raises(pytest.fail.Exception, match=r"^page\.md:12: (.|\n)*ZeroDivisionError"):
-        execute(page, monkeypatch)
+    with pytest.raises(BlockError, match=r"^page\.md:12: (.|\n)*ZeroDivisionError"):
+        run_page(page)
 
 
-def test_blocks_have_source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_blocks_have_source(tmp_path: Path) -> None:
     """Decorators can read the source of what they decorate, as `pl.program` does."""
     page = tmp_path / "page.md"
     page.write_text(
         "It's no Python.\n```python\nimport inspect\n\nclass C:\n    x = 1\n```\n"
         "```python\nassert inspect.getsource(C) == 'class C:\\n    x = 1\\n'\n```\n"
     )
-    execute(page, monkeypatch)
+    run_page(page)
 
 
-@pytest.mark.parametrize("page", [*PAGES, ROOT / "CHANGELOG.md"], ids=relative)
+@pytest.mark.parametrize("page", PAGES, ids=relative)
 def test_links_lead_somewhere(page: Path) -> None:
     """Each relative link names a file of the repository."""
     targets = [link["target"] for link in LINK.finditer(page.read_text(encoding="utf-8"))]
@@ -99,12 +54,11 @@ def test_links_lead_somewhere(page: Path) -> None:
 
 
 def test_index_has_every_page() -> None:
-    """docs/index.md links every page of docs/; decisions are reached through their folder."""
-    index = ROOT / "docs" / "index.md"
-    links = LINK.finditer(index.read_text(encoding="utf-8"))
-    linked = {(index.parent / link["target"]).resolve() for link in links}
-    pages = {page for page in (ROOT / "docs").rglob("*.md") if DECISIONS not in page.parents}
-    assert sorted(map(relative, pages - linked - {index})) == []
+    """Each page is in one section of docs/index.md; decisions are reached through the first."""
+    listed = [page for pages in navigation().values() for page in pages]
+    first = min(DECISIONS.glob("*.md"))
+    pages = {page for page in PAGES if DECISIONS not in page.parents or page == first}
+    assert sorted(map(relative, listed)) == sorted(map(relative, pages - {INDEX}))
 
 
 def test_decisions_are_counted() -> None:

@@ -1,0 +1,138 @@
+"""The documentation site: what `make docs` makes of pages, blocks and docstrings for Sphinx."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import pypto.language as pl
+from tools.site import api, links
+from tools.site.execute import BlockError, run_page
+from tools.site.stage import ROOT, mistakes, stage, with_outputs
+
+
+def test_every_operator_has_an_entry() -> None:
+    """The pages of operators have each name with its signature, text and instruction."""
+    pages = {page.name: page.text for page in api.pages()}
+    for name in ("block", "tensor", "system"):
+        for op in getattr(pl, name).__all__:
+            if op != "MaskPattern":
+                assert f"{{py:function}} {op}(" in pages[f"operators-{name}"], op
+    assert (
+        "{py:function} row_sum(tile, tmp_tile=None)\n\nReturn the sum" in pages["operators-block"]
+    )
+    assert "C++ `TROWSUM`; MLIR `pto.trowsum`" in pages["operators-block"]
+    assert "{py:function} compile(" in pages["pypto-runtime"]
+    assert "{py:method} random_arguments(seed=0, sizes=None)" in pages["pypto-runtime"]
+    assert not [text for text in pages.values() if " object at 0x" in text]
+
+
+def test_sections_of_docstrings_are_lists() -> None:
+    """What Google's style indents is a list in Markdown; other text stays."""
+    text = "Do it.\n\nArgs:\n    name: What\n        it is.\n\nRaises:\n    E: so.\n"
+    markdown = " ".join(api.docstring(text).split())
+    assert markdown == "Do it. **Args** - `name`: What it is. **Raises** - `E`: so."
+
+
+def test_pages_are_laid_out(tmp_path: Path) -> None:
+    """Links lead to where pages are in the site, and each mistake is on the page of its error."""
+    stage(tmp_path, {}, list(api.pages()))
+    index = (tmp_path / "index.md").read_text(encoding="utf-8")
+    assert "[README](project/readme.md)" in index
+    assert "Language <language.md>" in index  # in the navigation
+    readme = (tmp_path / "project" / "readme.md").read_text(encoding="utf-8")
+    assert "[docs/index.md](../index.md)" in readme
+    errors = (tmp_path / "errors.md").read_text(encoding="utf-8")
+    assert "(#mistake-shape-mismatch)" in errors
+    programs = [program for found in mistakes().values() for program in found]
+    assert sorted(programs) == sorted((ROOT / "tests" / "errors").glob("*.md"))
+    fast = (tmp_path / "make-it-fast.md").read_text(encoding="utf-8")
+    assert "(files/tests/golden/make-it-fast/1.svg)" in fast
+    assert (tmp_path / "files" / "tests" / "golden" / "make-it-fast" / "1.svg").exists()
+
+
+TUTORIAL = """\
+# Double
+
+```python double.py
+import pypto.language as pl
+
+
+@pl.jit(target="interpreter")
+def double(x: pl.Tensor[[16, 16], pl.FP32], y: pl.Out[pl.Tensor[[16, 16], pl.FP32]]):
+    y[:] = x[:] * 2
+    return y
+```
+
+```python
+print("two", "<b>")
+2 + 2
+```
+
+```sh
+pypto check double.py    # finds nothing
+pypto show double.py --graph tasks.svg
+```
+"""
+
+
+def test_tutorials_show_what_their_blocks_show(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is printed, the last value, and what commands say and draw of the Python above them."""
+    page = tmp_path / "tutorials" / "double.md"
+    page.parent.mkdir()
+    page.write_text(TUTORIAL)
+    monkeypatch.chdir(tmp_path)
+    first, second, commands = run_page(page)
+    assert (first.text, first.pictures) == ("", [])
+    assert (second.text, second.pictures) == ("two <b>\n4\n", [])
+    assert commands.text.startswith("double.py: double\n  rules   ok\n")
+    assert commands.pictures == ["tasks.svg"]
+    text = with_outputs(page, TUTORIAL, [first, second, commands])
+    assert '<pre class="output">two &lt;b&gt;\n4</pre>' in text
+    assert '<img src="../_outputs/double/tasks.svg" alt="tasks.svg">' in text
+    assert text.index("2 + 2") < text.index("two &lt;b&gt;") < text.index("pypto check")
+    assert 'href="../_outputs/double/double.py"' in text
+    assert Path("double.py").read_text().endswith("    return y\n")
+
+
+@pytest.mark.parametrize(
+    ("block", "message"),
+    [
+        ("sh\nls\n", "page.md:4: only commands of pypto run in a tutorial"),
+        ("sh\npypto check no.py\n", "page.md:4: pypto check no.py ends with 1"),
+        ("python\nx = \n", "page.md:4: "),
+    ],
+)
+def test_commands_that_fail_are_located(
+    block: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A command that is not ours, or ends with an error, is named with the line of the page."""
+    page = tmp_path / "tutorials" / "page.md"
+    page.parent.mkdir()
+    page.write_text(f"# T\n\n```{block}```\n")
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(BlockError) as found:
+        run_page(page)
+    assert str(found.value).startswith(message)
+
+
+def test_links_of_the_site(tmp_path: Path) -> None:
+    """A missing file, a missing anchor, and what a browser would load from elsewhere are found."""
+    (tmp_path / "a.html").write_text(
+        '<link href="b.css"><script src="https://example.com/x.js"></script><h1 id="top">A</h1>'
+        '<a href="b.html#end">b</a> <a href="#top">up</a> <a href="https://example.com">out</a>'
+        '<img src="data:image/png;base64,AA">'
+    )
+    (tmp_path / "b.html").write_text('<p>B</p><a href="a.html#top">a</a><a href="c.html">c</a>')
+    assert links.check(tmp_path) == links.Checked(
+        links=8,
+        broken=[
+            "a.html: b.css: there is no such file",
+            "a.html: https://example.com/x.js: is loaded from elsewhere",
+            "a.html: b.html#end: the page has no such anchor",
+            "b.html: c.html: there is no such file",
+        ],
+    )
