@@ -62,6 +62,8 @@ from pypto._src.ops.layout import tile_spaces
 
 if TYPE_CHECKING:
     import numpy as np
+
+    from pypto._src.interp.view_copies import ViewCopy
 else:
     np = lazy_module("numpy")
 
@@ -116,6 +118,7 @@ class Evaluator:
         self._depth = sum(map(nesting, functions))
         self._plans: dict[str, Plan] = {}
         self._running: list[str] = []
+        self.copies: list[ViewCopy] = []  # views whose bytes do not lie as an array has them
 
     def entry(self) -> str:
         """Return the name of the function that is called when none is given.
@@ -144,6 +147,20 @@ class Evaluator:
         # A run cannot begin again where Python's calls do not reach, as it changes its tensors.
         with np.errstate(all="ignore"), room(self._depth) if self._depth > FLAT else nullcontext():
             return self.run(name, args)
+
+    def note_view(self, view: Any, source: Any) -> None:
+        """Note a view of a tensor, which may have had to be a copy."""
+        if view.size and not np.may_share_memory(view, source):
+            from pypto._src.interp.view_copies import ViewCopy
+
+            owner = view if view.base is None else view.base
+            self.copies.append(ViewCopy(owner, source))
+
+    def update_copies(self) -> None:
+        """Let copies that stand for views be the same as what they are views of."""
+        from pypto._src.interp.view_copies import updated
+
+        self.copies = updated(self.copies)
 
     def plan(self, function: Function) -> Plan:
         """Return ``function`` ready to be called."""
@@ -664,14 +681,49 @@ class Plan:
         def run(env: Env) -> Any:
             args = [each(env) for each in evals]
             try:
-                return evaluator.run(name, args, span)
+                value = evaluator.run(name, args, span)
             except EvaluationError as error:
                 raise error.at(span) from None
+            if evaluator.copies:
+                evaluator.update_copies()
+            return value
 
         return run
 
     def _op_call(self, call: Call, op: OpDef[..., Any], evals: Sequence[Eval]) -> Eval:
-        return op_eval(call, op, evals, self.evaluator.element)
+        evaluator = self.evaluator
+        if op.view_of is not None and isinstance(call.type, TensorType):
+            return self._tensor_view(call, op, op.view_of, evals)
+        run = op_eval(call, op, evals, evaluator.element)
+        if not any(isinstance(call.args[index].type, TensorType) for index in op.writes):
+            return run
+
+        def write(env: Env) -> Any:
+            value = run(env)
+            if evaluator.copies:
+                evaluator.update_copies()
+            return value
+
+        return write
+
+    def _tensor_view(self, call: Call, op: OpDef[..., Any], at: int, evals: Sequence[Eval]) -> Eval:
+        """Plan a view of a tensor, the operand at position ``at``."""
+        evaluator, found = self.evaluator, [None]
+
+        def source(env: Env) -> Any:
+            found[0] = value = evals[at](env)
+            return value
+
+        operands = [source if index == at else each for index, each in enumerate(evals)]
+        run = op_eval(call, op, operands, evaluator.element)
+
+        def view(env: Env) -> Any:
+            value = run(env)
+            if value is not found[0] and value.base is not found[0]:
+                evaluator.note_view(value, found[0])
+            return value
+
+        return view
 
 
 def operands_of(call: Call) -> tuple[Expr, ...]:

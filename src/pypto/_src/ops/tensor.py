@@ -155,13 +155,13 @@ def _reshape_view_type(o: Operands) -> Type:
 
 
 def _reshape_view(tensor: Array, shape: Sequence[int]) -> Array:
-    if tensor.size != math.prod(shape) or not tensor.flags.c_contiguous:
+    if tensor.size != math.prod(shape):
         raise EvaluationError(
-            f"pl.reshape of a tensor {list(tensor.shape)} to {list(shape)}: the same bytes are no "
-            "such tensor",
+            f"pl.reshape of a tensor {list(tensor.shape)} to {list(shape)}: it has "
+            f"{tensor.size} elements",
             slug="shape-mismatch",
         )
-    return tensor.reshape(shape)
+    return tensor.reshape(shape)  # a copy of part of a tensor: the evaluator keeps both the same
 
 
 @tensor_op(

@@ -216,11 +216,22 @@ def in_vector_memory(ctx: Context, value: Any, node: ast.AST) -> Any:
 
 
 def settled(ctx: Context, name: str, value: Expr, node: ast.AST) -> Expr:
-    """Return a value as a name of an outer block takes it: a product where vector work is."""
+    """Return a value as a name of an outer block takes it: a product where vector work is.
+
+    A tensor is loaded whole, where the name is of a tile.
+    """
     old = ctx.names.values.get(name)
-    if not isinstance(old, Var) or not isinstance(old.type, TileType) or not is_in_acc(value):
+    if not isinstance(old, Var) or not isinstance(old.type, TileType):
         return value
     is_inner = ctx.names.levels.get(name, 0) < ctx.names.level
+    if isinstance(value.type, TensorType):
+        is_same = static_shape(value.type) == static_shape(old.type)
+        if not is_inner or not is_same or value.type.dtype is not old.type.dtype:
+            return value
+        zeros = [0] * len(value.type.shape)
+        return op_call(ctx, memory.load, (value, zeros, plain_dims(value.type.shape)), {}, node)
+    if not is_in_acc(value):
+        return value
     return in_vector_memory(ctx, value, node) if is_inner and known_space(old) is None else value
 
 

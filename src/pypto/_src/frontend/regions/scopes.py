@@ -346,7 +346,7 @@ def _region(
     region = Region(
         ops.call,
         (ops.as_operand, ops.part, ops.with_part, ops.begin, ops.stored, settled, settle),
-        names.level,
+        names,
         name,
         None if block is None else block[0],
         ctx.span(node),
@@ -370,6 +370,9 @@ def _region(
         bound = names.close(mark)
     bound |= retyped
     span, shadowed = ctx.span(node), region.shadowed
+    if region.was_parsed_twice:
+        used = set(uses([child for top in (*region.before, *stmts) for child in _operands(top)]))
+        region.before = [s for s in region.before if not used.isdisjoint(defined_by(s))]
     ctx.block += [*region.before, *made]
     ctx.block.append(ScopeStmt(ScopeKind.InCore, body_of(stmts, span), span, region.name))
     for key, var in region.results.items():

@@ -34,6 +34,7 @@ from pypto._src.frontend.state.scalar_promotion import number
 from pypto._src.frontend.state.scope import (
     BROKEN,
     Cascade,
+    LoadFirst,
     Lost,
     Names,
     reassigned,
@@ -544,7 +545,7 @@ class Context:
         forms, block, level = self.stmt_forms, self.block, self.names.level
         journal = self.names.journal
         for index, node in enumerate(nodes):
-            mark = len(journal)
+            mark, before = len(journal), len(block)
             try:
                 forms[node.__class__](self, node)
             except PyptoError as error:
@@ -552,6 +553,15 @@ class Context:
                 self.report(error, node)
             except Cascade:
                 self.recover(node, level, mark, block)
+            except LoadFirst as early:
+                if early.names is not self.names or early.level != level:
+                    raise
+                while self.names.level > level:
+                    self.names.close(mark)
+                self.block = block
+                from pypto._src.frontend.state.early_loads import again
+
+                again(self, node, early.name, before)
             except Exception as error:
                 note_span(error, self.span(node))
                 raise
@@ -613,7 +623,7 @@ class Context:
             ParserTypeError: the name must keep its type, or be what it is.
             SSAViolationError: a second assignment under ``strict_ssa``.
         """
-        if self.region is not None and kind is None and value.type.__class__ is TileType:
+        if self.region is not None and kind is None and value.type.__class__ in _ARRAYS:
             value = self.region.settled(self, name, value, node)
         kind = value.type if kind is None else kind
         written = self._written_view(name, value)
@@ -626,6 +636,8 @@ class Context:
         var = self.names.plain.get(name)
         if var is None or var.type is not kind:
             span = self.span(node)
+            if self.region is not None:
+                self.region.refuse_late(self.names, name, kind)
             try:
                 var = self.names.define(name, kind, span)
             except ParserTypeError as error:
@@ -759,6 +771,9 @@ class Context:
             origin = self.origins.get(call.args[op.view_of])
             if origin is not None:
                 self.origins[call] = origin
+
+
+_ARRAYS: Final = frozenset({TensorType, TileType})
 
 
 def _unreachable(ctx: Context, last: ast.stmt, following: ast.stmt) -> ParserError:

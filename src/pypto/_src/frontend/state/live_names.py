@@ -1,21 +1,31 @@
 """Which names of a Python function are read after one of its statements.
 
 Goes backwards through the syntax tree, once a loop nest. Knows names, and what the statements of
-Python do with them; nothing of kernels.
+Python do with them; of kernels, that no block of a launch has a value that another one made.
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
+
+from pypto._src.frontend.source.assigned_names import assigned_names
 
 
 class LiveNames:
     """The names that are read after each statement of some classes before they are assigned."""
 
-    def __init__(self, body: Sequence[ast.stmt], wanted: tuple[type[ast.stmt], ...]) -> None:
+    def __init__(
+        self,
+        body: Sequence[ast.stmt],
+        wanted: tuple[type[ast.stmt], ...],
+        params: Collection[str] = (),
+    ) -> None:
         self._wanted = wanted
+        self._all: Sequence[ast.stmt] = body
+        self._params = params
+        self._counts: dict[str, int] | None = None  # how often each name is assigned in all
         self._after: dict[ast.stmt, frozenset[str]] = {}
         self._end: dict[ast.stmt, frozenset[str]] = {}  # where an iteration of a loop ends
         # By loop, what an iteration reads before it assigns it; not all over for each loop around.
@@ -42,6 +52,9 @@ class LiveNames:
             case ast.If():
                 arms = self._block(node.body, live) | self._block(node.orelse, live)
                 return arms | _read(node.test)
+            case ast.For() if _is_launch(node.iter):
+                target = _stored(node.target) | self._own(node)
+                return live | (self._block(node.body, live) - target) | _read(node.iter)
             case ast.For():
                 target = _stored(node.target)
                 later = live | (self._iteration(node) - target)
@@ -53,17 +66,33 @@ class LiveNames:
                 return live | self._block(node.body, later) | _read(node.test)
             case ast.With():
                 items = [item.context_expr for item in node.items]
-                return self._block(node.body, live) | _read(*items)
+                before = self._block(node.body, live)
+                if any(map(_is_launch, items)):
+                    before -= self._own(node)
+                return before | _read(*items)
             case ast.Return():
                 return _read(node)
             case _:
                 return (live - _stored(node)) | _read(node)
+
+    def _own(self, launch: ast.stmt) -> frozenset[str]:
+        """Return the names that only one launch assigns: a block has no value of an earlier one."""
+        if self._counts is None:
+            self._counts = assigned_names(self._all)
+        own = assigned_names([launch])
+        params = self._params
+        return frozenset(n for n, c in own.items() if c == self._counts[n] and n not in params)
 
     def _iteration(self, node: ast.For | ast.While) -> frozenset[str]:
         found = self._first.get(node)
         if found is None:
             found = self._first[node] = self._block(node.body, frozenset())
         return found
+
+
+def _is_launch(call: ast.expr) -> bool:
+    func = call.func if isinstance(call, ast.Call) else None
+    return isinstance(func, ast.Attribute) and func.attr == "spmd"
 
 
 def _stored(node: ast.AST) -> frozenset[str]:
@@ -106,6 +135,8 @@ def live_at_end(ctx: Any, node: ast.For | ast.While) -> frozenset[str]:
 
 def _of(ctx: Any) -> LiveNames:
     if ctx.live is None:
-        ctx.live = LiveNames(ctx.node.body, (ast.With, ast.If, ast.For, ast.While))
+        args = ctx.node.args
+        params = {arg.arg for arg in (*args.posonlyargs, *args.args, *args.kwonlyargs)}
+        ctx.live = LiveNames(ctx.node.body, (ast.With, ast.If, ast.For, ast.While), params)
     found: LiveNames = ctx.live
     return found

@@ -7,10 +7,13 @@ from collections.abc import Callable, Sequence
 from typing import Any, cast
 
 from pypto._src.diagnostics import Span
+from pypto._src.frontend.state.scope import LoadFirst, Names
+from pypto._src.ir.array_types import TensorType, TileType, same_dims, valid_part
 from pypto._src.ir.enums import PipeType
 from pypto._src.ir.exprs import Call, Expr, Var
 from pypto._src.ir.opdef import OpDef
 from pypto._src.ir.stmts import Stmt
+from pypto._src.ir.types import Type
 from pypto._src.records import NamedTuple
 
 
@@ -40,6 +43,7 @@ class Region:
         "loads",
         "may_carry",
         "name",
+        "names",
         "operand",
         "part",
         "products",
@@ -49,6 +53,7 @@ class Region:
         "shadowed",
         "span",
         "stored",
+        "was_parsed_twice",
         "with_part",
     )
 
@@ -56,7 +61,7 @@ class Region:
         self,
         call: Callable[..., Any],
         on_tiles: Sequence[Callable[..., Any]],
-        level: int,
+        names: Names,
         name: str,
         block_index: Var | None,
         span: Span,
@@ -67,9 +72,10 @@ class Region:
         # What makes loads, parts of tiles, tiles with another part, values that are none, and what
         # is stored: a tile, or the tensor that it was stored to. Then what is assigned to a name of
         # an outer block, and what such names are before it.
-        self.operand, self.part, self.with_part, self.begin, self.stored, *names = on_tiles
-        self.settled, self.settle = names
-        self.level = level  # of the names around it
+        self.operand, self.part, self.with_part, self.begin, self.stored, *named = on_tiles
+        self.settled, self.settle = named
+        self.names = names
+        self.level = names.level  # of the names around it
         self.name = name
         self.block_index = block_index  # which block of a launch runs it
         self.block_count: Expr | None = None  # how many blocks the launch has
@@ -78,6 +84,7 @@ class Region:
         self.shadowed: dict[str, Var] = {}  # tensors outside whose names are of tiles inside
         self.results: dict[str, Var] = {}  # the tensors that tiles read later are stored in
         self.before: list[Stmt] = []  # what has to stand before the region: tensors that it needs
+        self.was_parsed_twice = False  # a statement of it: what it needed then may be unused
         self.products: set[Var] = set()  # in vector memory: a store of one rounds, as of any
         self.loads: dict[Var, Loaded] = {}  # variables that are a part of a tensor
         self.divided: Span | None = None  # where its options have a pl.split
@@ -89,6 +96,18 @@ class Region:
         if level <= self.level:
             self.shadowed[name] = outside
         return level <= self.level
+
+    def refuse_late(self, names: Names, name: str, kind: Type) -> None:
+        """Raise `LoadFirst` where a loop or branch gives the name of a tensor to a tile like it."""
+        old = names.values.get(name)
+        if not isinstance(old, Var) or not isinstance(kind, TileType):
+            return
+        was = old.type
+        if not isinstance(was, TensorType) or was.dtype is not kind.dtype:
+            return
+        level = max(names.levels[name], self.level + 1 if names is self.names else 0)
+        if level < names.level and valid_part(kind) is None and same_dims(was.shape, kind.shape):
+            raise LoadFirst(names, name, level)
 
     def note_load(
         self, var: Var, value: Expr, stmt: Stmt, block: list[Stmt], *, is_only: bool

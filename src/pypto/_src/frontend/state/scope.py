@@ -63,6 +63,19 @@ class Cascade(Exception):
     """The statement cannot be read because of an error reported before."""
 
 
+class LoadFirst(Exception):
+    """A loop or branch of a region makes a tile of a name that is a tensor before it.
+
+    The statement at ``level`` that holds it has to begin with the tensor loaded.
+    """
+
+    def __init__(self, names: Names, name: str, level: int) -> None:
+        super().__init__(name)
+        self.names = names
+        self.name = name
+        self.level = level
+
+
 class Lost(NamedTuple):
     """A name that went out of scope: what it was, and why it is no longer known."""
 

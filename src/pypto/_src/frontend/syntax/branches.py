@@ -25,7 +25,7 @@ from pypto._src.frontend.syntax.blocks import (
     parse_block,
     yield_text,
 )
-from pypto._src.ir.array_types import TensorType, same_valid_part
+from pypto._src.ir.array_types import TensorType, TileType, same_dims, same_valid_part
 from pypto._src.ir.exprs import Call, Expr, Var, as_expr
 from pypto._src.ir.stmts import AssignStmt, IfStmt, Stmt, YieldStmt
 from pypto._src.ir.types import ScalarType, Type, same_type
@@ -128,6 +128,8 @@ def _merge(ctx: Context, node: ast.If, then: Block, orelse: Block) -> None:
         if other is MISSING:
             one_only[name] = value
         else:
+            value = _loaded_like(ctx, node, value, other, then.stmts)
+            other = _loaded_like(ctx, node, other, value, orelse.stmts)
             _merge_name(ctx, name, value, other, orelse.stmts)
     one_only |= {name: v for name, v in orelse.bound.items() if name not in then.bound}
     if one_only and not ctx.strict_ssa:
@@ -173,6 +175,25 @@ def _merge_retyped(ctx: Context, node: ast.If, then: dict[str, Var], orelse: Blo
         elif name in live_after(ctx, node):
             ctx.report(names.type_change(name, var), node)
             names.bind(name, BROKEN)
+
+
+def _loaded_like(ctx: Context, node: ast.If, value: Any, other: Any, stmts: list[Stmt]) -> Any:
+    """Return a value of a branch: a tensor is loaded where the other branch has such a tile."""
+    if ctx.region is None or not isinstance(value, Var) or not isinstance(other, Var):
+        return value
+    if not isinstance(value.type, TensorType) or not isinstance(other.type, TileType):
+        return value
+    is_same = same_dims(value.type.shape, other.type.shape)
+    if not is_same or value.type.dtype is not other.type.dtype:
+        return value
+    outside, ctx.block = ctx.block, stmts
+    try:
+        loaded = ctx.region.operand(ctx, value, node)
+    finally:
+        ctx.block = outside
+    var = Var(value.name, loaded.type, value.span)
+    stmts.append(AssignStmt(var, loaded, value.span))
+    return var
 
 
 def _merge_name(ctx: Context, name: str, value: Any, other: Any, else_stmts: list[Stmt]) -> None:

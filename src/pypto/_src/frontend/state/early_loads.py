@@ -1,0 +1,32 @@
+"""Tensors that a loop or branch of a region makes tiles of: they are loaded before it.
+
+That a name is of a tensor before a statement and of a tile inside shows when the statement is
+parsed. It is parsed again then, behind the load.
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+from pypto._src.frontend.source.python_names import MISSING
+from pypto._src.frontend.state.live_names import live_after, read_names
+
+
+def again(ctx: Any, node: ast.stmt, name: str, count: int) -> None:
+    """Parse a statement again, with the tensor ``name`` loaded first; ``count`` stood before it.
+
+    Where nobody reads what the tensor holds, the name begins in the statement.
+    """
+    region = ctx.region
+    del ctx.block[count:]
+    region.was_parsed_twice = True
+    first, last = ctx.span(node).begin_line, ctx.span(node).end_line
+    found = ctx.errors.found
+    found[:] = [e for e in found if not first <= e.location.begin_line <= last]
+    value = ctx.names.values[name]
+    if name in live_after(ctx, node) or name in read_names([node]):
+        ctx.assign(name, region.operand(ctx, value, node), node)
+    else:
+        ctx.names.bind(name, MISSING)
+    ctx.run([node])
