@@ -411,7 +411,7 @@ def _elements() -> list[Case]:
         ),
         Case(
             i.gather_mask,
-            (((16, 64),),),
+            (((16, 64),), ((1, 12),), ((5, 6),), ((8, 2),)),
             (D.FP32,),
             attrs={"mask_pattern": 2, "output_dtype": D.INT32},
         ),

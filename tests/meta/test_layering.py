@@ -137,6 +137,7 @@ jit.function jit.host_values
 jit.host_evaluator
 jit.workers
 jit.host
+compiled_folder
 jit.decorator
 jit.collectives
 tune.examine tune.results

@@ -11,7 +11,6 @@ import os
 import re
 import shlex
 import shutil
-import sys
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext, suppress
 from datetime import datetime
@@ -50,14 +49,13 @@ from pypto._src.passes.sync.checker import check_sync
 from pypto._src.passes.verification import VerificationLevel
 from pypto._src.records import NamedTuple
 from pypto._src.run.toolchain import Finished, run
-from pypto._src.usage_errors import check_kind, not_a_program
 
 ASSEMBLER: Final = "ptoas"
 ASSEMBLER_TIMEOUT_S: Final = 60.0
 _FOLDERS: Final = {CoreType.VECTOR: "aiv", CoreType.CUBE: "aic"}
 
 
-def compile(  # noqa: A001  the name of the user's documents
+def write_texts(
     program: Program,
     output_dir: str | os.PathLike[str] | None = None,
     strategy: OptimizationStrategy = OptimizationStrategy.Default,
@@ -69,41 +67,11 @@ def compile(  # noqa: A001  the name of the user's documents
     options: CppOptions = DEFAULT,
     overlap: bool = False,
 ) -> str:
-    """Write the texts of ``program`` to a folder and return its path.
-
-    The folder is ``output_dir``, else a new ``build_output/<program>_<date>_<time>``. It gets, for
-    each kernel on a vector (aiv) or matrix (aic) core, ``kernels/aiv/<name>.cpp`` or ``.pto``; with
-    an orchestration function ``orchestration/<name>.cpp`` and, when the kernels are C++,
-    ``kernel_config.py``; and ``passes_dump/`` with the program after each pass.
-
-    With `BackendType.PTO` the assembler turns each ``.pto`` file into C++, unless ``skip_ptoas``.
-    Where there is no assembler the ``.pto`` files stay as they are and a warning is logged.
-    ``options`` are additions to the C++ that `BackendType.CCE` writes. With ``overlap`` loads of
-    one iteration of a loop overlap with the work of another, in kernels that are faster for it.
+    """Write the texts of ``program`` to a folder and return its path; see `ir.compile`.
 
     Raises:
-        PyptoError: a pass or an emitter refuses the program.
-        EmitError: C++ of a kernel would have no flags, since ``strategy`` leaves them out; or the
-            name of a function is no identifier.
-        OutputError: the files cannot be written. Then none of them is, but for ``passes_dump/``.
-        ValueError: the program has several orchestration functions.
-        RuntimeError: ``verification_level`` inside a `PassContext`, which has its own.
-        AssemblerError: the assembler refuses a kernel; the error is at the kernel's own line.
+        PyptoError, ValueError, RuntimeError: as for `ir.compile`.
     """
-    if verification_level is not None and PassContext.current() is not None:
-        raise RuntimeError(
-            "verification_level is given inside a PassContext: set it there, "
-            "PassContext(instruments, verification_level)"
-        )
-    if not isinstance(backend_type, BackendType):  # pyright: ignore[reportUnnecessaryIsInstance]
-        names = ", ".join(str(known) for known in BackendType)
-        raise ValueError(f"backend_type is {backend_type!r}; it is one of {names}")
-    if not isinstance(program, Program):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise not_a_program(program, "ir.compile", sys._getframe(1))  # pyright: ignore[reportPrivateUsage]
-    frame = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
-    check_kind("dump_passes", dump_passes, bool, "dump_passes=False", frame)
-    check_kind("overlap", overlap, bool, "overlap=True", frame)
-    check_kind("skip_ptoas", skip_ptoas, bool, "skip_ptoas=True", frame)
     if not is_backend_configured():
         set_backend_type(backend_type)
     for function in program.functions_:
@@ -159,10 +127,10 @@ def write_compiled(
     """Write the texts of a program, and the program itself; return the folder.
 
     Raises:
-        PyptoError: as for `compile`.
+        PyptoError: as for `ir.compile`.
     """
     made = Path(
-        compile(saved.program, folder, strategy, dump_passes, skip_ptoas=True, overlap=overlap)
+        write_texts(saved.program, folder, strategy, dump_passes, skip_ptoas=True, overlap=overlap)
     )
     serialize_to_file(saved.program, made / _SAVED)
     fixed = {str(index): value for index, value in saved.fixed.items()}

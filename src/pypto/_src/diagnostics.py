@@ -115,6 +115,14 @@ def span_of_frame(frame: FrameType) -> Span:
     return Span(code.co_filename, line, column, end_line, end_column)
 
 
+def span_of_caller(frame: FrameType) -> Span:
+    """Return the place of the expression outside of this package that led to a frame."""
+    outer: FrameType | None = frame
+    while outer is not None and outer.f_globals.get("__name__", "").startswith("pypto._src."):
+        outer = outer.f_back
+    return span_of_frame(outer or frame)
+
+
 UNKNOWN_SPAN: Final = Span("", -1, -1, -1, -1)
 
 

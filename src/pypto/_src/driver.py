@@ -17,7 +17,7 @@ from types import FrameType
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from pypto._src.backend import BackendType
-from pypto._src.diagnostics import span_of_frame, spelled_like
+from pypto._src.diagnostics import span_of_caller, span_of_frame, spelled_like
 from pypto._src.emit.cpp.generate import kernel_file
 from pypto._src.emit.cpp.launch_sizes import tensor_sizes
 from pypto._src.emit.cpp.options import DEFAULT, CppOptions
@@ -196,6 +196,10 @@ class CompiledProgram:
 
     load = from_dir
 
+    def use_folder(self, path: str | os.PathLike[str], config: RunConfig) -> None:
+        """Take a folder that has the program's texts already, and how they were asked for."""
+        self._output_dir, self._config = Path(path), config
+
     def with_config(self, config: RunConfig) -> CompiledProgram:
         """Return the same program for another platform, strategy or folder of its texts."""
         if config == self.runtime_config:
@@ -286,7 +290,7 @@ class CompiledProgram:
                 self._signature.check_fixed(given, index, number)
             return program.run(given)
         except (CallError, KernelError) as error:
-            error.at(span_of_frame(sys._getframe(1)))  # pyright: ignore[reportPrivateUsage]
+            error.at(span_of_caller(sys._getframe(1)))  # pyright: ignore[reportPrivateUsage]
             raise
 
     def run(self, args: Sequence[Any]) -> Any:
@@ -473,6 +477,11 @@ def compile_program(
 def pto_isa_include_dir() -> str:
     """Return the folder with the headers of the tile library, as this machine has them."""
     return str(INCLUDE)
+
+
+def ensure_pto_isa_root() -> str:
+    """Return the folder whose ``include`` has the headers; nothing has to be fetched for it."""
+    return str(INCLUDE.parent)
 
 
 def pass_manager(program: Program, strategy: OptimizationStrategy, *, overlap: bool) -> PassManager:

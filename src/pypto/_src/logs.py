@@ -96,6 +96,38 @@ def set_log_level(level: LogLevel | int) -> None:
     logging.getLogger("pypto").setLevel(_NUMBERS[level])
 
 
+def configure_log(level: LogLevel | int | str) -> None:
+    """Show records of ``level`` and above from now on, as `set_log_level`; a name will do: "info".
+
+    Raises:
+        ValueError: there is no such level.
+        TypeError: it is neither a level nor a name.
+    """
+    set_log_level(_named(level))
+
+
+@contextmanager
+def log_level(level: LogLevel | int | str) -> Generator[None]:
+    """Show records of ``level`` and above inside a ``with``; see `configure_log`."""
+    logger = _logger()
+    before = logger.level
+    configure_log(level)
+    try:
+        yield
+    finally:
+        logger.setLevel(before)
+
+
+def _named(level: LogLevel | int | str) -> LogLevel | int:
+    if not isinstance(level, str):
+        return level
+    name = {"WARNING": "WARN", "CRITICAL": "FATAL"}.get(level.upper(), level.upper())
+    if name not in LogLevel.__members__:
+        known = ", ".join(LogLevel.__members__)
+        raise ValueError(f"there is no log level {level!r}; there are {known}")
+    return LogLevel[name]
+
+
 @contextmanager
 def unlogged() -> Generator[None]:
     """Show no records inside a ``with``: they are about programs that are only tried."""

@@ -93,7 +93,7 @@ from pypto._src.ir.types import MemRefType, ScalarType, TupleType, Type, Unknown
 from pypto._src.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from pypto._src.build_output import compile
+    from pypto._src.compiled_folder import compile
     from pypto._src.frontend.ir_text.statements import parse
     from pypto._src.ir.builders.builder import (
         IRBuilder,
@@ -214,7 +214,7 @@ InOut = ParamDirection.InOut
 __getattr__ = lazy_names(
     __name__,
     {
-        "compile": "pypto._src.build_output",
+        "compile": "pypto._src.compiled_folder",
         "IRBuilder": "pypto._src.ir.builders.builder",
         "add": "pypto._src.ir.builders.builder",
         "bit_and": "pypto._src.ir.builders.builder",

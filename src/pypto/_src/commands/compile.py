@@ -52,7 +52,7 @@ def _compile(args: argparse.Namespace) -> int:
     program = load(args.file)
     by_backend = OptimizationStrategy.PTOAS if is_pto else OptimizationStrategy.Default
     try:
-        folder = build_output.compile(
+        folder = build_output.write_texts(
             program,
             args.output,
             by_backend if args.strategy is None else _STRATEGIES[args.strategy],

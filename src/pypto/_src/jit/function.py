@@ -10,7 +10,7 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from types import FrameType
 from typing import Any
 
-from pypto._src.diagnostics import span_of_frame
+from pypto._src.diagnostics import span_of_caller, span_of_frame
 from pypto._src.driver import CompiledProgram, TargetName, pass_manager
 from pypto._src.errors import CallError, ParserSyntaxError, PyptoError
 from pypto._src.frontend.decorators import unwrapped
@@ -124,7 +124,7 @@ class JitFunction(Entry):
                 made.prepare()
             return made.run(args if version.takes_all else [args[i] for i in version.passed])
         except CallError as error:
-            error.at(span_of_frame(sys._getframe(1)))  # pyright: ignore[reportPrivateUsage]
+            error.at(span_of_caller(sys._getframe(1)))  # pyright: ignore[reportPrivateUsage]
             raise
 
     def parse(self, *args: Any, **named: Any) -> Program:

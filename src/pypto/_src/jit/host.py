@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pypto._src.diagnostics import span_of_frame
+from pypto._src.diagnostics import span_of_caller, span_of_frame
 from pypto._src.driver import CompiledProgram
 from pypto._src.dtypes import DataType
 from pypto._src.errors import CallError, EvaluationError
@@ -53,7 +53,7 @@ class HostFunction(JitFunction):
         try:
             return self.run(args, named)
         except CallError as error:
-            error.at(span_of_frame(sys._getframe(1)))  # pyright: ignore[reportPrivateUsage]
+            error.at(span_of_caller(sys._getframe(1)))  # pyright: ignore[reportPrivateUsage]
             raise
 
     def run(

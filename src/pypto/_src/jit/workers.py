@@ -1,4 +1,4 @@
-"""Workers: a distributed program that is called many times, and tensors that stay on its devices.
+"""Workers: programs that are called many times, and tensors that stay on the devices they run on.
 
 The devices of this machine are threads over the same memory, so a tensor "on a device" is an array
 that the worker owns, and a copy to it is a copy. What a program says with them holds on devices
@@ -7,10 +7,10 @@ with memory of their own, too.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from threading import Semaphore
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol, Self
 
 from pypto._src.golden.specs import numpy_dtype
 from pypto._src.lazy import lazy_module
@@ -40,7 +40,7 @@ class RankProgram(Protocol):
 
 
 class DeviceTensor:
-    """A tensor that stays where programs run; `DistributedWorker.alloc_tensor` makes it.
+    """A tensor that stays where programs run; `alloc_tensor` of a worker makes it.
 
     ``shape`` and ``dtype`` are those of NumPy.
     """
@@ -100,79 +100,26 @@ class DistributedRunHandle:
         return self._future.done()
 
 
-class DistributedWorker:
-    """Runs programs of ranks one after the other; `prepare` of a compiled host function makes it.
+class Worker:
+    """What runs programs many times, and owns tensors that stay where they run.
 
-    It is a context manager: ``with compiled.prepare() as worker: worker(x, y)``.
+    `ChipWorker` runs programs of one device, `DistributedWorker` those of several. Both are context
+    managers: ``with ChipWorker() as worker:``. Leaving them frees their tensors.
     """
 
-    def __init__(
-        self,
-        programs: Sequence[RankProgram],
-        options: Mapping[str, Any],
-        *,
-        persistent: bool,
-        reset_windows: bool,
-    ) -> None:
-        self.programs = tuple(programs)
-        """What it was made for."""
-        self._options = options
-        self._persistent, self._reset = persistent, reset_windows
-        self._windows: dict[RankProgram, list[Buffer]] = {}
-        self._tensors: dict[DeviceTensor, None] = {}
-        self._pool: ThreadPoolExecutor | None = ThreadPoolExecutor(1)
-        self._room = Semaphore(_IN_FLIGHT)
-
-    # Runs -------------------------------------------------------------------------------------
-
-    def __call__(self, *args: Any, **named: Any) -> Any:
-        """Run the program; tensors of the worker stand for arrays.
+    def __init__(self) -> None:
+        """Own no tensors yet.
 
         Raises:
-            TypeError: there are several programs: `run` names one.
-            ValueError: the worker is closed, or a tensor was freed.
-            CallError, ParserError, EvaluationError: as the program's own call.
+            TypeError: it is neither of the two.
         """
-        if len(self.programs) != 1:
+        if type(self) is Worker:
             raise TypeError(
-                f"this worker has {len(self.programs)} programs; worker.run(program, ...) names one"
+                "Worker is what ChipWorker and DistributedWorker have in common: make a "
+                "ChipWorker(), or a DistributedWorker by prepare() of a compiled pl.jit.host "
+                "function"
             )
-        return self.run(self.programs[0], *args, **named)
-
-    def run(self, program: RankProgram, *args: Any, **named: Any) -> Any:
-        """Run one of the programs and return what its call returns.
-
-        Raises:
-            ValueError: the worker was not made for the program, or as `__call__`.
-            CallError, ParserError, EvaluationError: as the program's own call.
-        """
-        return self.submit(program, *args, **named).result()
-
-    def submit(self, program: RankProgram, *args: Any, **named: Any) -> DistributedRunHandle:
-        """Let a program run after those before it; wait while two are under way.
-
-        Raises:
-            ValueError: as `run`.
-        """
-        if self._pool is None:
-            raise ValueError("the worker is closed")
-        if program not in self.programs:
-            raise ValueError(
-                f"the worker was not made for {program!r}: name it in prepare(extra_compiled=[...])"
-            )
-        given = [_unwrapped(arg) for arg in args]
-        words = {name: _unwrapped(arg) for name, arg in named.items()}
-        self._room.acquire()
-        future = self._pool.submit(self._run, program, given, words)
-        future.add_done_callback(lambda _: self._room.release())
-        return DistributedRunHandle(future)
-
-    def _run(self, program: RankProgram, args: Sequence[Any], named: dict[str, Any]) -> Any:
-        windows = self._windows.setdefault(program, []) if self._persistent else None
-        if windows is not None and self._reset:
-            for window in windows:
-                window.memory[...] = 0
-        return program.run(args, {**self._options, **named}, windows)
+        self._tensors: dict[DeviceTensor, None] = {}
 
     # Tensors ----------------------------------------------------------------------------------
 
@@ -246,15 +193,12 @@ class DistributedWorker:
     # End --------------------------------------------------------------------------------------
 
     def close(self) -> None:
-        """Wait for the runs, and free all tensors; nothing happens the second time."""
-        if self._pool is not None:
-            self._pool.shutdown()
-            self._pool = None
+        """Free all tensors; nothing happens the second time."""
         for tensor in self._tensors:
             tensor.free()
         self._tensors.clear()
 
-    def __enter__(self) -> DistributedWorker:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(
@@ -264,6 +208,162 @@ class DistributedWorker:
         trace: TracebackType | None,
     ) -> None:
         self.close()
+
+
+class RegistrationHandle:
+    """A program that a `ChipWorker` knows; calling it runs it there."""
+
+    def __init__(self, worker: ChipWorker, program: Callable[..., Any]) -> None:
+        self._worker = worker
+        self.program = program
+        """What was registered."""
+
+    def __call__(self, *args: Any, **named: Any) -> Any:
+        """Run the program; see `ChipWorker.run`."""
+        return self._worker.run(self, *args, **named)
+
+
+class ChipWorker(Worker):
+    """Runs programs of one device, which is this machine: compiled ones and `pl.jit` kernels."""
+
+    def __init__(self, *, platform: str = "a2a3sim", device_id: int = 0) -> None:
+        """Run programs on a device of a platform; ``device_id`` is kept and changes nothing here.
+
+        Raises:
+            ValueError: there is no such platform.
+            CallError: the platform is a device.
+        """
+        from pypto._src.run.config import RunConfig, check_runs_here
+
+        super().__init__()
+        self.config = RunConfig(platform=platform, device_id=device_id)
+        """The platform and the number of the device."""
+        check_runs_here(self.config)
+        self._is_open = True
+
+    def register(self, program: Callable[..., Any]) -> RegistrationHandle:
+        """Return a handle that runs a compiled program, or a `pl.jit` kernel, on this worker.
+
+        Raises:
+            TypeError: it is neither.
+        """
+        return RegistrationHandle(self, _runnable(program))
+
+    def run(self, program: Callable[..., Any], *args: Any, **named: Any) -> Any:
+        """Run a program or what `register` returned; tensors of the worker stand for arrays.
+
+        Raises:
+            TypeError: it is no program.
+            ValueError: the worker is closed, or a tensor was freed.
+            CallError, ParserError, EvaluationError: as the program's own call.
+        """
+        if not self._is_open:
+            raise ValueError("the worker is closed")
+        runnable = _runnable(program)
+        words = {name: _unwrapped(arg) for name, arg in named.items()}
+        return runnable(*[_unwrapped(arg) for arg in args], **words)
+
+    def close(self) -> None:
+        """Free all tensors, and run nothing any more."""
+        self._is_open = False
+        super().close()
+
+
+def _runnable(program: Any) -> Callable[..., Any]:
+    """Return what a call of a program, or of its handle, runs."""
+    from pypto._src.driver import CompiledProgram
+    from pypto._src.jit.function import JitFunction
+
+    if isinstance(program, RegistrationHandle):
+        return program.program
+    if isinstance(program, CompiledProgram | JitFunction):
+        return program
+    raise TypeError(
+        f"a worker runs compiled programs and pl.jit kernels, got a {type(program).__name__}; "
+        "for a @pl.program class pass runtime.compile(program)"
+    )
+
+
+class DistributedWorker(Worker):
+    """Runs programs of ranks one after the other; `prepare` of a compiled host function makes it.
+
+    ``with compiled.prepare() as worker: worker(x, y)``
+    """
+
+    def __init__(
+        self,
+        programs: Sequence[RankProgram],
+        options: Mapping[str, Any],
+        *,
+        persistent: bool,
+        reset_windows: bool,
+    ) -> None:
+        super().__init__()
+        self.programs = tuple(programs)
+        """What it was made for."""
+        self._options = options
+        self._persistent, self._reset = persistent, reset_windows
+        self._windows: dict[RankProgram, list[Buffer]] = {}
+        self._pool: ThreadPoolExecutor | None = ThreadPoolExecutor(1)
+        self._room = Semaphore(_IN_FLIGHT)
+
+    # Runs -------------------------------------------------------------------------------------
+
+    def __call__(self, *args: Any, **named: Any) -> Any:
+        """Run the program; tensors of the worker stand for arrays.
+
+        Raises:
+            TypeError: there are several programs: `run` names one.
+            ValueError: the worker is closed, or a tensor was freed.
+            CallError, ParserError, EvaluationError: as the program's own call.
+        """
+        if len(self.programs) != 1:
+            raise TypeError(
+                f"this worker has {len(self.programs)} programs; worker.run(program, ...) names one"
+            )
+        return self.run(self.programs[0], *args, **named)
+
+    def run(self, program: RankProgram, *args: Any, **named: Any) -> Any:
+        """Run one of the programs and return what its call returns.
+
+        Raises:
+            ValueError: the worker was not made for the program, or as `__call__`.
+            CallError, ParserError, EvaluationError: as the program's own call.
+        """
+        return self.submit(program, *args, **named).result()
+
+    def submit(self, program: RankProgram, *args: Any, **named: Any) -> DistributedRunHandle:
+        """Let a program run after those before it; wait while two are under way.
+
+        Raises:
+            ValueError: as `run`.
+        """
+        if self._pool is None:
+            raise ValueError("the worker is closed")
+        if program not in self.programs:
+            raise ValueError(
+                f"the worker was not made for {program!r}: name it in prepare(extra_compiled=[...])"
+            )
+        given = [_unwrapped(arg) for arg in args]
+        words = {name: _unwrapped(arg) for name, arg in named.items()}
+        self._room.acquire()
+        future = self._pool.submit(self._run, program, given, words)
+        future.add_done_callback(lambda _: self._room.release())
+        return DistributedRunHandle(future)
+
+    def _run(self, program: RankProgram, args: Sequence[Any], named: dict[str, Any]) -> Any:
+        windows = self._windows.setdefault(program, []) if self._persistent else None
+        if windows is not None and self._reset:
+            for window in windows:
+                window.memory[...] = 0
+        return program.run(args, {**self._options, **named}, windows)
+
+    def close(self) -> None:
+        """Wait for the runs, and free all tensors; nothing happens the second time."""
+        if self._pool is not None:
+            self._pool.shutdown()
+            self._pool = None
+        super().close()
 
 
 def _unwrapped(value: Any) -> Any:

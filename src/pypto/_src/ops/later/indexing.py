@@ -20,8 +20,15 @@ from pypto._src.ir.types import Type
 from pypto._src.lazy import lazy_module
 from pypto._src.ops.define import Ints, Scalar, Tile, block_op
 from pypto._src.ops.elementwise import cast, muls
-from pypto._src.ops.layout import declared_shape, is_padded, physical_shape, tile_type
-from pypto._src.ops.new_tiles import create_tile, vec_move
+from pypto._src.ops.layout import (
+    declared_shape,
+    is_padded,
+    is_vertical,
+    physical_shape,
+    rows_and_columns,
+    tile_type,
+)
+from pypto._src.ops.new_tiles import create_tile, fillpad, vec_move
 from pypto._src.ops.promotion.casts import signed
 from pypto._src.ops.reduce import row_expand_add
 from pypto._src.ops.reshaping import reread, reshape
@@ -438,6 +445,33 @@ def _of_moved_bits(call: Call, let: Let) -> Expr | None:
     return gather_mask.build([bits], words, call.span)
 
 
+def _of_whole_rows(call: Call, let: Let) -> Expr | None:
+    """Return what taking columns stands for where the rows of the result fill no blocks.
+
+    The instruction fills whole rows of its result:
+    y = gather_mask(x)  ->  w = x with zeros behind it; v = gather_mask(w); y = the front of v
+    """
+    kind, result = call.args[0].type, call.type
+    assert isinstance(kind, TileType)
+    assert isinstance(result, TileType)
+    _, step = pattern(call.kwargs["mask_pattern"])
+    if step == 1 or kind.dtype in (*_AS_BITS, D.BF16):  # which is copied, or other elements
+        return None
+    if not (is_padded(result) or is_vertical(result)):
+        return None
+    from pypto._src.ops.padding import block_of, first_column, relaid
+
+    size, (rows, columns) = static_shape(kind), rows_and_columns(result)
+    block = block_of(result)
+    longer = rows, max(-(-columns // block) * block * step, declared_shape(kind)[1])
+    wide = let("wide", relaid(call.args[0], longer, size))
+    whole = let("whole", fillpad.build([wide], {}, call.span))
+    found = let("found", gather_mask.call([whole], call.kwargs, call.span))
+    if columns == 1:
+        return first_column(found, result, let)
+    return relaid(found, (rows, columns), None)
+
+
 def _mask_pto(site: PtoSite) -> None:
     mask = MaskPattern(site.call.kwargs["mask_pattern"]).name
     site.emit(
@@ -459,6 +493,7 @@ def _mask_cpp(site: CppSite) -> None:
     in_place=(),
     numpy=_by_pattern,
     decomposition=_of_moved_bits,
+    of_padded=_of_whole_rows,
     pto=_mask_pto,
     isa=_mask_cpp,
 )
