@@ -82,6 +82,7 @@ def collector() -> Iterator[None]:
     """Let the collector keep what it finds, and look only when it is asked to."""
     gc.disable()
     gc.collect()
+    gc.freeze()  # what other tests keep is not of this compile, and need not be looked through
     gc.set_debug(gc.DEBUG_SAVEALL)
     yield
     gc.set_debug(0)

@@ -720,7 +720,6 @@ def test_graph_with_sizes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
         (["--size", "M=8"], "--size goes with --graph"),
         (["--graph", "--static", "--size", "M=8"],
          "--size goes without --static, which runs nothing"),
-        (["--graph", "--size", "M=8", "--size", "M=9"], "--size M is given twice"),
     ):  # fmt: skip
         found = refused(capsys, "show", path, *words, status=2)
         assert found == f"pypto show: error: {message}\n"

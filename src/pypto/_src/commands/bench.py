@@ -13,10 +13,10 @@ from pypto._src.commands.cli_options import (
     Commands,
     duration,
     file_words,
-    given_twice,
     json_words,
     overlap_words,
     print_json,
+    seconds,
     size_words,
 )
 from pypto._src.commands.programs import call_arguments, load_case
@@ -46,7 +46,7 @@ def add(commands: Commands) -> None:
     bench.add_argument("--entry", metavar="FUNCTION", help="the function to call")
     bench.add_argument(
         "--seconds",
-        type=_seconds,
+        type=seconds,
         default=2.0,
         metavar="SECONDS",
         help="for how long calls are measured, five at least; default: %(default)s",
@@ -54,20 +54,7 @@ def add(commands: Commands) -> None:
     bench.set_defaults(command=_bench)
 
 
-def _seconds(text: str) -> float:
-    try:
-        found = float(text)
-    except ValueError:
-        found = 0.0
-    if not 0 < found < float("inf"):
-        raise argparse.ArgumentTypeError(f"a number of seconds was wanted, not {text!r}")
-    return found
-
-
 def _bench(args: argparse.Namespace) -> int:
-    if twice := given_twice(args):
-        print(f"pypto bench: error: {twice}", file=sys.stderr)
-        return 2
     program, case = load_case(args.file)
     compiled = compile_program(program, entry=args.entry, overlap=args.overlap)
     given = call_arguments(compiled, program, case, args.sizes)

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from pypto._src.commands.cli_options import (
     Commands,
-    given_twice,
     input_words,
     json_words,
     print_json,
@@ -75,11 +74,11 @@ def _bound(text: str) -> float:
 
 def _bisect(args: argparse.Namespace) -> int:
     is_capsule = args.file.endswith(".npz")
-    wrong = given_twice(args)
+    wrong = None
     if not is_capsule and args.against is None:
-        wrong = wrong or "what to compare with is missing: --against REF.py, or --against float64"
+        wrong = "what to compare with is missing: --against REF.py, or --against float64"
     if is_capsule and args.against is not None:
-        wrong = wrong or "a capsule has its reference: --against goes with a program"
+        wrong = "a capsule has its reference: --against goes with a program"
     if wrong:
         print(f"pypto bisect: error: {wrong}", file=sys.stderr)
         return 2

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, Protocol
 
@@ -78,8 +78,8 @@ def size_words() -> argparse.ArgumentParser:
     words = argparse.ArgumentParser(add_help=False)
     words.add_argument(
         "--size",
-        action="append",
-        default=[],
+        action=_Sizes,
+        default={},
         type=_size,
         dest="sizes",
         metavar="NAME=N",
@@ -141,15 +141,37 @@ def _size(text: str) -> tuple[str, int]:
     return name, int(size)
 
 
-def given_twice(args: argparse.Namespace) -> str | None:
-    """Return what is wrong if one size is given twice."""
-    names = [name for name, _ in args.sizes]
-    twice = next((name for name in names if names.count(name) > 1), None)
-    return None if twice is None else f"--size {twice} is given twice"
+class _Sizes(argparse.Action):
+    """Collects sizes by their names."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: Any,
+        option_string: str | None = None,
+    ) -> None:
+        """Add a size; the second one of a name is an error of the command line."""
+        name, size = values
+        sizes: dict[str, int] = getattr(namespace, self.dest)
+        if name in sizes:
+            parser.error(f"{option_string} {name} is given twice")
+        setattr(namespace, self.dest, {**sizes, name: size})
+
+
+def seconds(text: str) -> float:
+    """Return a time limit, which is not 0."""
+    try:
+        found = float(text)
+    except ValueError:
+        found = 0.0
+    if not 0 < found < float("inf"):
+        raise argparse.ArgumentTypeError(f"a number of seconds was wanted, not {text!r}")
+    return found
 
 
 def random_arguments(
-    compiled: CompiledProgram, sizes: Sequence[tuple[str, int]], seed: int = 0
+    compiled: CompiledProgram, sizes: Mapping[str, int], seed: int = 0
 ) -> dict[str, Any]:
     """Return random arguments of the sizes that the command line gives.
 
@@ -157,7 +179,7 @@ def random_arguments(
         CallError: as `CompiledProgram.random_arguments`, with what to add to the command.
     """
     try:
-        return driver.random_arguments(compiled, seed, dict(sizes))
+        return driver.random_arguments(compiled, seed, sizes)
     except SizeMissingError as error:
         error.hint = " ".join(f"--size {name}=64" for name in error.names)
         raise

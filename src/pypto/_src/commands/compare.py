@@ -8,7 +8,6 @@ import sys
 from pypto._src.commands.cli_options import (
     Commands,
     file_words,
-    given_twice,
     input_words,
     json_words,
     print_json,
@@ -33,9 +32,6 @@ def add(commands: Commands) -> None:
 def _compare(args: argparse.Namespace) -> int:
     from pypto._src.numerics.compare import compare
 
-    if twice := given_twice(args):
-        print(f"pypto compare: error: {twice}", file=sys.stderr)
-        return 2
     program, case = load_case(args.file)
     arguments = given_arguments(program, case, args.entry, args.sizes, args.inputs, args.seed)
     found = compare(program, *arguments.values(), entry=args.entry)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +13,6 @@ from pypto._src import build_output
 from pypto._src.commands.cli_options import (
     Commands,
     file_words,
-    given_twice,
     json_words,
     overlap_words,
     print_json,
@@ -83,9 +82,6 @@ def _profile(args: argparse.Namespace) -> int:
     from pypto._src.timeline import report
     from pypto._src.timeline.chrome_trace import trace
 
-    if twice := given_twice(args):
-        print(f"pypto profile: error: {twice}", file=sys.stderr)
-        return 2
     before = None if args.against is None else _Run(args, args.against).simulated(())
     run = _Run(args, args.file)
     profile = run.simulated()
@@ -120,7 +116,7 @@ class _Run:
         self._model = CostModel(self._table)
         self._entry: str | None = args.entry
         self._program, self._case = load_case(file)
-        self._sizes: Sequence[tuple[str, int]] = args.sizes
+        self._sizes: Mapping[str, int] = args.sizes
         self._optional = overlap_passes(self._program) if args.overlap else []
         self._arguments: list[Any] | None = None
 

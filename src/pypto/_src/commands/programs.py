@@ -142,7 +142,7 @@ def call_arguments(
     compiled: CompiledProgram,
     program: Program,
     case: example_cases.Case | None,
-    sizes: Sequence[tuple[str, int]],
+    sizes: Mapping[str, int],
     seed: int = example_cases.SEED,
 ) -> Mapping[str, Any]:
     """Return the example's arguments, if it calls this and no sizes are given, else random ones."""
@@ -183,7 +183,7 @@ def given_arguments(
     program: Program,
     case: example_cases.Case | None,
     entry: str | None,
-    sizes: Sequence[tuple[str, int]],
+    sizes: Mapping[str, int],
     inputs: Path | None,
     seed: int,
 ) -> Mapping[str, Any]:
@@ -211,7 +211,7 @@ def given_arguments(
             for dim, size in zip(param.type.shape, arrays[param.name].shape, strict=False):
                 if isinstance(dim, Var):
                     known.setdefault(dim.name, size)
-    made = dict(call_arguments(compiled, program, case, list(known.items()), seed))
+    made = dict(call_arguments(compiled, program, case, known, seed))
     for param in function.params:
         if param.name in arrays:
             made[param.name] = _as_argument(arrays[param.name], param.type)

@@ -13,7 +13,7 @@ from typing import Any
 
 from pypto._src import build_output
 from pypto._src.checks import check_program
-from pypto._src.commands.cli_options import Commands, given_twice, input_words, size_words
+from pypto._src.commands.cli_options import Commands, input_words, size_words
 from pypto._src.commands.programs import (
     given_arguments,
     load,
@@ -80,11 +80,8 @@ def _check(text: str) -> str:
 def _reduce(args: argparse.Namespace) -> int:
     from pypto._src.numerics.reduce import reduced
 
-    wrong = given_twice(args)
     if (args.check == "reference") != (args.against is not None):
-        wrong = wrong or "--check reference goes with --against REF.py"
-    if wrong:
-        print(f"pypto reduce: error: {wrong}", file=sys.stderr)
+        print("pypto reduce: error: --check reference goes with --against REF.py", file=sys.stderr)
         return 2
     path, name = split(args.file)
     source = text_of(path)

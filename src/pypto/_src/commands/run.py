@@ -14,7 +14,6 @@ from pypto._src.commands.cli_options import (
     cpp_words,
     duration,
     file_words,
-    given_twice,
     json_words,
     overlap_words,
     print_json,
@@ -63,9 +62,6 @@ def _run(args: argparse.Namespace) -> int:
     if args.strict is not None and target != "interpreter":
         print("pypto run: error: --strict goes with --target interpreter", file=sys.stderr)
         return 2
-    if twice := given_twice(args):
-        print(f"pypto run: error: {twice}", file=sys.stderr)
-        return 2
     program, case = load_case(args.file)
     try:
         compiled = compile_program(
@@ -91,7 +87,7 @@ def _run(args: argparse.Namespace) -> int:
             "entry": compiled.entry,
             "target": compiled.target,
             "seed": args.seed,
-            "sizes": dict(args.sizes),
+            "sizes": args.sizes,
             "seconds": seconds,
             "results": results,
         }

@@ -13,7 +13,6 @@ from pypto._src.commands import example_cases
 from pypto._src.commands.cli_options import (
     Commands,
     cpp_words,
-    given_twice,
     json_words,
     print_json,
     random_arguments,
@@ -129,8 +128,6 @@ def _wrong_show(args: argparse.Namespace) -> str | None:
         return "--graph goes without a form and without --after"
     if args.sizes and args.static:
         return "--size goes without --static, which runs nothing"
-    if twice := given_twice(args):
-        return twice
     if args.graph and Path(args.graph).suffix not in _DRAWINGS:
         return f"--graph writes {', '.join(_DRAWINGS)}, not {args.graph}"
     return None

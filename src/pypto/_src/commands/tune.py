@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 from pypto._src.commands.cli_options import (
     Commands,
     file_words,
-    given_twice,
     json_words,
     print_json,
+    seconds,
     size_words,
 )
 from pypto._src.commands.programs import load_tunable
@@ -50,7 +50,7 @@ def add(commands: Commands) -> None:
     )
     tune.add_argument(
         "--limit",
-        type=_seconds,
+        type=seconds,
         metavar="SECONDS",
         help="stop after so long, with the best that was found; the outcome then depends on the "
         "machine",
@@ -91,25 +91,12 @@ def _count(text: str) -> int:
     return int(text)
 
 
-def _seconds(text: str) -> float:
-    try:
-        found = float(text)
-    except ValueError:
-        found = 0.0
-    if not 0 < found < float("inf"):
-        raise argparse.ArgumentTypeError(f"a number of seconds was wanted, not {text!r}")
-    return found
-
-
 def _tune(args: argparse.Namespace) -> int:
     from pypto._src.cost.tables import read_table
 
-    if twice := given_twice(args):
-        print(f"pypto tune: error: {twice}", file=sys.stderr)
-        return 2
     kernel = load_tunable(args.file, dict(args.choices))
     bar = _Bar() if sys.stderr.isatty() and not args.json else None
-    given = kernel.declared_arguments(dict(args.sizes))
+    given = kernel.declared_arguments(args.sizes)
     try:
         tuned = kernel.tune(
             limit=args.limit,
