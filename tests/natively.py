@@ -2,6 +2,8 @@
 
 A test that checks hundreds of kernels cannot start the compiler for each of them: every kernel's
 file goes into a namespace of its own of one translation unit, with an entry point of its own.
+One function launches them all, by their addresses: a launcher's template, made for each kernel,
+would take the compiler as long as the kernel.
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ from pypto._src.ir.array_types import TensorType, static_shape
 from pypto._src.ir.stmts import Function, Program
 from pypto._src.passes.pass_manager import OptimizationStrategy, PassManager
 from pypto._src.run.cache import build
-from pypto._src.run.native import LAUNCH_SYMBOL, NativeKernel, launcher_source
+from pypto._src.run.native import LAUNCH_SYMBOL, NativeKernel
 from pypto._src.run.toolchain import Toolchain, find_toolchain
 
 Array = np.ndarray[Any, Any]
@@ -41,6 +43,26 @@ def lowered(
     return result
 
 
+LAUNCHER = """\
+#if defined(_WIN32)
+#define PYPTO_EXPORT __declspec(dllexport)
+#else
+#define PYPTO_EXPORT __attribute__((visibility("default")))
+#endif
+
+__attribute__((noinline)) static const char* launch(
+    void (*entry)(int64_t*), int64_t* args, uint32_t block, uint32_t blocks, pto::cpu::Run* run) {
+    return pto::cpu::launch(run, block, blocks, [entry, args] { entry(args); });
+}
+"""
+LAUNCHED = """\
+extern "C" PYPTO_EXPORT const char* {symbol}(
+    int64_t* args, uint32_t block, uint32_t blocks, pto::cpu::Run* run) {{
+    return launch({entry}, args, block, blocks, run);
+}}
+"""
+
+
 def compile_together(
     kernels: Sequence[Function], toolchain: Toolchain, flags: Sequence[str] = ()
 ) -> list[NativeKernel]:
@@ -48,12 +70,10 @@ def compile_together(
 
     ``flags`` come behind those of the compiler.
     """
-    parts = ["#include <cstdint>", "#include <pto/pto-inst.hpp>"]
+    parts = ["#include <cstdint>", "#include <pto/pto-inst.hpp>", LAUNCHER]
     for number, kernel in enumerate(kernels):
         entry = f"kernel_entry_{number}"
-        launcher = launcher_source(entry).replace(LAUNCH_SYMBOL, f"{LAUNCH_SYMBOL}_{number}")
         # The headers are read by now, so that an #include inside of the namespace adds nothing.
-        # What only the launcher sees is compiled once, not also as a function for others.
         parts += [
             f"namespace {{ namespace batch_{number} {{",
             f"#define kernel_entry {entry}",
@@ -61,7 +81,7 @@ def compile_together(
             "#undef kernel_entry",
             "}}",
             f"using batch_{number}::{entry};",
-            launcher,
+            LAUNCHED.format(symbol=f"{LAUNCH_SYMBOL}_{number}", entry=entry),
         ]
     source = "\n".join(parts)
     path = build(source, toolchain=toolchain, include_dirs=[INCLUDE], extra_flags=flags)

@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -44,9 +45,10 @@ from pypto._src.ir.exprs import (
 from pypto._src.ir.stmts import AssignStmt, EvalStmt, Function, Program, ReturnStmt, SeqStmts
 from pypto._src.ir.types import scalar_type
 from pypto._src.ops import memory, new_tiles, system
-from pypto._src.run.native import KernelError
+from pypto._src.run.native import KernelError, NativeKernel
 from tests.emit.kernels import Branches, Clashes, Fibonacci, Loops, Regions, Scalars, SimpleAdd
-from tests.emit.native import lowered, run, text_of
+from tests.emit.native import WARNINGS, lowered, run, text_of
+from tests.natively import compile_together, compiler, words
 
 ROOT = Path(__file__).parents[2]
 
@@ -354,20 +356,25 @@ def test_scalar_text(expr: Expr, text: str) -> None:
     assert f"TEXPANDS(tile, static_cast<int32_t>({text}));" in text_of(scalar_kernel(expr))
 
 
-@pytest.mark.parametrize("expr", [e for e, _ in EXPRESSIONS], ids=[t for _, t in EXPRESSIONS])
-def test_scalar_values(expr: Any) -> None:
+@cache
+def compiled_expressions() -> list[NativeKernel]:
+    """Return a kernel for each expression; a warning of the compiler is an error."""
+    return compile_together([scalar_kernel(e) for e, _ in EXPRESSIONS], compiler(), WARNINGS)
+
+
+@pytest.mark.parametrize("number", range(len(EXPRESSIONS)), ids=[t for _, t in EXPRESSIONS])
+def test_scalar_values(number: int) -> None:
     """The text computes what the expression means, without a warning of the compiler."""
     out = np.zeros((8, 8), np.int32)
-    run(scalar_kernel(expr), out, 5, 3, 2)
+    compiled_expressions()[number](words([out, 5, 3, 2]))
     a, b, c = 5, 3, 2
     values = [
         a + b * c, (a + b) * c, a - (b - c), a - b - c, a & (b + c), (a << b) + c, (a + b) << c,
         a | (b & c), a | b | c, a ^ (b | c), a, a + 5, ~a * b, a**b, (a + 1) // (b - 1) % c,
         a * 3000000000, min(a, b), max(a, b) - 3, min(a - b, max(b, c)), abs(b - a),
     ]  # fmt: skip
-    place = [e for e, _ in EXPRESSIONS]
-    [expected] = [v for v, e in zip(values, place, strict=True) if e is expr]
-    assert out[0, 0] == np.int64(expected).astype(np.int32)
+    assert len(values) == len(EXPRESSIONS)
+    assert out[0, 0] == np.int64(values[number]).astype(np.int32)
 
 
 def test_what_is_no_scalar_is_refused() -> None:
@@ -381,10 +388,13 @@ SPECIAL = [7.5, -7.5, 0.0, -0.0, 3.0, -0.3, 1e3, float("inf"), float("-inf"), fl
 
 
 @pytest.mark.parametrize("dtype", ["FP32", "FP16"])
-@pytest.mark.parametrize("source", FLOATS)
-def test_scalar_floats(source: str, dtype: str) -> None:
+def test_scalar_floats(dtype: str) -> None:
     """Float arithmetic that C++ lacks has the interpreter's values: NaN, infinities, signs of 0."""
-    kind = f"pl.Tensor[[1, 16], pl.{dtype}]"
+    kind = f"pl.Tensor[[{len(FLOATS)}, 16], pl.{dtype}]"
+    rows = "".join(
+        f"        out = pl.store(pl.full([1, 16], pl.{dtype}, {each}), [{row}, 0], [1, 16], out)\n"
+        for row, each in enumerate(FLOATS)
+    )
     program = pl.parse_program(
         f"""
 @pl.program
@@ -393,19 +403,20 @@ class K:
     def k(
         self, out: pl.Out[{kind}], a: pl.Scalar[pl.{dtype}], b: pl.Scalar[pl.{dtype}]
     ) -> {kind}:
-        return pl.store(pl.full([1, 16], pl.{dtype}, {source}), [0, 0], [1, 16], out)
+{rows}        return out
 """
     )
     native, interpreter = compile_program(program), compile_program(program, "interpreter")
-    out = np.zeros((1, 16), np.float32 if dtype == "FP32" else np.float16)
+    out = np.zeros((len(FLOATS), 16), np.float32 if dtype == "FP32" else np.float16)
     expected = np.zeros_like(out)
     for a in SPECIAL:
         for b in SPECIAL:
             native(out, a, b)
             interpreter(expected, a, b)
-            np.testing.assert_array_equal(out, expected, err_msg=f"{a} {b}")
-            known = ~np.isnan(expected)
-            assert (np.signbit(out) == np.signbit(expected))[known].all(), (a, b)
+            for source, found, wanted in zip(FLOATS, out, expected, strict=True):
+                np.testing.assert_array_equal(found, wanted, err_msg=f"{source}: {a} {b}")
+                known = ~np.isnan(wanted)
+                assert (np.signbit(found) == np.signbit(wanted))[known].all(), (source, a, b)
 
 
 NESTS: dict[str, Callable[[Expr, Expr], Expr]] = {

@@ -87,7 +87,7 @@ def _is_array(value: Any) -> bool:
     return isinstance(value, np.ndarray)
 
 
-BATCHES = batches(dict.fromkeys(SUBJECTS, 6))
+BATCHES = batches(dict.fromkeys(SUBJECTS, 3))
 
 
 @cache
