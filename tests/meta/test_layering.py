@@ -146,6 +146,9 @@ tune.search tune.worker
 tune.report
 tune.autotune
 tune
+frameworks.operator
+frameworks.*
+frameworks
 commands.example_cases
 commands.programs commands.cli_options
 commands.*

@@ -16,7 +16,8 @@ import pypto.language as pl
 PAGE = Path(__file__).parents[2] / "docs" / "names.md"
 OPS = [pl.block, pl.tensor, pl.system]
 PACKAGES = ["pypto.language", "pypto.ir", "pypto.passes", "pypto.codegen", "pypto.backend",
-            "pypto.runtime", "pypto.golden", "pypto", "pypto.testing"]  # fmt: skip
+            "pypto.runtime", "pypto.golden", "pypto.torch", "pypto.jax", "pypto",
+            "pypto.testing"]  # fmt: skip
 WITHOUT_TEXT = {
     "DYNAMIC_DIM": "A dimension without a name, -1.",
     "IntLike": "What stands for a dimension: a number, or an expression that is one.",

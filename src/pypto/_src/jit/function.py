@@ -8,7 +8,7 @@ import sys
 import threading
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from types import FrameType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pypto._src.diagnostics import span_of_caller, span_of_frame
 from pypto._src.driver import CompiledProgram, TargetName, pass_manager
@@ -30,6 +30,7 @@ from pypto._src.jit.captures import names_read
 from pypto._src.jit.parameters import (
     REQUIRED,
     NumberParameter,
+    Parameter,
     ScalarParameter,
     WindowArgument,
     WindowParameter,
@@ -37,6 +38,9 @@ from pypto._src.jit.parameters import (
 from pypto._src.jit.specialisation import Definition, Version
 from pypto._src.passes.pass_manager import OptimizationStrategy
 from pypto._src.records import NamedTuple
+
+if TYPE_CHECKING:
+    from pypto._src.run.config import RunConfig
 
 
 class _Options(NamedTuple):
@@ -108,24 +112,46 @@ class JitFunction(Entry):
             PyptoError: what passes and compilers report.
         """
         try:
-            version = self._version
-            if version is None or not version.outside.holds():
-                version = self._present()
-            config = version.config(named) if "config" in named else None
-            if named or len(args) != len(version.parameters):
-                args = version.arranged(args, named)
-            try:
-                made = version.made[version.key(args)]
-            except (KeyError, AttributeError, TypeError):
-                version.refuse_runtime(args)
-                made = self._make(version, args)
-            if config is not None:
-                made = made.with_config(config)
-                made.prepare()
-            return made.run(args if version.takes_all else [args[i] for i in version.passed])
+            config = self._present().config(named) if "config" in named else None
+            return self.run_kernel(args, named, config)
         except CallError as error:
             error.at(span_of_caller(sys._getframe(1)))  # pyright: ignore[reportPrivateUsage]
             raise
+
+    def run_kernel(
+        self,
+        args: Sequence[Any],
+        named: Mapping[str, Any] | None = None,
+        config: RunConfig | None = None,
+    ) -> Any:
+        """Run the kernel on a sequence of arguments; errors do not say whose call it was.
+
+        Raises:
+            CallError, ParserError, PyptoError: as in a call.
+        """
+        version = self._version
+        if version is None or not version.outside.holds():
+            version = self._present()
+        if named or len(args) != len(version.parameters):
+            args = version.arranged(args, named or {})
+        args = tuple(args)
+        try:
+            made = version.made[version.key(args)]
+        except (KeyError, AttributeError, TypeError):
+            version.refuse_runtime(args)
+            made = self._make(version, args)
+        if config is not None:
+            made = made.with_config(config)
+            made.prepare()
+        return made.run(args if version.takes_all else [args[i] for i in version.passed])
+
+    def parameters(self) -> Sequence[Parameter]:
+        """Return the parameters as their annotations declare them now.
+
+        Raises:
+            ParserError: a parameter makes no sense.
+        """
+        return self._present().parameters
 
     def parse(self, *args: Any, **named: Any) -> Program:
         """Return the program for these arguments, as parsed: no pass has run.

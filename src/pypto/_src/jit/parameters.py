@@ -36,6 +36,7 @@ class ArrayParameter(NamedTuple):
     is_out: bool = False
     bound: tuple[tuple[int, Var], ...] = ()
     """The dimensions that the body binds to a symbolic size, whatever the annotation says."""
+    is_inout: bool = False
 
     @property
     def is_fixed(self) -> bool:
@@ -228,9 +229,10 @@ def _parameter(
         )
     inner = _inside(ctx, node)
     meant = ctx.peek(inner)
-    is_out = isinstance(node, ast.Subscript) and ctx.peek(node.value) is Out
+    direction = ctx.peek(node.value) if isinstance(node, ast.Subscript) else None
+    is_out, is_inout = direction is Out, direction is InOut
     if meant is Tensor:
-        return ArrayParameter(arg.arg, None, default, is_out, bound)
+        return ArrayParameter(arg.arg, None, default, is_out, bound, is_inout)
     if isinstance(meant, type) and meant in _CONSTANTS:
         return ConstantParameter(arg.arg, meant, default)
     if _is_window(ctx, inner, meant):
@@ -239,7 +241,7 @@ def _parameter(
         return WindowParameter(arg.arg, kind, default)
     kind, _ = parameter_type(ctx, node)
     if isinstance(kind, TensorType):
-        return ArrayParameter(arg.arg, kind, default, is_out, bound)
+        return ArrayParameter(arg.arg, kind, default, is_out, bound, is_inout)
     if isinstance(kind, ScalarType) and is_out:
         raise ParserTypeError(
             "a Scalar parameter cannot be Out: kernels get scalars by value",

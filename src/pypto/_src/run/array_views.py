@@ -81,7 +81,7 @@ def array_view(arg: Any, argument: Argument) -> Array:
     _refuse_tensor(arg, argument)
     try:
         if str(getattr(arg, "dtype", "")).endswith(".bfloat16"):
-            return _bfloat16(arg)
+            return bfloat16_view(arg)
         return np.from_dlpack(arg)
     except (BufferError, RuntimeError, TypeError, ValueError) as error:
         argument.reject(
@@ -105,7 +105,7 @@ def zeros_like_others(arrays: Sequence[Any], shape: tuple[int, ...], dtype: Any)
     return np.zeros(shape, dtype)
 
 
-def _bfloat16(tensor: Any) -> Any:
+def bfloat16_view(tensor: Any) -> Any:
     """Return an array in the memory of a tensor of a library such as PyTorch.
 
     NumPy's reader of DLPack has no such elements, so their bits are handed over as INT16.

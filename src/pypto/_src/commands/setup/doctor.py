@@ -26,6 +26,8 @@ EXTRAS: Final = {
     "toolchain": ("ziglang", "a C++ compiler as a wheel"),
     "mlir": ("xdsl", "pypto verify, and the check of MLIR in pypto check"),
     "profile": ("bokeh", "pypto profile -o OUT.html"),
+    "torch": ("torch", "kernels as operators of PyTorch"),
+    "jax": ("jax", "kernels as functions of JAX"),
     "bench": ("torch", "benchmarks beside PyTorch"),
 }
 """The extras that users install: the package each brings, and what it is for."""

@@ -1,0 +1,1 @@
+"""Kernels as operators of other libraries: of PyTorch and of JAX, each imported when it is used."""

@@ -1,0 +1,156 @@
+"""Kernels as operators of PyTorch; the nightly run installs it."""
+
+# pyright: basic
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import pypto.torch
+from pypto._src.errors import CallError
+from pypto._src.frameworks.operator import Operator
+from tests.frameworks import kernels
+
+torch: Any = pytest.importorskip("torch", reason="PyTorch is not installed")
+# What PyTorch itself warns of while it compiles.
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+
+@pytest.fixture(scope="module")
+def softmax() -> Callable[..., Any]:
+    return pypto.torch.register(kernels.softmax, backward=kernels.softmax_backward)
+
+
+def x_of(rows: int = 50) -> Any:
+    generator = torch.Generator().manual_seed(0)
+    return torch.randn(rows, 64, generator=generator).requires_grad_()
+
+
+def test_values_and_gradients(softmax: Callable[..., Any]) -> None:
+    """The operator computes what PyTorch's does, and so does its gradient."""
+    x, same = x_of(), x_of()
+    y, wanted = softmax(x), torch.softmax(same, -1)
+    torch.testing.assert_close(y, wanted)
+    y.square().sum().backward()
+    wanted.square().sum().backward()
+    torch.testing.assert_close(x.grad, same.grad)
+
+
+@pytest.mark.parametrize("rows", [1, 50])
+def test_opcheck(softmax: Callable[..., Any], rows: int) -> None:
+    """PyTorch's own tests of operators have nothing to say."""
+    checks = torch.library.opcheck(softmax, (x_of(rows),))
+    assert set(checks.values()) == {"SUCCESS"}
+    assert len(checks) == 4
+
+
+def test_compiled(softmax: Callable[..., Any]) -> None:
+    """`torch.compile` calls it as a part of one graph, forwards and backwards."""
+
+    def function(x: Any) -> Any:
+        return (softmax(x * 2) + 1).square().sum()
+
+    compiled = torch.compile(function, backend="aot_eager", fullgraph=True, dynamic=True)
+    for rows in (50, 33):
+        x, same = x_of(rows), x_of(rows)
+        compiled(x).backward()
+        (torch.softmax(same * 2, -1) + 1).square().sum().backward()
+        torch.testing.assert_close(x.grad, same.grad)
+
+
+def test_several_results_and_integers() -> None:
+    """Results come as a tuple; an integer input has no gradient, and takes none."""
+    divide = pypto.torch.register(kernels.divide, backward=kernels.divide_backward)
+    a = torch.full((16, 64), 6.0, requires_grad=True)
+    n = torch.full((16, 64), 3, dtype=torch.int32)
+    assert set(torch.library.opcheck(divide, (a, n)).values()) == {"SUCCESS"}
+    quotient, half = divide(a, n)
+    assert bool((quotient == 2).all())
+    assert bool((half == 3).all())
+    half.sum().backward()
+    assert bool((a.grad == 0.5).all())
+
+
+def test_numbers_have_defaults() -> None:
+    """A scalar of the kernel is a number of the operator, with the default that it has."""
+    scale = pypto.torch.register(kernels.scale, "tested::scale")
+    assert bool((scale(torch.ones(7, 64)) == 2).all())
+    assert bool((scale(torch.ones(7, 64), factor=3.0) == 3).all())
+    assert torch.ops.tested.scale(torch.ones(7, 64)).shape == (7, 64)
+
+
+def test_tensors_that_are_changed() -> None:
+    """A `pl.InOut` tensor, of BF16 here, is changed where it is, compiled or not."""
+    append = pypto.torch.register(kernels.append)
+    row = torch.ones(1, 64, dtype=torch.bfloat16)
+
+    def function(cache: Any, at: int) -> Any:
+        append(row * 3, cache, at)
+        return cache + 0
+
+    for call in (function, torch.compile(function, backend="aot_eager", fullgraph=True)):
+        cache = torch.zeros(5, 64, dtype=torch.bfloat16)
+        address = cache.data_ptr()
+        seen = call(cache, 2)
+        assert cache.data_ptr() == address
+        assert cache.sum(1).tolist() == [0, 0, 192, 0, 0]
+        assert seen.sum(1).tolist() == [0, 0, 192, 0, 0]
+    args = (row, torch.zeros(5, 64, dtype=torch.bfloat16), 1)
+    assert set(torch.library.opcheck(append, args).values()) == {"SUCCESS"}
+
+
+def test_no_copy(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The kernel gets the addresses of the tensors: of inputs, of what it changes, of results."""
+    given: list[Any] = []
+    run = Operator.run
+
+    def noted(self: Operator, arrays: Any) -> None:
+        given.extend(array.ctypes.data for array in arrays if hasattr(array, "ctypes"))
+        run(self, arrays)
+
+    monkeypatch.setattr(Operator, "run", noted)
+    scale = pypto.torch.register(kernels.scale)
+    x = torch.ones(9, 64)[2:]
+    y = scale(x)
+    assert given == [x.data_ptr(), y.data_ptr()]
+    given.clear()
+    row, cache = torch.ones(2, 5, 64, dtype=torch.bfloat16)
+    pypto.torch.register(kernels.append)(row[:1], cache, 0)
+    assert given == [row.data_ptr(), cache.data_ptr()]
+
+
+def test_strides() -> None:
+    """Inputs may have any strides; a tensor that is changed says what to do."""
+    scale = pypto.torch.register(kernels.scale)
+    x = torch.arange(64.0 * 8).reshape(64, 8).T
+    assert bool((scale(x) == x * 2).all())
+    assert bool((scale(torch.ones(1, 64).expand(5, 64)) == 2).all())
+    cache = torch.zeros(64, 5, dtype=torch.bfloat16).T
+    with pytest.raises(CallError) as caught:
+        pypto.torch.register(kernels.append)(torch.ones(1, 64, dtype=torch.bfloat16), cache, 0)
+    assert caught.value.slug == "argument-layout"
+
+
+def test_other_types_are_refused(softmax: Callable[..., Any]) -> None:
+    """Another element type or shape is refused, with what to pass, also where nothing is run."""
+    with pytest.raises(CallError, match=r"64-bit|float64|FP32"):
+        softmax(torch.ones(3, 64, dtype=torch.float64))
+    with pytest.raises(CallError) as caught:
+        softmax(torch.ones(3, 64, dtype=torch.float64, device="meta"))
+    assert caught.value.hint == "pass x.to(torch.float32)"
+    with pytest.raises(CallError) as caught:
+        softmax(torch.ones(3, 32, device="meta"))
+    assert caught.value.slug == "argument-shape"
+
+
+def test_registered_again() -> None:
+    """A name is given anew to what is registered last, as a cell of a notebook does."""
+    for kernel, value in ((kernels.scale, 2), (kernels.softmax, 1 / 64), (kernels.scale, 2)):
+        made = pypto.torch.register(kernel, "tested::again")
+        assert bool((made(torch.ones(4, 64)) == value).all())
+    with pytest.raises(CallError) as caught:
+        pypto.torch.register(kernels.scale, "again")
+    assert caught.value.hint == "name='mylibrary::scale'"
