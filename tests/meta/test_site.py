@@ -8,6 +8,7 @@ import pytest
 
 import pypto.language as pl
 from tools.site import api, links
+from tools.site import stage as stage_
 from tools.site.execute import BlockError, run_page
 from tools.site.stage import ROOT, mistakes, stage, with_outputs
 
@@ -84,6 +85,7 @@ def test_tutorials_show_what_their_blocks_show(
     page = tmp_path / "tutorials" / "double.md"
     page.parent.mkdir()
     page.write_text(TUTORIAL)
+    monkeypatch.setattr(stage_, "DOCS", tmp_path)
     monkeypatch.chdir(tmp_path)
     first, second, commands = run_page(page)
     assert (first.text, first.pictures) == ("", [])

@@ -18,9 +18,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from tools.site import api, links
-from tools.site.execute import Output, is_tutorial
+from tools.site.execute import Output
 from tools.site.markdown import blocks
-from tools.site.stage import DECISIONS, PAGES, ROOT, stage
+from tools.site.stage import DECISIONS, PAGES, ROOT, outputs_of, stage
 
 THEME = Path(__file__).parent / "theme"
 
@@ -29,15 +29,15 @@ class PageError(Exception):
     """A block of a page does not run, or a page cannot be made; the text says which."""
 
 
-def run_blocks(outputs: Path) -> dict[Path, list[Output]]:
-    """Run the blocks of all pages; the files that tutorials write go to ``outputs``."""
+def run_blocks(extra: Path) -> dict[Path, list[Output]]:
+    """Run the blocks of all pages; the files that they write go to ``extra``."""
     pages = [page for page in PAGES if DECISIONS not in page.parents]
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        shown = pool.map(_run, pages, [outputs] * len(pages))
+        shown = pool.map(_run, pages, [extra] * len(pages))
         return dict(zip(pages, shown, strict=True))
 
 
-def _run(page: Path, outputs: Path) -> list[Output]:
+def _run(page: Path, extra: Path) -> list[Output]:
     command = [sys.executable, "-m", "tools.site.execute", str(page)]
     path = os.pathsep.join([str(ROOT / "src"), str(ROOT)])
     with TemporaryDirectory() as folder:
@@ -52,13 +52,13 @@ def _run(page: Path, outputs: Path) -> list[Output]:
         if done.returncode:
             raise PageError(done.stderr)
         shown = [Output(**each) for each in json.loads(done.stdout.splitlines()[-1])]
-        if is_tutorial(page):
-            kept = outputs / page.stem
-            kept.mkdir(parents=True)
-            files = [block.file for block in blocks(page.read_text(encoding="utf-8"))]
-            files += [name for output in shown for name in output.pictures]
-            for name in dict.fromkeys(filter(None, files)):
-                shutil.copyfile(Path(folder, name), kept / name)
+        found = blocks(page.read_text(encoding="utf-8"))
+        files = [block.file for block in found if block.file and block.is_example]
+        files += [name for output in shown for name in output.pictures]
+        for name in dict.fromkeys(files):
+            kept = extra / outputs_of(page) / name
+            kept.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(Path(folder, name), kept)
     return shown
 
 
@@ -67,7 +67,7 @@ def build(site: Path) -> str:
     with TemporaryDirectory() as folder:
         source, extra = Path(folder, "source"), Path(folder, "extra")
         extra.mkdir()
-        shown = run_blocks(extra / "_outputs")
+        shown = run_blocks(extra)
         names = list(api.pages())
         stage(source, shown, names)
         shutil.copytree(THEME, source, dirs_exist_ok=True)

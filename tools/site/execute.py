@@ -42,7 +42,7 @@ class Output(NamedTuple):
 
 
 def is_tutorial(page: Path) -> bool:
-    """Tell whether the commands of ``page`` run, too, and what its blocks show is shown."""
+    """Tell whether the commands of ``page`` run, too."""
     return page.parent.name == "tutorials"
 
 
@@ -72,9 +72,7 @@ def _run(page: Path, text: str, names: dict[str, Any]) -> list[Output]:
     for block in blocks(text):
         pictures = _pictures()
         printed = io.StringIO()
-        with contextlib.ExitStack() as stack:
-            if tutorial:
-                stack.enter_context(contextlib.redirect_stdout(printed))
+        with contextlib.redirect_stdout(printed):
             if block.is_example:
                 if block.file:
                     before = files.get(block.file)
@@ -86,7 +84,9 @@ def _run(page: Path, text: str, names: dict[str, Any]) -> list[Output]:
             else:
                 continue
         new = [name for name, time in _pictures().items() if pictures.get(name) != time]
-        shown.append(Output(block.last, printed.getvalue(), new))
+        # Errors name the page, which is somewhere else for each who reads this.
+        text_shown = printed.getvalue().replace(str(page), page.name)
+        shown.append(Output(block.last, text_shown, new))
     return shown
 
 

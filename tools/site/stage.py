@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from tools.site.api import ApiPage
-from tools.site.execute import Output, is_tutorial
+from tools.site.execute import Output
 from tools.site.markdown import LINK, blocks
 
 ROOT = Path(__file__).parents[2]
@@ -59,11 +59,10 @@ def navigation() -> dict[str, dict[Path, str]]:
 
 
 def stage(folder: Path, shown: Mapping[Path, list[Output]], api: list[ApiPage]) -> None:
-    """Write the sources of the site into ``folder``, with what the blocks of tutorials show."""
+    """Write the sources of the site into ``folder``, with what blocks show."""
     for page in PAGES:
         text = page.read_text(encoding="utf-8")
-        if page in shown and is_tutorial(page):
-            text = with_outputs(page, text, shown[page])
+        text = with_outputs(page, text, shown.get(page, []))
         text = _with_links(page, text, folder)
         if page == INDEX:
             text = _with_navigation(text, api)
@@ -147,17 +146,26 @@ def _toctree(caption: str, pages: list[str], *, hidden: bool = True) -> str:
 
 
 def with_outputs(page: Path, text: str, shown: list[Output]) -> str:
-    """Return a tutorial with what each of its blocks shows below it, and the files above theirs."""
+    """Return a page with what each of its blocks shows below it, and the names of files above."""
     lines = text.splitlines()
     outputs = {output.last: output for output in shown}
     for block in reversed(list(blocks(text))):
         if block.last in outputs:
             lines[block.last + 1 : block.last + 1] = _output(page, outputs[block.last])
-        if block.file:
-            address = f"../_outputs/{page.stem}/{block.file}"
+        if block.file and block.is_example:
+            address = _address(page, block.file)
             link = f'<p class="file"><a href="{address}">{block.file}</a></p>'
             lines[block.first - 1 : block.first - 1] = ["```{raw} html", link, "```", ""]
     return "\n".join(lines) + "\n"
+
+
+def outputs_of(page: Path) -> Path:
+    """Return the folder of the site that has the files of a page."""
+    return Path("_outputs", place(page).stem)
+
+
+def _address(page: Path, file: str) -> str:
+    return Path(os.path.relpath(outputs_of(page) / file, place(page).parent)).as_posix()
 
 
 def _output(page: Path, output: Output) -> Iterator[str]:
@@ -166,7 +174,7 @@ def _output(page: Path, output: Output) -> Iterator[str]:
         yield f'<pre class="output">{html.escape(output.text.rstrip())}</pre>'
         yield "```"
     for name in output.pictures:
-        address = f"../_outputs/{page.stem}/{name}"
+        address = _address(page, name)
         yield from ("", "```{raw} html")
         if name.endswith(".html"):
             yield f'<iframe src="{address}" loading="lazy" title="{name}"></iframe>'
