@@ -146,6 +146,9 @@ tune.search tune.worker
 tune.report
 tune.autotune
 tune
+notebook.timeline_drawing
+notebook.*
+notebook
 frameworks.operator
 frameworks.*
 frameworks

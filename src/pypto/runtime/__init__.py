@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         Worker,
     )
     from pypto._src.logs import configure_log, log_level
+    from pypto._src.notebook.overview import Overview
     from pypto._src.numerics.compare import Comparison, compare
     from pypto._src.run.config import RunConfig
 
@@ -39,6 +40,7 @@ __all__ = [
     "DeviceTensor",
     "DistributedRunHandle",
     "DistributedWorker",
+    "Overview",
     "RegistrationHandle",
     "RunConfig",
     "RunResult",
@@ -70,6 +72,7 @@ if not TYPE_CHECKING:  # a type checker knows the names
             "DeviceTensor": "pypto._src.jit.workers",
             "DistributedRunHandle": "pypto._src.jit.workers",
             "DistributedWorker": "pypto._src.jit.workers",
+            "Overview": "pypto._src.notebook.overview",
             "RegistrationHandle": "pypto._src.jit.workers",
             "RunConfig": "pypto._src.run.config",
             "RunResult": "pypto._src.golden.harness",

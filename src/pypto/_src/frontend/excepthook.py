@@ -19,6 +19,13 @@ else:
 _INSTALLED = "_pypto_hook"
 _NOTEBOOK = "_render_traceback_"
 """The method that IPython looks for in exceptions."""
+_PAGE = "_repr_html_"
+"""The method that notebooks look for in values, here an error that is shown as one."""
+_MARKS = {
+    "\x1b[1;31m": '<span style="color:#d0402f;font-weight:bold">',
+    "\x1b[1;34m": '<span style="color:#2f7fd0;font-weight:bold">',
+    "\x1b[1m": "<b>",
+}
 _HOME = __file__.partition("_src")[0] + "_src"
 
 
@@ -59,6 +66,18 @@ def notebook_lines(error: PyptoError) -> list[str]:
     return [*lines, *frames]
 
 
+def notebook_html(error: PyptoError) -> str:
+    """Return the report of an error with its excerpt and caret as one element of HTML."""
+    text = report(error, colour=True)
+    for letter, name in (("&", "amp"), ("<", "lt"), (">", "gt")):
+        text = text.replace(letter, f"&{name};")
+    for mark, begin in _MARKS.items():
+        end = "</b>" if begin == "<b>" else "</span>"
+        first, *painted = text.split(mark)
+        text = first + "".join(begin + part.replace("\x1b[0m", end, 1) for part in painted)
+    return f'<pre class="pypto-error">{text}</pre>'
+
+
 def _without_ours(calls_made: TracebackType | None) -> TracebackType | None:
     """Return a traceback that ends where the user's code calls into the compiler."""
     calls: list[TracebackType] = []
@@ -80,6 +99,7 @@ def install() -> None:
     ``PTO_BACKTRACE=1`` or ``PYPTO_DEBUG=1`` add the traceback.
     """
     setattr(PyptoError, _NOTEBOOK, notebook_lines)
+    setattr(PyptoError, _PAGE, notebook_html)
     previous: Any = sys.excepthook
     if hasattr(previous, _INSTALLED):
         return

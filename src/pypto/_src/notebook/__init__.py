@@ -1,0 +1,1 @@
+"""What notebooks show of programs: pages that need no network and no script."""
