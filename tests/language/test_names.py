@@ -105,6 +105,121 @@ BODIES = {
     {REGION}
         out[0:6, :] = part
 """,
+    "values of regions are exchanged": f"""
+    {REGION}
+        a = pl.add(x, 1.0)
+        b = pl.mul(y, 2.0)
+    for i in pl.range(n):
+        a, b = b, a
+    {REGION}
+        out[:] = pl.sub(pl.mul(a, 3.0), b)
+""",
+    "three values take turns": f"""
+    {REGION}
+        a = pl.add(x, 1.0)
+        b = pl.mul(y, 2.0)
+    {REGION}
+        c = pl.neg(a)
+    for i in pl.range(n):
+        a, b, c = b, c, a
+    {REGION}
+        b = pl.add(b, c)
+    {REGION}
+        out[:] = pl.sub(pl.mul(a, 3.0), b)
+""",
+    "a region changes values that are exchanged": f"""
+    {REGION}
+        a = pl.add(x, 1.0)
+        b = pl.mul(y, 2.0)
+    for i in pl.range(n):
+        {REGION}
+            a = pl.add(a, b)
+        a, b = b, a
+    {REGION}
+        out[:] = pl.sub(pl.mul(a, 3.0), b)
+""",
+    "a region exchanges values": f"""
+    {REGION}
+        a = pl.add(x, 1.0)
+        b = pl.mul(y, 2.0)
+    for i in pl.range(n):
+        {REGION}
+            a, b = pl.add(a, b), a
+        {REGION}
+            a, b = b, a
+    {REGION}
+        out[:] = pl.sub(pl.mul(a, 3.0), b)
+""",
+    "a branch exchanges values": f"""
+    {REGION}
+        a = pl.add(x, 1.0)
+        b = pl.mul(y, 2.0)
+    if n > 2:
+        {REGION}
+            a = pl.neg(a)
+        a, b = b, a
+    else:
+        {REGION}
+            b = pl.add(a, b)
+    {REGION}
+        out[:] = pl.sub(pl.mul(a, 3.0), b)
+""",
+    "a loop around a branch that exchanges values": f"""
+    {REGION}
+        a = pl.add(x, 1.0)
+        b = pl.mul(y, 2.0)
+    for i in pl.range(n):
+        for j in pl.range(2):
+            if i + j > 1:
+                a, b = b, a
+            {REGION}
+                a = pl.add(a, 1.0)
+    {REGION}
+        out[:] = pl.sub(pl.mul(a, 3.0), b)
+""",
+    "buffers in turn": f"""
+    a = pl.create_tensor([16, 64], dtype=pl.FP32)
+    b = pl.create_tensor([16, 64], dtype=pl.FP32)
+    {REGION}
+        a[:] = x
+        b[:] = y
+    i = n
+    while i > 0:
+        for j in pl.spmd(2):
+            b[j * 8 : j * 8 + 8, :] = pl.add(a[8 - j * 8 : 16 - j * 8, :], 1.0)
+        a, b = b, a
+        i = i - 1
+    {REGION}
+        out[:] = pl.sub(pl.mul(a, 3.0), b)
+""",
+    "buffers written in branches": f"""
+    a = pl.create_tensor([16, 64], dtype=pl.FP32)
+    b = pl.create_tensor([16, 64], dtype=pl.FP32)
+    {REGION}
+        a[:] = x
+        b[:] = y
+    for i in pl.range(n):
+        if i > 1:
+            {REGION}
+                a[:] = pl.add(a, 1.0)
+            a, b = b, a
+        else:
+            {REGION}
+                b[:] = pl.add(a, 2.0)
+    {REGION}
+        out[:] = pl.sub(pl.mul(a, 3.0), b)
+""",
+    "a new tensor in each iteration": f"""
+    a = x
+    b = y
+    for i in pl.range(n):
+        c = pl.create_tensor([16, 64], dtype=pl.FP32)
+        {REGION}
+            c[:] = pl.add(a, b)
+        a = c
+    {REGION}
+        out[:] = pl.sub(pl.mul(a, 3.0), b)
+""",
 }
 
 

@@ -98,6 +98,7 @@ def _outlined(function: Function, names: NewNames) -> list[Function]:
     scopes = [stmt for stmt in stmts_in(function.body) if isinstance(stmt, ScopeStmt)]
     if not scopes or role(function) is not Role.HOST:
         return [function]
+    function = _with_own_tensors(function)
     check_merges(function)
     function = function.with_body(_SplitMixed(function).body(function.body))
     outliner = _Outliner(function, names)
@@ -107,6 +108,18 @@ def _outlined(function: Function, names: NewNames) -> list[Function]:
 
         body = _without_unused_views(with_reads_of_sources(body))
     return [function.with_body(body), *outliner.kernels]
+
+
+def _with_own_tensors(function: Function) -> Function:
+    """Return ``function`` with a tensor for each name that loops and branches hand on."""
+    root = number(function)
+    roots = alias_bases(function, root)
+    if all(len(names) == 1 for names in roots.values()):
+        return function
+    _, written = _accessed(root, roots)
+    from pypto._src.passes.tensors.tensors_handed_on import with_copies
+
+    return with_copies(function, roots, written)
 
 
 def _without_unused_views(body: Stmt) -> Stmt:
