@@ -336,7 +336,7 @@ class Method(Callee):
                 raise ctx.swapped_error(var)
             if direction is ParamDirection.Out and unwritten:
                 location = self._annotation(var.name)
-                if any(var in values for values, _ in ctx.returns):
+                if any(var is value for values, _ in ctx.returns for value in values):
                     warn(
                         f"output {var.name!r} of {self.name} is returned as it came, never written",
                         var.span if location is None else ctx.span(location),

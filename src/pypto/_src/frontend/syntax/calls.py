@@ -82,6 +82,8 @@ _ROUNDING: Final = frozenset({"ceil", "floor", "trunc", "round"})
 _ON_HOST: Final = frozenset({"reshape", "create_tensor", "create", "slice", "full", "arange"})
 """Ops on tensors that mean something else in functions with regions."""
 
+_FILLED: Final = frozenset({"create_tensor", "create"})
+
 _OF_PARTS: Final = frozenset({"slice", "assemble", "store"})
 """Ops that mean something else where tiles are taken apart or put together."""
 
@@ -169,8 +171,20 @@ def call(ctx: Context, node: ast.Call) -> Any:
                 return filled(ctx, shape, dtype, kwargs["init_value"], ctx.span(node))
             if not (callee.__class__ is Unified or isinstance(callee, OpDef)):
                 raise _no_slice(ctx, node)
+        elif name in _FILLED and "init_value" in kwargs:
+            raise _no_regions(ctx, node)
         return op_call(ctx, callee, args, kwargs, node)
     return _other_call(ctx, callee, args, kwargs, node)
+
+
+def _no_regions(ctx: Context, node: ast.Call) -> ParserTypeError:
+    return ParserTypeError(
+        f"{ctx.source.text(node.func)} fills a tensor that regions compute with, and "
+        f"{ctx.home.node.name} has none",
+        ctx.span(node),
+        hint="compute in a region, with pl.at(level=pl.Level.CORE_GROUP): around the statements",
+        slug="region-wanted",
+    )
 
 
 def _of_parts(

@@ -510,6 +510,8 @@ def _of_tiles(ctx: Context, node: ast.Compare) -> str:
     """Return a comparison of the tiles that tensors hold, or where such a one may stand."""
     from pypto._src.frontend.state.roles import computes_with_tiles
 
+    if ctx.launches_regions:
+        return "write it inside with pl.at(level=pl.Level.CORE_GROUP):"
     if not computes_with_tiles(ctx.home):
         return "write it in an InCore function, or inside with pl.incore():"
     sides = [node.left, node.comparators[0]]

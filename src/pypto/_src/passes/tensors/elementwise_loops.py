@@ -624,7 +624,7 @@ def _no_fit(emission: Emission) -> MemoryPlanError:
         f"{what} and what belongs to it work on tensors of {dims(group.space)}, of which no tile "
         f"fits the {emission.memory} bytes of vector memory",
         span,
-        hint="end the with pl.incore() before this statement, and begin another one",
+        hint="end the with statement before this statement, and begin another one",
         slug="tensor-tile",
     )
 

@@ -435,7 +435,7 @@ class Waiting:
             f"{what}, and the kernel '{self.kernel}' multiplies matrices, which no one core "
             "does both",
             span,
-            hint="put the pl.matmul into a with pl.incore() of its own",
+            hint="put the pl.matmul into a with statement of its own",
             slug="mixed-cores",
         )
 

@@ -152,7 +152,7 @@ def write_reshape(b: Builder, call: Call, target: Var, chip: Target = A2A3) -> V
     old, new = static_shape(tensor_type(source)), static_shape(tensor_type(target))
     dtype = tensor_type(source).dtype
     call_text = f"pl.reshape({user_name(source)}, ...)"
-    outside = f"{user_name(target)} = {call_text} before the with pl.incore()"
+    outside = f"{user_name(target)} = {call_text} before the with statement"
     if old is None or new is None or -1 in old or -1 in new:
         shapes = tensor_type(source).shape, tensor_type(target).shape
         is_part = not b.views.keys().isdisjoint((source, target))
@@ -364,7 +364,7 @@ class _Product:
             raise self._refuse(
                 f"pl.matmul in a kernel multiplies matrices, {left} is {describe(a)} and "
                 f"{right} is {describe(c)}",
-                f"pl.matmul({left}, {right}) before the with pl.incore()",
+                f"pl.matmul({left}, {right}) before the with statement",
             )
         if a.dtype is not c.dtype or a.dtype not in FACTORS:
             raise self._refuse(

@@ -438,7 +438,7 @@ def _no_result(var: Var, span: Span) -> PassError:
         f"the scope hands out '{user_name(var)}', which is no tensor: a kernel returns tensors "
         "only",
         span,
-        hint="compute it before the with pl.incore()",
+        hint="compute it before the with statement",
         slug="scope-result",
     )
 

@@ -89,7 +89,7 @@ class TensorBuffers:
                 raise PassError(
                     f"'{user_name(like)}' has a size that only the kernel knows: '{size}'",
                     like.span,
-                    hint=f"compute '{size}' before the with pl.incore()",
+                    hint=f"compute '{size}' before the with statement",
                     slug="tensor-size",
                 )
         param = Var(self.name(name), TensorType(kind.shape, kind.dtype), like.span)
