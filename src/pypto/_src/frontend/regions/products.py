@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import ast
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from pypto._src.dtypes import DataType
@@ -26,9 +26,10 @@ from pypto._src.frontend.syntax.annotations import plain_dims
 from pypto._src.frontend.syntax.calls import op_call
 from pypto._src.ir.array_types import TensorType, TileType, static_shape, valid_part
 from pypto._src.ir.enums import MemorySpace
-from pypto._src.ir.exprs import Add, Call, ConstInt, Expr, MakeTuple, Var, binary
+from pypto._src.ir.exprs import Add, Call, ConstInt, Expr, MakeTuple, Var, as_expr, binary
 from pypto._src.ir.opdef import OpDef
-from pypto._src.ir.stmts import AssignStmt, EvalStmt, IfStmt, YieldStmt, seq
+from pypto._src.ir.stmts import AssignStmt, EvalStmt, ForStmt, IfStmt, Stmt, YieldStmt, seq
+from pypto._src.ir.types import scalar_type
 from pypto._src.ops import matmul as products
 from pypto._src.ops import memory, tensor
 from pypto._src.ops.define import BY_PYTHON_NAME
@@ -39,6 +40,8 @@ from pypto._src.records import NamedTuple
 from pypto._src.targets import A2A3
 
 _ACC_BYTES: Final = DataType.FP32.bytes
+_UNROLLED: Final = 32
+"""So many products of parts stand one after another at most; more are made in loops."""
 _MOST_LOADED: Final = 64 * 1024
 """Bytes of tensors that are loaded in one piece; more are copied in parts."""
 
@@ -46,7 +49,7 @@ _MOST_LOADED: Final = 64 * 1024
 class _Span(NamedTuple):
     """A part of a dimension: where it begins, its size, and the size with its padding."""
 
-    begin: int
+    begin: Any  # an int; in a loop, its variable
     size: int
     padded: int
 
@@ -102,7 +105,9 @@ class _Operand:
         return var
 
 
-def _plus(begin: Any, start: int) -> Any:
+def _plus(begin: Any, start: Any) -> Any:
+    if isinstance(start, Expr):
+        return start if begin == 0 else binary(Add, as_expr(begin), start)
     if start == 0:
         return begin
     if isinstance(begin, int):
@@ -385,46 +390,25 @@ def _product(ctx: Context, acc: Expr | None, given: Mapping[str, Any], node: ast
             slug="shape-mismatch",
         )
     dtype = lhs.source.type.dtype if isinstance(lhs.source.type, TensorType) else DataType.FP32
-    unit = whole_box(dtype)
-    # Boxes of these are not as high as they are wide: what is turned on the way fills both.
-    oblong = dtype.bytes != 2  # bytes for which a box is a square
-    depth = unit if oblong and (transposed[0] or not transposed[1]) else 1
-    high = unit if rows == 1 or (oblong and transposed[0]) else 1
-    wide = unit if columns == 1 or (oblong and not transposed[1]) else 1
-    blocks = _blocks(rows, columns, dtype)
-    in_acc = begins_in_acc((rows, columns), DataType.FP32 if dtype.is_float() else DataType.INT32)
-    is_plain = len(blocks) == 1 and in_acc and not rows % high
-    start = acc if is_plain and is_in_acc(acc) else None
-    held: Expr | None = None
-    made = None
-    for down, across in blocks:
-        m = down._replace(padded=round_up(down.size, high))
-        n = across._replace(padded=round_up(across.size, wide))
-        result = start
-        parts = _parts(m.padded, inner, n.padded, dtype)
-        for at, part in enumerate(parts):
-            k = part._replace(padded=round_up(part.size, unit if part.size == 1 else depth))
-            a = lhs.part(left_axis, k, m, MemorySpace.Left, node)
-            b = rhs.part(right_axis, k, n, MemorySpace.Right, node)
-            op, operands = (
-                (products.matmul, (a, b))
-                if result is None
-                else (products.matmul_acc, (result, a, b))
-            )
-            made = op_call(ctx, op, operands, {}, node)
-            result = made if at == len(parts) - 1 else _assigned(ctx, made)
-        assert result is not None
-        if not is_plain:
-            held = _gathered(ctx, held, result, (rows, columns), (m, n), node)
-    assert made is not None
-    if held is not None:
+    product = _Product(ctx, lhs, rhs, (left_axis, right_axis), dtype, node)
+    start = acc if product.is_plain and is_in_acc(acc) else None
+    if product.is_plain:
+        (block,) = _blocks(rows, columns, dtype)
+        made = product.block(*block, start)
+    else:
+        held = own_tensor(ctx, (rows, columns), product.summed, node)
+        outside, ctx.block = ctx.block, []
+        gathered = product.gathered(held, [0, 0])
+        own, ctx.block = ctx.block, outside
+        ctx.block += own
         valid = _valid_of(lhs, 1 - left_axis), _valid_of(rhs, 1 - right_axis)
         words = {} if valid == (rows, columns) else {"valid_shapes": valid}
-        if not words and rows * columns * _ACC_BYTES > _MOST_LOADED and acc is None:
-            return held  # which is stored elsewhere in parts
-        made = op_call(ctx, memory.load, (held, [0, 0], [rows, columns]), words, node)
-        made = _assigned(ctx, made)
         assert ctx.region is not None
+        if not words and rows * columns * _ACC_BYTES > _MOST_LOADED and acc is None:
+            ctx.region.gathered = Gathered(gathered, held, len(own), own[-1], product)
+            return gathered  # which is stored elsewhere in parts
+        made = op_call(ctx, memory.load, (gathered, [0, 0], [rows, columns]), words, node)
+        made = _assigned(ctx, made)
         ctx.region.products.add(made)
     if acc is None or start is not None:
         return made
@@ -434,11 +418,153 @@ def _product(ctx: Context, acc: Expr | None, given: Mapping[str, Any], node: ast
     return ctx.region.call(ctx, add, (in_vector_memory(ctx, acc, node), made), {}, node)
 
 
+class Gathered(NamedTuple):
+    """A product of many blocks that has been made in a tensor of the region's own."""
+
+    value: Expr  # the tensor after that
+    held: Var  # the tensor
+    length: int  # of the statements that made it
+    last: Stmt  # of them
+    product: _Product
+
+
+class _Product:
+    """The product of two matrices: blocks that fit Acc memory, parts of K that fit the others.
+
+    Blocks and parts stand one after another, or in loops where there are many.
+    """
+
+    def __init__(
+        self,
+        ctx: Context,
+        lhs: _Operand,
+        rhs: _Operand,
+        axes: tuple[int, int],
+        dtype: DataType,
+        node: ast.AST,
+    ) -> None:
+        self.ctx, self.lhs, self.rhs, self.axes, self.node = ctx, lhs, rhs, axes, node
+        self.dtype = dtype
+        self.summed = DataType.FP32 if dtype.is_float() else DataType.INT32
+        left_axis, right_axis = axes
+        self.rows, self.inner = lhs.sizes[1 - left_axis], lhs.sizes[left_axis]
+        self.columns = rhs.sizes[1 - right_axis]
+        transposed = left_axis == 0, right_axis == 1
+        unit = self.unit = whole_box(dtype)
+        # Boxes of these are not as high as they are wide: what is turned on the way fills both.
+        oblong = dtype.bytes != 2  # bytes for which a box is a square
+        self.depth = unit if oblong and (transposed[0] or not transposed[1]) else 1
+        self.high = unit if self.rows == 1 or (oblong and transposed[0]) else 1
+        self.wide = unit if self.columns == 1 or (oblong and not transposed[1]) else 1
+        blocks = _blocks(self.rows, self.columns, dtype)
+        in_acc = begins_in_acc((self.rows, self.columns), self.summed)
+        self.is_plain = len(blocks) == 1 and in_acc and not self.rows % self.high
+        down, across = blocks[0]
+        parts = _parts(self._high(down).padded, self.inner, self._wide(across).padded, dtype)
+        plain = all(operand.loaded is None and operand.valid is None for operand in (lhs, rhs))
+        many = len(blocks) * len(parts) > _UNROLLED
+        self.in_loops = many and plain and not ctx.strict_ssa
+
+    def _high(self, span: _Span) -> _Span:
+        return span._replace(padded=round_up(span.size, self.high))
+
+    def _wide(self, span: _Span) -> _Span:
+        return span._replace(padded=round_up(span.size, self.wide))
+
+    def block(self, down: _Span, across: _Span, start: Expr | None = None) -> Expr:
+        """Return a block of the product, added to ``start``: a tile in Acc memory."""
+        down, across = self._high(down), self._wide(across)
+        parts = _parts(down.padded, self.inner, across.padded, self.dtype)
+        if self.in_loops and len(parts) > 2 and start is None:
+            return self._in_a_loop(down, across, parts)
+        result = start
+        for part in parts[:-1]:
+            result = _assigned(self.ctx, self._part(part, down, across, result))
+        return self._part(parts[-1], down, across, result)
+
+    def _part(self, part: _Span, down: _Span, across: _Span, acc: Expr | None) -> Expr:
+        """Return a product of parts of K, added to ``acc``."""
+        k = part._replace(padded=round_up(part.size, self.unit if part.size == 1 else self.depth))
+        a = self.lhs.part(self.axes[0], k, down, MemorySpace.Left, self.node)
+        b = self.rhs.part(self.axes[1], k, across, MemorySpace.Right, self.node)
+        if acc is None:
+            return op_call(self.ctx, products.matmul, (a, b), {}, self.node)
+        return op_call(self.ctx, products.matmul_acc, (acc, a, b), {}, self.node)
+
+    def _in_a_loop(self, down: _Span, across: _Span, parts: Sequence[_Span]) -> Expr:
+        first, *others = parts
+        ctx, span = self.ctx, self.ctx.span(self.node)
+        result = _assigned(ctx, self._part(first, down, across, None))
+
+        def add(part: _Span) -> None:
+            made = self._part(part, down, across, result)
+            ctx.block.append(AssignStmt(result, made, span))
+
+        self._each(others, "k", add)
+        return result
+
+    def gathered(self, target: Expr, begins: Sequence[Any]) -> Expr:
+        """Store all blocks in a part of a tensor; return the tensor that it is after that."""
+        ctx, span = self.ctx, self.ctx.span(self.node)
+        blocks = _blocks(self.rows, self.columns, self.dtype)
+        held = target
+
+        def store(down: _Span, across: _Span) -> Expr:
+            made = self.block(down, across)
+            assert isinstance(made.type, TileType)
+            part = valid_part(made.type)
+            sizes = [down.size, across.size] if part is None else [*plain_dims(part)]
+            at = [_plus(begins[0], down.begin), _plus(begins[1], across.begin)]
+            return op_call(ctx, memory.store, (made, at, sizes, held), {}, self.node)
+
+        if not self.in_loops:
+            for down, across in blocks:
+                stored = store(down, across)
+                held = _assigned(ctx, stored)
+                ctx.follow(held, stored)
+            return held
+        held = _assigned(ctx, target)
+        ctx.follow(held, target)
+
+        def row(down: _Span) -> None:
+            def column(across: _Span) -> None:
+                ctx.block.append(AssignStmt(held, store(down, across), span))
+
+            self._each(list(dict.fromkeys(across for _, across in blocks)), "n", column)
+
+        self._each(list(dict.fromkeys(down for down, _ in blocks)), "m", row)
+        return held
+
+    def _each(self, spans: Sequence[_Span], name: str, body: Callable[[_Span], None]) -> None:
+        """Do something with spans that follow each other, of which the last may be shorter."""
+        size = spans[0].size
+        equal = [span for span in spans if span.size == size]
+        if len(equal) > 2:
+            ctx, where = self.ctx, self.ctx.span(self.node)
+            counter = Var(f"_{name}", scalar_type(DataType.INDEX), where)
+            outside, ctx.block = ctx.block, []
+            body(_Span(counter, size, size))
+            made, ctx.block = seq(ctx.block, where), outside
+            begin, end = equal[0].begin, equal[-1].begin + size
+            ctx.block.append(ForStmt(counter, begin, end, size, (), made, (), where))
+            spans = spans[len(equal) :]
+        for span in spans:
+            body(span)
+
+
 def copied(ctx: Context, source: Expr, begins: Sequence[Any], target: Expr, node: ast.AST) -> Expr:
     """Store a tensor of constant size in a part of another one, by way of vector memory.
 
     A product is rounded to the element type of the target, which the matrix unit would have done.
+    One that has just been made, for nothing else, is made there.
     """
+    assert ctx.region is not None
+    made = ctx.region.gathered
+    if made is not None and made.value is source and _is_free(ctx, made, target):
+        del ctx.block[-made.length :]
+        ctx.region.before = [s for s in ctx.region.before if _assigned_to(s) is not made.held]
+        ctx.region.gathered = None
+        return made.product.gathered(target, begins)
     assert isinstance(source.type, TensorType)
     assert isinstance(target.type, TensorType)
     sizes, dtype = static_shape(source.type), target.type.dtype
@@ -459,6 +585,36 @@ def copied(ctx: Context, source: Expr, begins: Sequence[Any], target: Expr, node
     return target
 
 
+def _is_free(ctx: Context, made: Gathered, target: Expr) -> bool:
+    """True if nobody else has a product, and its blocks may go to ``target`` while it is made."""
+    product = made.product
+    assert isinstance(target.type, TensorType)
+    rounds = product.summed is DataType.FP32 and target.type.dtype in _NARROWED
+    return (
+        bool(ctx.block)
+        and ctx.block[-1] is made.last
+        and (target.type.dtype is product.summed or rounds)
+        and any(value is target for value in ctx.names.values.values())
+        and all(_are_apart(ctx, o.source, target) for o in (product.lhs, product.rhs))
+    )
+
+
+def _are_apart(ctx: Context, source: Expr, target: Expr) -> bool:
+    """True if two tensors certainly share no memory."""
+    home, other = _home(ctx, source), _home(ctx, target)
+    return home is not None and other is not None and home is not other
+
+
+def _home(ctx: Context, tensor: Expr) -> Expr | None:
+    """Return the parameter or new tensor whose memory a tensor is, None if it is not known."""
+    found = ctx.origin(tensor)
+    return tensor if found is None and (tensor in ctx.made_here or tensor in ctx.inputs) else found
+
+
+def _assigned_to(stmt: Stmt) -> Var | None:
+    return stmt.var if isinstance(stmt, AssignStmt) else None
+
+
 _NARROWED: Final = frozenset({DataType.FP16, DataType.BF16})
 
 
@@ -471,25 +627,6 @@ def narrowed(ctx: Context, value: Any, dtype: DataType, node: ast.AST) -> Any:
     if value.type.dtype is dtype:
         return value
     return op_call(ctx, BY_PYTHON_NAME["block", "cast"], (value, dtype), {}, node)
-
-
-def _gathered(
-    ctx: Context,
-    held: Expr | None,
-    block: Expr,
-    shape: tuple[int, int],
-    box: tuple[_Span, _Span],
-    node: ast.AST,
-) -> Expr:
-    """Store a block of a product where the whole of it is gathered; return that tensor."""
-    assert isinstance(block.type, TileType)
-    if held is None:
-        held = own_tensor(ctx, shape, block.type.dtype, node)
-    begins, sizes = [span.begin for span in box], [span.size for span in box]
-    part = valid_part(block.type)
-    if part is not None:
-        sizes = [*plain_dims(part)]
-    return _assigned(ctx, op_call(ctx, memory.store, (block, begins, sizes, held), {}, node))
 
 
 def _valid_of(operand: _Operand, axis: int) -> Any:
@@ -517,7 +654,7 @@ def _blocks(rows: int, columns: int, dtype: DataType) -> list[tuple[_Span, _Span
     down, across = min(down, tallest), min(across, widest)
     room = A2A3.memories[MemorySpace.Acc].usable_bytes // _ACC_BYTES
     while down * across > room:
-        if down > across:
+        if down >= across:  # long rows of the second matrix load faster
             down = round_up(down // 2, unit)
         else:
             across = round_up(across // 2, unit)

@@ -38,6 +38,7 @@ class Region:
         "block_index",
         "call",
         "divided",
+        "gathered",
         "lanes",
         "level",
         "loads",
@@ -86,6 +87,7 @@ class Region:
         self.before: list[Stmt] = []  # what has to stand before the region: tensors that it needs
         self.was_parsed_twice = False  # a statement of it: what it needed then may be unused
         self.products: set[Var] = set()  # in vector memory: a store of one rounds, as of any
+        self.gathered: Any = None  # the last product made in blocks, in a tensor
         self.loads: dict[Var, Loaded] = {}  # variables that are a part of a tensor
         self.divided: Span | None = None  # where its options have a pl.split
         self.lanes: tuple[Any, ast.expr] | None = None
