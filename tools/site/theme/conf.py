@@ -23,6 +23,7 @@ html_title = f"PyPTO {__version__}"
 html_static_path = ["static"]
 html_css_files = ["site.css"]
 html_copy_source = False
+html_show_sphinx = False
 html_show_sourcelink = False
 pygments_style = "default"
 pygments_dark_style = "github-dark"
