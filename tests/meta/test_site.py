@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,9 @@ import pytest
 import pypto.language as pl
 from tools.site import api, links
 from tools.site import stage as stage_
-from tools.site.execute import BlockError, run_page
+from tools.site.execute import BlockError, Output, run_page
+from tools.site.markdown import blocks
+from tools.site.notebook import notebook
 from tools.site.stage import ROOT, mistakes, stage, with_outputs
 
 
@@ -98,6 +101,24 @@ def test_tutorials_show_what_their_blocks_show(
     assert text.index("2 + 2") < text.index("two &lt;b&gt;") < text.index("pypto check")
     assert 'href="../_outputs/double/double.py"' in text
     assert Path("double.py").read_text().endswith("    return y\n")
+
+
+def test_tutorials_are_notebooks() -> None:
+    """A file is written and run, commands are those of a shell, and links of the site are text."""
+    shown = [Output(12, "", []), Output(17, "two\n4\n", []), Output(22, "ok\n", ["a.html"])]
+    page = TUTORIAL.replace("# Double", "# Double\nSee [it](../it.md).", 1)
+    shown = [Output(block.last, *each[1:]) for block, each in zip(blocks(page), shown, strict=True)]
+    cells = json.loads(notebook(page, shown))["cells"]
+    sources = ["".join(cell["source"]) for cell in cells]
+    assert sources[0] == "# Double\nSee it."
+    assert sources[1].startswith("%%writefile double.py\nimport pypto.language as pl\n")
+    assert sources[2:4] == ["%run double.py", 'print("two", "<b>")\n2 + 2']
+    assert sources[4].startswith("!pypto check double.py ")
+    assert sources[5].endswith('IFrame("a.html", "100%", 640)')
+    assert [cell.get("outputs") for cell in cells[3:5]] == [
+        [{"name": "stdout", "output_type": "stream", "text": text}]
+        for text in (["two\n", "4\n"], ["ok\n"])
+    ]
 
 
 @pytest.mark.parametrize(

@@ -18,8 +18,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from tools.site import api, links
-from tools.site.execute import Output
+from tools.site.execute import Output, is_tutorial
 from tools.site.markdown import blocks
+from tools.site.notebook import notebook
 from tools.site.stage import DECISIONS, PAGES, ROOT, outputs_of, stage
 
 THEME = Path(__file__).parent / "theme"
@@ -52,13 +53,16 @@ def _run(page: Path, extra: Path) -> list[Output]:
         if done.returncode:
             raise PageError(done.stderr)
         shown = [Output(**each) for each in json.loads(done.stdout.splitlines()[-1])]
-        found = blocks(page.read_text(encoding="utf-8"))
-        files = [block.file for block in found if block.file and block.is_example]
+        text = page.read_text(encoding="utf-8")
+        files = [block.file for block in blocks(text) if block.file and block.is_example]
         files += [name for output in shown for name in output.pictures]
         for name in dict.fromkeys(files):
             kept = extra / outputs_of(page) / name
             kept.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(Path(folder, name), kept)
+        if is_tutorial(page):
+            made = extra / outputs_of(page) / f"{page.stem}.ipynb"
+            made.write_text(notebook(text, shown), encoding="utf-8")
     return shown
 
 

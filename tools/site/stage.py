@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from tools.site.api import ApiPage
-from tools.site.execute import Output
+from tools.site.execute import Output, is_tutorial
 from tools.site.markdown import LINK, blocks
 
 ROOT = Path(__file__).parents[2]
@@ -149,6 +149,11 @@ def with_outputs(page: Path, text: str, shown: list[Output]) -> str:
     """Return a page with what each of its blocks shows below it, and the names of files above."""
     lines = text.splitlines()
     outputs = {output.last: output for output in shown}
+    if is_tutorial(page) and shown:
+        link = (
+            f'<p><a href="{_address(page, f"{page.stem}.ipynb")}">This page as a notebook</a></p>'
+        )
+        lines += ["", "```{raw} html", link, "```"]
     for block in reversed(list(blocks(text))):
         if block.last in outputs:
             lines[block.last + 1 : block.last + 1] = _output(page, outputs[block.last])
