@@ -10,7 +10,7 @@ from pypto._src.frontend import region_markers
 from pypto._src.frontend.regions.tasks import TASK
 from pypto._src.frontend.state.context import Context
 from pypto._src.frontend.state.signatures import Callee
-from pypto._src.frontend.syntax.inline import InlineFunction
+from pypto._src.frontend.syntax.inline import InlineFunction, called_by_self
 from pypto._src.ir.enums import ParamDirection
 
 _OPTIONS: Final = frozenset(
@@ -40,7 +40,7 @@ def spmd_submit(ctx: Context, node: ast.Call) -> tuple[Any, ...]:
             else "write y, done = pl.spmd_submit(self.kernel, x, y, core_num=8)",
             slug="region-option",
         )
-    kernel = ctx.called_by_self(node.args[0])
+    kernel = called_by_self(ctx, node.args[0])
     names, is_value = _outputs(ctx, kernel, node)
     made = ast.Call(kernel, node.args[1:], [])
     body: ast.stmt = ast.Expr(made)

@@ -20,6 +20,7 @@ from pypto._src.frontend.state.context import Context
 from pypto._src.frontend.state.effects import parts_of
 from pypto._src.frontend.state.messages import describe
 from pypto._src.frontend.state.scope import OF_THE_FUNCTION
+from pypto._src.frontend.syntax.inline import called_by_self
 from pypto._src.ir.exprs import Call, Expr
 from pypto._src.ir.stmts import EvalStmt
 from pypto._src.ir.types import ScalarType, TupleType, UnknownType
@@ -224,7 +225,7 @@ def submit(ctx: Context, node: ast.Call) -> tuple[Any, ...]:
         )
     if "deps" in options:
         check_deps(ctx, options["deps"])
-    made = ast.copy_location(ast.Call(ctx.called_by_self(kernel), node.args[1:], []), node)
+    made = ast.copy_location(ast.Call(called_by_self(ctx, kernel), node.args[1:], []), node)
     value = ctx.value(made)
     if isinstance(value, Call) and value.type.__class__ is UnknownType:
         ctx.block.append(EvalStmt(value, ctx.span(node)))

@@ -333,15 +333,6 @@ class Context:
                 return MISSING
         return value
 
-    def called_by_self(self, node: ast.expr) -> ast.expr:
-        """Return what is called by ``self.name`` outside of classes, where the name itself is."""
-        if not isinstance(node, Attribute) or not isinstance(node.value, Name):
-            return node
-        has_self = any(arg.arg == "self" for arg in self.node.args.args)
-        if has_self or node.value.id != "self" or self.peek(node.value) is not MISSING:
-            return node
-        return ast.copy_location(Name(node.attr, ast.Load()), node)
-
     def attribute(self, base: Any, name: str) -> Any:
         """Return an attribute of a Python object, `MISSING` if it has none that may be read."""
         if isinstance(base, Expr):

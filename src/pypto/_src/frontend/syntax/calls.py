@@ -36,7 +36,7 @@ from pypto._src.frontend.state.messages import PRINT_HINT, describe, nearest, re
 from pypto._src.frontend.state.scope import same_value_type
 from pypto._src.frontend.state.signatures import Callee, Signature
 from pypto._src.frontend.syntax.annotations import type_of
-from pypto._src.frontend.syntax.inline import Entry, InlineFunction
+from pypto._src.frontend.syntax.inline import Entry, InlineFunction, called_by_self
 from pypto._src.frontend.syntax.scalar_calls import const, scalar_form
 from pypto._src.ir.array_types import MemRef, ShapedType, TensorView, TileType, TileView
 from pypto._src.ir.call_forms import FORMS, PLAIN_KEYWORDS, Key, keep, key_of
@@ -106,7 +106,7 @@ def call(ctx: Context, node: ast.Call) -> Any:
     try:
         callee = forms[node.func.__class__](ctx, node.func)
     except ParserError as error:
-        named = ctx.called_by_self(node.func)
+        named = called_by_self(ctx, node.func)
         if named is not node.func and isinstance(ctx.peek(named), InlineFunction):
             return call(ctx, ast.copy_location(ast.Call(named, node.args, node.keywords), node))
         if isinstance(node.func, ast.Attribute):

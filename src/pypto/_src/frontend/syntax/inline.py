@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from pypto._src.diagnostics import Label, Span
 from pypto._src.errors import ParserTypeError, UnsupportedFeatureError
-from pypto._src.frontend.source.python_names import Environment
+from pypto._src.frontend.source.python_names import MISSING, Environment
 from pypto._src.frontend.source.source import Source
 from pypto._src.frontend.state.context import Context
 from pypto._src.frontend.state.effects import held
@@ -109,6 +109,16 @@ class Entry:
             if word.arg == "device":
                 ctx.scalar(word.value, "a device", integer=True)
         return self.as_inline(), {key: v for key, v in kwargs.items() if key != "device"}
+
+
+def called_by_self(ctx: Context, node: ast.expr) -> ast.expr:
+    """Return what is called by ``self.name`` outside of classes, where the name itself is."""
+    if not isinstance(node, ast.Attribute) or not isinstance(node.value, ast.Name):
+        return node
+    has_self = any(arg.arg == "self" for arg in ctx.node.args.args)
+    if has_self or node.value.id != "self" or ctx.peek(node.value) is not MISSING:
+        return node
+    return ast.copy_location(ast.Name(node.attr, ast.Load()), node)
 
 
 def in_order(
