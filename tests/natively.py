@@ -9,19 +9,28 @@ would take the compiler as long as the kernel.
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 
+from pypto._src import driver
 from pypto._src.driver import INCLUDE
 from pypto._src.emit.cpp.generate import kernel_file
 from pypto._src.ir.array_types import TensorType, static_shape
 from pypto._src.ir.stmts import Function, Program
 from pypto._src.passes.pass_manager import OptimizationStrategy, PassManager
 from pypto._src.run.cache import build
-from pypto._src.run.native import LAUNCH_SYMBOL, NativeKernel
+from pypto._src.run.native import (
+    LAUNCH_SYMBOL,
+    LaunchTensor,
+    NativeKernel,
+    launch_body,
+    with_checkpoints,
+)
 from pypto._src.run.toolchain import Toolchain, find_toolchain
 
 Array = np.ndarray[Any, Any]
@@ -58,9 +67,18 @@ __attribute__((noinline)) static const char* launch(
 LAUNCHED = """\
 extern "C" PYPTO_EXPORT const char* {symbol}(
     int64_t* args, uint32_t block, uint32_t blocks, pto::cpu::Run* run) {{
-    return launch({entry}, args, block, blocks, run);
+    return launch([](int64_t* args) {{
+{body}    }}, args, block, blocks, run);
 }}
 """
+
+
+class Text(NamedTuple):
+    """A kernel's C++ with what its launch says of it."""
+
+    source: str
+    tensors: Sequence[LaunchTensor | None] = ()
+    name: str | None = None
 
 
 def compile_together(
@@ -70,22 +88,72 @@ def compile_together(
 
     ``flags`` come behind those of the compiler.
     """
+    return _load([Text(kernel_file(kernel)) for kernel in kernels], toolchain, flags)
+
+
+def _load(
+    texts: Sequence[Text], toolchain: Toolchain, flags: Sequence[str] = ()
+) -> list[NativeKernel]:
+    """Return kernels compiled as one translation unit."""
     parts = ["#include <cstdint>", "#include <pto/pto-inst.hpp>", LAUNCHER]
-    for number, kernel in enumerate(kernels):
-        entry = f"kernel_entry_{number}"
-        # The headers are read by now, so that an #include inside of the namespace adds nothing.
+    # What is included here adds nothing inside of a namespace.
+    lines = (line for text in texts for line in text.source.splitlines())
+    parts += dict.fromkeys(line for line in lines if line.startswith("#include "))
+    for number, text in enumerate(texts):
+        entry, symbol = f"kernel_entry_{number}", f"{LAUNCH_SYMBOL}_{number}"
         parts += [
             f"namespace {{ namespace batch_{number} {{",
             f"#define kernel_entry {entry}",
-            kernel_file(kernel),
+            text.source,
             "#undef kernel_entry",
             "}}",
             f"using batch_{number}::{entry};",
-            LAUNCHED.format(symbol=f"{LAUNCH_SYMBOL}_{number}", entry=entry),
+            LAUNCHED.format(symbol=symbol, body=launch_body(entry, text.tensors, text.name)),
         ]
     source = "\n".join(parts)
     path = build(source, toolchain=toolchain, include_dirs=[INCLUDE], extra_flags=flags)
-    return [NativeKernel(path, f"{LAUNCH_SYMBOL}_{number}") for number in range(len(kernels))]
+    return [NativeKernel(path, f"{LAUNCH_SYMBOL}_{number}") for number in range(len(texts))]
+
+
+class Deferred:
+    """Kernels of compiled programs, which are compiled together when the first of them runs."""
+
+    def __init__(self) -> None:
+        self._texts: list[Text] = []
+        self._made: list[NativeKernel] = []
+
+    def kernel(self, number: int) -> NativeKernel:
+        """Return a kernel; none may be added from now on."""
+        if not self._made:
+            self._made = _load(self._texts, compiler())
+        return self._made[number]
+
+    def load_kernel(
+        self,
+        source: str,
+        *,
+        tensors: Sequence[LaunchTensor | None],
+        name: str,
+        toolchain: Toolchain,
+        include_dirs: Sequence[Path],
+    ) -> Callable[[Sequence[int]], None]:
+        """Stand for the function of this name in `run.native`."""
+        assert not self._made
+        assert (toolchain, list(include_dirs)) == (compiler(), [INCLUDE])
+        number = len(self._texts)
+        self._texts.append(Text(with_checkpoints(source), tensors, name))
+        return lambda words: self.kernel(number)(words)
+
+
+@contextmanager
+def deferred() -> Generator[None]:
+    """Let programs that are compiled inside, a kernel each, have their kernels compiled together.
+
+    All else of them is what it is outside: passes, C++, and what a call does.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(driver, "load_kernel", Deferred().load_kernel)
+        yield
 
 
 TOGETHER = 250

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -17,12 +18,12 @@ import numpy as np
 import pytest
 
 import pypto.language as pl
-from pypto._src.driver import compile_program
+from pypto._src.driver import CompiledProgram, compile_program
 from pypto._src.ir.stmts import Function
 from pypto.codegen import CodeGenerator, CppOptions
 from tests.emit.kernels import Branches, Loops, Regions
 from tests.emit.native import lowered
-from tests.natively import compiler
+from tests.natively import compiler, deferred
 
 ROOT = Path(__file__).parents[2]
 ROWS = pl.dynamic("ROWS")
@@ -217,11 +218,26 @@ def test_lines_of_no_source_have_no_comment() -> None:
     assert end == "}"
 
 
-@pytest.mark.parametrize("program", [Index, Loops, Regions, Branches], ids=lambda p: p.name)
+PROGRAMS: list[Any] = [Index, Loops, Regions, Branches]
+
+
+@cache
+def compiled_with_options() -> dict[tuple[str, str], CompiledProgram]:
+    """Return each program with each option; their kernels are compiled together."""
+    compiler()
+    with deferred():
+        return {
+            (name, program.name): compile_program(program, options=options)
+            for name, options in EACH.items()
+            for program in PROGRAMS
+        }
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p.name)
 @pytest.mark.parametrize("name", EACH)
 def test_options_change_no_value(name: str, program: Any, capfd: Any) -> None:
     """With each option, and with all of them, a kernel computes what the interpreter computes."""
-    compiled = compile_program(program, options=EACH[name])
+    compiled = compiled_with_options()[name, program.name]
     arguments, expected = ([*compiled.random_arguments(3).values()] for _ in range(2))
     if program is Regions:
         arguments[-1] = expected[-1] = 16

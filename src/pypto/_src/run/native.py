@@ -42,8 +42,7 @@ _LAUNCHER = """
 extern "C" PYPTO_EXPORT const char* pypto_launch(
     int64_t* args, uint32_t block_idx, uint32_t block_num, pto::cpu::Run* run) {
     return pto::cpu::launch(run, block_idx, block_num, [args] {
-@allow@        @entry@(args);
-    });
+@body@    });
 }
 """
 
@@ -231,13 +230,18 @@ def launcher_source(
             stores that leave these tensors are errors and touch nothing.
         name: What messages call the kernel.
     """
+    return _LAUNCHER.replace("@body@", launch_body(entry, tensors, name))
+
+
+def launch_body(entry: str, tensors: Sequence[LaunchTensor | None], name: str | None) -> str:
+    """Return the C++ statements of a launch, see `launcher_source`: what it may touch, the call."""
     if not (entry.isascii() and entry.isidentifier()):
         raise ValueError(f"{entry!r} is not the name of a C++ function")
     named = "" if name is None else f"        pto::cpu::name_kernel({string_literal(name)});\n"
     allowed = "".join(
         _allowance(index, tensor) for index, tensor in enumerate(tensors) if tensor is not None
     )
-    return _LAUNCHER.replace("@entry@", entry).replace("@allow@", named + allowed)
+    return f"{named}{allowed}        {entry}(args);\n"
 
 
 def _allowance(index: int, tensor: LaunchTensor) -> str:
