@@ -67,8 +67,7 @@ __attribute__((noinline)) static const char* launch(
 LAUNCHED = """\
 extern "C" PYPTO_EXPORT const char* {symbol}(
     int64_t* args, uint32_t block, uint32_t blocks, pto::cpu::Run* run) {{
-    return launch([](int64_t* args) {{
-{body}    }}, args, block, blocks, run);
+    return launch({launched}, args, block, blocks, run);
 }}
 """
 
@@ -101,14 +100,16 @@ def _load(
     parts += dict.fromkeys(line for line in lines if line.startswith("#include "))
     for number, text in enumerate(texts):
         entry, symbol = f"kernel_entry_{number}", f"{LAUNCH_SYMBOL}_{number}"
+        launched = f"batch_{number}::launched"
         parts += [
             f"namespace {{ namespace batch_{number} {{",
             f"#define kernel_entry {entry}",
             text.source,
             "#undef kernel_entry",
-            "}}",
-            f"using batch_{number}::{entry};",
-            LAUNCHED.format(symbol=symbol, body=launch_body(entry, text.tensors, text.name)),
+            "void launched(int64_t* args) {",
+            launch_body(entry, text.tensors, text.name),
+            "}}}",
+            LAUNCHED.format(symbol=symbol, launched=launched),
         ]
     source = "\n".join(parts)
     path = build(source, toolchain=toolchain, include_dirs=[INCLUDE], extra_flags=flags)

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
 import pytest
 
 import pypto.language as pl
-from pypto._src.driver import INCLUDE
+from pypto._src.driver import INCLUDE, CompiledProgram
 from pypto._src.emit.cpp.launch_sizes import tensor_sizes
 from pypto._src.errors import EvaluationError
 from pypto._src.ir.stmts import Function
 from pypto._src.run.native import KernelError, LaunchTensor, launcher_source, load_kernel
 from pypto.runtime import compile as compile_program
-from tests.natively import compiler
+from tests.natively import compiler, deferred
+
+Region = tuple[str, tuple[int, ...], str, tuple[int, ...]]
 
 TEXT = """
 import pypto.language as pl
@@ -111,15 +114,30 @@ def test_launcher_names_the_tensors() -> None:
     assert "allow" not in launcher_source("kernel_entry")
 
 
+@cache
+def _together() -> dict[str, CompiledProgram]:
+    """Return programs by their texts; their kernels are compiled together."""
+    texts = [_part(declared, sizes, len(shape)) for declared, shape, sizes, *_ in OVER_THE_END]
+    texts += [_part(declared, sizes, len(shape)) for declared, shape, sizes, *_ in LAST]
+    texts += [_part(declared, sizes, len(shape)) for declared, shape, sizes, *_ in BEYOND]
+    texts += [_WALK.format(begin=begin) for begin, _ in WALKS]
+    texts += [_EXPRESSION.format(rows=rows) for rows in ROWS]
+    with deferred():
+        return {text: compile_program(pl.parse(text), target="cpu") for text in texts}
+
+
+def _compiled(text: str) -> CompiledProgram:
+    compiler()
+    return _together().get(text) or compile_program(pl.parse(text), target="cpu")
+
+
 def _outcome(text: str, args: Sequence[Any]) -> tuple[str, str]:
     """Return what the CPU and the interpreter say: an error's slug, or "ran"."""
-    compiler()
-    program = pl.parse(text)
     found: list[str] = []
-    for target in ("cpu", "interpreter"):
+    for run in (_compiled(text), compile_program(pl.parse(text), target="interpreter")):
         copies: list[Any] = [a.copy() if isinstance(a, np.ndarray) else a for a in args]
         try:
-            compile_program(program, target=target)(*copies)
+            run(*copies)
             found.append("ran")
         except EvaluationError as error:
             found.append(error.slug)
@@ -151,21 +169,21 @@ def _part(declared: str, sizes: str, rank: int) -> str:
     )
 
 
-@pytest.mark.parametrize(
-    ("declared", "shape", "sizes", "offsets"),
-    [
-        ("[64, 100]", (64, 100), "16, 32", (0, 96)),  # the end of a row, the next one's begin
-        ("[64, N]", (64, 100), "16, 32", (3, 69)),  # a width that the call gives
-        ("[64, 100]", (64, 100), "16, 32", (1, -5)),  # the row before
-        ("[4, 8, 32]", (4, 8, 32), "2, 4, 16", (0, 5, 16)),  # the next matrix
-        ("[4, 8, 32]", (4, 8, 32), "2, 4, 16", (0, 4, 17)),
-        ("[2, 4, 8, 32]", (2, 4, 8, 32), "1, 2, 8, 32", (0, 3, 0, 0)),
-        ("[4, 64, 1]", (4, 64, 1), "1, 32, 1", (0, 40, 0)),  # a column into the next one
-        ("[32, 64]", (32, 64), "1, 64", (30, 8)),
-        ("[64, N]", (64, 1), "8, 8", (0, 0)),  # of equal strides nothing follows
-        ("[4, N, 32]", (4, 1, 32), "1, 2, 32", (0, 0, 0)),
-    ],
-)
+OVER_THE_END: list[Region] = [
+    ("[64, 100]", (64, 100), "16, 32", (0, 96)),  # the end of a row, the next one's begin
+    ("[64, N]", (64, 100), "16, 32", (3, 69)),  # a width that the call gives
+    ("[64, 100]", (64, 100), "16, 32", (1, -5)),  # the row before
+    ("[4, 8, 32]", (4, 8, 32), "2, 4, 16", (0, 5, 16)),  # the next matrix
+    ("[4, 8, 32]", (4, 8, 32), "2, 4, 16", (0, 4, 17)),
+    ("[2, 4, 8, 32]", (2, 4, 8, 32), "1, 2, 8, 32", (0, 3, 0, 0)),
+    ("[4, 64, 1]", (4, 64, 1), "1, 32, 1", (0, 40, 0)),  # a column into the next one
+    ("[32, 64]", (32, 64), "1, 64", (30, 8)),
+    ("[64, N]", (64, 1), "8, 8", (0, 0)),  # of equal strides nothing follows
+    ("[4, N, 32]", (4, 1, 32), "1, 2, 32", (0, 0, 0)),
+]
+
+
+@pytest.mark.parametrize(("declared", "shape", "sizes", "offsets"), OVER_THE_END)
 def test_regions_over_the_end_of_a_dimension_are_errors(
     declared: str, shape: tuple[int, ...], sizes: str, offsets: tuple[int, ...]
 ) -> None:
@@ -175,19 +193,19 @@ def test_regions_over_the_end_of_a_dimension_are_errors(
     assert found == ("out-of-bounds", "out-of-bounds")
 
 
-@pytest.mark.parametrize(
-    ("declared", "shape", "sizes", "offsets"),
-    [
-        ("[64, 100]", (64, 100), "16, 32", (48, 68)),
-        ("[64, N]", (64, 40), "16, 32", (48, 8)),
-        ("[4, 8, 32]", (4, 8, 32), "2, 4, 16", (2, 4, 16)),
-        ("[4, 1, 32]", (4, 1, 32), "4, 1, 32", (0, 0, 0)),
-        ("[2, 4, 8, 32]", (2, 4, 8, 32), "1, 2, 8, 32", (1, 2, 0, 0)),
-        ("[4, 64, 1]", (4, 64, 1), "1, 32, 1", (3, 32, 0)),
-        ("[64, 1]", (64, 1), "32, 1", (32, 0)),
-        ("[1, 64]", (1, 64), "1, 64", (0, 0)),
-    ],
-)
+LAST: list[Region] = [
+    ("[64, 100]", (64, 100), "16, 32", (48, 68)),
+    ("[64, N]", (64, 40), "16, 32", (48, 8)),
+    ("[4, 8, 32]", (4, 8, 32), "2, 4, 16", (2, 4, 16)),
+    ("[4, 1, 32]", (4, 1, 32), "4, 1, 32", (0, 0, 0)),
+    ("[2, 4, 8, 32]", (2, 4, 8, 32), "1, 2, 8, 32", (1, 2, 0, 0)),
+    ("[4, 64, 1]", (4, 64, 1), "1, 32, 1", (3, 32, 0)),
+    ("[64, 1]", (64, 1), "32, 1", (32, 0)),
+    ("[1, 64]", (1, 64), "1, 64", (0, 0)),
+]
+
+
+@pytest.mark.parametrize(("declared", "shape", "sizes", "offsets"), LAST)
 def test_the_last_region_of_every_dimension_is_there(
     declared: str, shape: tuple[int, ...], sizes: str, offsets: tuple[int, ...]
 ) -> None:
@@ -464,17 +482,17 @@ def test_large_constant_offsets() -> None:
     assert "TASSIGN(x_8x64Global, x + 90000000LL * 64 + 0);" in text
 
 
-@pytest.mark.parametrize(
-    ("declared", "shape", "sizes", "offsets", "message"),
-    [
-        ("[64, 64]", (64, 64), "16, 64", (0, 64), "[0:16, 64:128] of x, a tensor [64, 64]"),
-        ("[64, 64]", (64, 64), "16, 64", (47, 64), "[47:63, 64:128] of x, a tensor [64, 64]"),
-        ("[64, 64]", (64, 64), "16, 64", (9, -64), "[9:25, -64:0] of x, a tensor [64, 64]"),
-        ("[64, N]", (64, 96), "16, 32", (5, 192), "[5:21, 192:224] of x, a tensor [64, 96]"),
-        ("[2, 8, 32]", (2, 8, 32), "1, 8, 32", (0, 8, 0), "[0:1, 8:16, 0:32] of x, a tensor "),
-        ("[2, 8, 32]", (2, 8, 32), "1, 8, 16", (1, -8, 48), "[1:2, -8:0, 48:64] of x, a tensor "),
-    ],
-)
+BEYOND: list[tuple[str, tuple[int, ...], str, tuple[int, ...], str]] = [
+    ("[64, 64]", (64, 64), "16, 64", (0, 64), "[0:16, 64:128] of x, a tensor [64, 64]"),
+    ("[64, 64]", (64, 64), "16, 64", (47, 64), "[47:63, 64:128] of x, a tensor [64, 64]"),
+    ("[64, 64]", (64, 64), "16, 64", (9, -64), "[9:25, -64:0] of x, a tensor [64, 64]"),
+    ("[64, N]", (64, 96), "16, 32", (5, 192), "[5:21, 192:224] of x, a tensor [64, 96]"),
+    ("[2, 8, 32]", (2, 8, 32), "1, 8, 32", (0, 8, 0), "[0:1, 8:16, 0:32] of x, a tensor "),
+    ("[2, 8, 32]", (2, 8, 32), "1, 8, 16", (1, -8, 48), "[1:2, -8:0, 48:64] of x, a tensor "),
+]
+
+
+@pytest.mark.parametrize(("declared", "shape", "sizes", "offsets", "message"), BEYOND)
 def test_regions_wholly_beyond_a_row_are_errors(
     declared: str, shape: tuple[int, ...], sizes: str, offsets: tuple[int, ...], message: str
 ) -> None:
@@ -483,7 +501,7 @@ def test_regions_wholly_beyond_a_row_are_errors(
     text = _part(declared, sizes, len(shape))
     assert _outcome(text, [x, *offsets, x]) == ("out-of-bounds", "out-of-bounds")
     with pytest.raises(KernelError) as caught:
-        compile_program(pl.parse(text), target="cpu")(x, *offsets, x.copy())
+        _compiled(text)(x, *offsets, x.copy())
     whole = f"part: a load reads {message}"
     assert caught.value.message == (whole + str([*shape]) if whole.endswith("tensor ") else whole)
 
@@ -584,22 +602,21 @@ def walk(
 """
 
 
-@pytest.mark.parametrize(
-    ("begin", "checked"),
-    [
-        ("at", None),
-        ("at // 2 + 64", None),
-        ("pl.min(at + 1, 192)", None),
-        ("256 - 64 - at", None),
-        ("(at + 64) % 256 // 2", None),
-        ("at + 64", "region_begin(1, at + 64, 64, 256)"),
-        ("at - 1", "region_begin(1, at - 1, 64, 256)"),
-    ],
-)
+WALKS: list[tuple[str, str | None]] = [
+    ("at", None),
+    ("at // 2 + 64", None),
+    ("pl.min(at + 1, 192)", None),
+    ("256 - 64 - at", None),
+    ("(at + 64) % 256 // 2", None),
+    ("at + 64", "region_begin(1, at + 64, 64, 256)"),
+    ("at - 1", "region_begin(1, at - 1, 64, 256)"),
+]
+
+
+@pytest.mark.parametrize(("begin", "checked"), WALKS)
 def test_what_is_sure_to_be_inside_is_not_checked(begin: str, checked: str | None) -> None:
     """Offsets that walk over a tensor have their plain text; others begin with a check."""
-    compiler()
-    text = compile_program(pl.parse(_WALK.format(begin=begin)), target="cpu").sources["walk"]
+    text = _compiled(_WALK.format(begin=begin)).sources["walk"]
     lines = [line.strip() for line in text.splitlines() if "TASSIGN(" in line]
     places = [line.partition(", ")[2] for line in lines if "Global" in line]
     assert (places[0] == f"x + 0 * 256 + {checked});") is (checked is not None)
@@ -680,17 +697,17 @@ def cut(
 """
 
 
-@pytest.mark.parametrize(
-    "rows",
-    ["M + n", "n + M - 0 * n", "M * n // 5 + (M + n) % 8", "pl.max(M, 69)", "M + n ** 2 - 20"],
-)
+ROWS = ["M + n", "n + M - 0 * n", "M * n // 5 + (M + n) % 8", "pl.max(M, 69)", "M + n ** 2 - 20"]
+
+
+@pytest.mark.parametrize("rows", ROWS)
 def test_dimensions_that_are_expressions_have_ends_too(rows: str) -> None:
     """Of a tensor of M + n rows, 64 + 5, no region may end behind row 69."""
-    compiler()
-    program = pl.parse(_EXPRESSION.format(rows=rows))
+    text = _EXPRESSION.format(rows=rows)
+    program = pl.parse(text)
     memory = np.zeros((128, 64), np.float32)
     x, y, out = memory[:69], np.zeros((64, 64), np.float32), np.zeros((32, 64), np.float32)
-    compiled = compile_program(program, target="cpu")
+    compiled = _compiled(text)
     compiled(x, y, 5, 37, out)
     with pytest.raises(KernelError) as caught:
         compiled(x, y, 5, 38, out)
