@@ -326,7 +326,7 @@ def as_module() -> Any:
     pl.set_validshape = lambda x, rows, columns: chip(x, valid=(int(rows), int(columns)))
     pl.create_tensor, pl.matmul, pl.matmul_acc = create_tensor, matmul, matmul_acc
     pl.read = lambda x, index: np.asarray(x)[tuple(index)].item()
-    pl.write = put
+    pl.write = lambda x, index, value: np.asarray(x).__setitem__(tuple(index), value)
     pl.min, pl.max = min, max
     pl.const = lambda value, dtype: value
     return pl

@@ -162,10 +162,8 @@ def _load_of(ctx: Context, value: Expr) -> tuple[Call, Loaded | None] | None:
     if isinstance(value, Call):
         return (value, None) if value.op in _LOADS else None
     assert ctx.region is not None
-    found = ctx.region.loads.get(value) if isinstance(value, Var) else None
-    if found is None or (found.block is not ctx.block and not found.is_only):
-        return None
-    return found.call, found
+    found = ctx.region.load_of(value, ctx.block) if isinstance(value, Var) else None
+    return None if found is None else (found.call, found)
 
 
 _LOADS: Final = (memory.load, memory.load_part)

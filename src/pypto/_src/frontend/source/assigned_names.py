@@ -51,6 +51,27 @@ def assigned_names(nodes: Sequence[ast.stmt]) -> dict[str, int]:
     return found
 
 
+def names_changed_in_part(nodes: Sequence[ast.stmt]) -> set[str]:
+    """Return the names whose values statements may change without assigning the names.
+
+    These are ``x[0:4, :] = y``, and calls that are statements, such as ``pl.write(x, [0], 1.0)``.
+    """
+    found: set[str] = set()
+    for node in (inner for stmt in nodes for inner in ast.walk(stmt)):
+        targets: Sequence[ast.expr] = ()
+        match node:
+            case ast.Assign():
+                targets = [t.value for t in node.targets if isinstance(t, ast.Subscript)]
+            case ast.AugAssign(target=ast.Subscript() as target):
+                targets = [target.value]
+            case ast.Expr(value=ast.Call() as call):
+                targets = call.args
+            case _:
+                continue
+        found |= {target.id for target in targets if isinstance(target, ast.Name)}
+    return found
+
+
 def aliased_names(node: ast.AST, regions: Collection[str]) -> set[str]:
     """Return the names whose values other names may share, as those of views do.
 

@@ -25,7 +25,11 @@ from pypto._src.errors import (
     UndefinedVariableError,
     warn,
 )
-from pypto._src.frontend.source.assigned_names import assigned_names, bound_names
+from pypto._src.frontend.source.assigned_names import (
+    assigned_names,
+    bound_names,
+    names_changed_in_part,
+)
 from pypto._src.frontend.source.python_names import MISSING, Environment, items_of
 from pypto._src.frontend.source.source import Source
 from pypto._src.frontend.state.errors import Errors, as_parser_error, note_span
@@ -112,6 +116,7 @@ class Context:
 
     __slots__ = (
         "_assigned",
+        "_changed_in_part",
         "anew",
         "around",
         "block",
@@ -218,6 +223,7 @@ class Context:
         self.expansions = 0  # of inline functions in this one so far
         self.constants: dict[Var, int] = {}  # scalars that are one number wherever they are read
         self._assigned: Mapping[str, int] | None = None
+        self._changed_in_part: set[str] | None = None
         self.has_tile_ops = False  # True once a call of an op on tiles was made
         self.broken = False  # True once a statement was given up
 
@@ -364,6 +370,13 @@ class Context:
         if self._assigned is None:
             self._assigned = assigned_names(self.node.body)
         return self._assigned
+
+    @property
+    def changed_in_part(self) -> set[str]:
+        """The locals whose values the function may change without assigning the names."""
+        if self._changed_in_part is None:
+            self._changed_in_part = names_changed_in_part(self.node.body)
+        return self._changed_in_part
 
     def is_only(self, name: str) -> bool:
         """True if what is assigned to ``name`` now is all that the function ever assigns to it."""
@@ -594,6 +607,8 @@ class Context:
             self.run(nodes)
             return self.block
         finally:
+            if self.region is not None:
+                self.region.end_block(self.block)
             self.block = outside
 
     def assign(
@@ -639,7 +654,7 @@ class Context:
         stmt = checked_assign(var, value, self.span(node, source))
         self.block.append(stmt)
         if self.region is not None and kind.__class__ is TileType:
-            is_only = self.assigned.get(var.name, 0) == 1
+            is_only = self.assigned.get(var.name, 0) == 1 and var.name not in self.changed_in_part
             self.region.note_load(var, value, stmt, self.block, is_only=is_only)
         return var
 

@@ -38,6 +38,7 @@ class Region:
         "block_index",
         "call",
         "divided",
+        "ended",
         "gathered",
         "lanes",
         "level",
@@ -89,6 +90,7 @@ class Region:
         self.products: set[Var] = set()  # in vector memory: a store of one rounds, as of any
         self.gathered: Any = None  # the last product made in blocks, in a tensor
         self.loads: dict[Var, Loaded] = {}  # variables that are a part of a tensor
+        self.ended: dict[int, list[Stmt]] = {}  # the blocks that are parsed, by identity
         self.divided: Span | None = None  # where its options have a pl.split
         self.lanes: tuple[Any, ast.expr] | None = None
         """In a loop over the vector cores: what of a value each has, and the loop's variable."""
@@ -110,6 +112,17 @@ class Region:
         level = max(names.levels[name], self.level + 1 if names is self.names else 0)
         if level < names.level and valid_part(kind) is None and same_dims(was.shape, kind.shape):
             raise LoadFirst(names, name, level)
+
+    def end_block(self, block: list[Stmt]) -> None:
+        """Note that a block inside is parsed: what it loads is not there for what comes after."""
+        self.ended[id(block)] = block
+
+    def load_of(self, var: Var, block: list[Stmt]) -> Loaded | None:
+        """Return the load that ``var`` is in a block; None if it may be another value there."""
+        found = self.loads.get(var)
+        if found is None or found.block is block:
+            return found
+        return found if found.is_only and id(found.block) not in self.ended else None
 
     def note_load(
         self, var: Var, value: Expr, stmt: Stmt, block: list[Stmt], *, is_only: bool

@@ -69,6 +69,8 @@ def parse_block(ctx: Context, body: Sequence[ast.stmt], inside: dict[str, Var]) 
         stmts = ctx.block
         retyped = names.retyped_since(mark)
     finally:
+        if ctx.region is not None:
+            ctx.region.end_block(ctx.block)
         ctx.block = outside
         bound = names.close(mark)
     return Block(stmts, bound, retyped, yielded, ends=isinstance(body[-1], _JUMPS))

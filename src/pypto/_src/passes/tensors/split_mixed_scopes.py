@@ -10,9 +10,9 @@
                                                      store(load(kept), out)
 
 Loops and branches that hold both go to the host function, with the scalars that they need. Tiles
-that go from one scope to another lie in tensors between them, or are loaded again. A scope stays
-as it is where that is impossible: a value of a core decides what runs, or an accumulator would
-have to be kept over vector work.
+that go from one scope to another lie in tensors between them, or are loaded again. So do those of
+which one core reads an element that another one, or the host, needs: these read it from there. A
+scope stays as it is where that is impossible: an accumulator has to be kept over vector work.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ from pypto._src.ir.stmts import (
     IfStmt,
     ScopeStmt,
     Stmt,
+    WhileStmt,
     YieldStmt,
     seq,
     statements,
@@ -55,6 +56,14 @@ class _Unsplit(Exception):
     """Raised where a scope stays as it is."""
 
 
+class _NeededOnHost(Exception):
+    """Raised where the host needs elements of tiles that a core was to read for itself."""
+
+    def __init__(self, elements: Iterable[Var]) -> None:
+        super().__init__()
+        self.elements = tuple(elements)
+
+
 class _Part:
     """Statements that one core does."""
 
@@ -68,7 +77,7 @@ class _Part:
 class _Lifted:
     """A loop or branch that goes to the host, with its bodies."""
 
-    def __init__(self, stmt: ForStmt | IfStmt, bodies: list[list[_Node]]) -> None:
+    def __init__(self, stmt: ForStmt | WhileStmt | IfStmt, bodies: list[list[_Node]]) -> None:
         self.stmt = stmt
         self.bodies = bodies
         self.yields: list[YieldStmt | None] = []
@@ -87,10 +96,14 @@ def split_scope(
     body = list(statements(scope.body))
     if cores_of(body) != _BOTH:
         return None
-    try:
-        return _Splitter(scope, body, names, roots).run()
-    except (_Unsplit, PyptoError):
-        return None
+    read_by_host: dict[Var, None] = {}
+    while True:
+        try:
+            return _Splitter(scope, body, names, roots, read_by_host).run()
+        except _NeededOnHost as needed:
+            read_by_host.update(dict.fromkeys(needed.elements))
+        except (_Unsplit, PyptoError):
+            return None
 
 
 def stored_early(stmts: Sequence[Stmt], roots: Mapping[Var, Sequence[Var]]) -> list[Stmt]:
@@ -198,6 +211,23 @@ def _is_tile(value: Expr) -> bool:
     return isinstance(value.type, TileType)
 
 
+def _is_element(value: Expr) -> bool:
+    """True for an element of a tile: read by the tile and the indices."""
+    if not isinstance(value, Call) or not isinstance(value.type, ScalarType):
+        return False
+    return len(value.args) == 2 and isinstance(value.args[0], Var) and _is_tile(value.args[0])
+
+
+def _changed_in_place(stmt: Stmt) -> list[Var]:
+    """Return the tiles that a statement itself changes; scratch of what makes a tile is none."""
+    call = stmt.expr if isinstance(stmt, EvalStmt) else None
+    op = None if call is None else op_of(call)
+    if op is None or not isinstance(call, Call):
+        return []
+    written = [call.args[at] for at in op.writes]
+    return [arg for arg in written if isinstance(arg, Var) and _is_tile(arg)]
+
+
 class _Splitter:
     """Splits one scope."""
 
@@ -207,7 +237,10 @@ class _Splitter:
         body: list[Stmt],
         names: NewNames,
         roots: Mapping[Var, Sequence[Var]],
+        read_by_host: Mapping[Var, None],
     ) -> None:
+        self._read_by_host = read_by_host  # elements of tiles, by the variables that they are
+        self._scalars: dict[Var, Expr] = {}  # what cores compute
         self._scope = scope
         self._body = body
         self._names = names
@@ -227,6 +260,8 @@ class _Splitter:
             if at in op.writes and isinstance(arg, Var)
         ]
         self._written = {root for var in written for root in roots.get(var, (var,))}
+        inner = (stmt for top in body for stmt in stmts_in(top))
+        self._changed = {var for stmt in inner for var in _changed_in_place(stmt)}
 
     def run(self) -> list[Stmt]:
         """Return what stands in place of the scope."""
@@ -246,6 +281,9 @@ class _Splitter:
         cores = cores_of([stmt])
         if cores == _BOTH:
             self._lift(nodes, stmt)
+            return
+        if isinstance(stmt, AssignStmt) and stmt.var in self._read_by_host:
+            self._read(nodes, stmt)
             return
         if isinstance(stmt, AssignStmt) and self._floats(stmt):
             self._floating[stmt.var] = stmt
@@ -269,9 +307,34 @@ class _Splitter:
     def _put(self, part: _Part, stmt: Stmt) -> None:
         for var in _used(stmt):
             self._bring(part, var)
+        for var in (v for inner in stmts_in(stmt) for v in _changed_in_place(inner)):
+            if self._where.get(var, part) is not part:  # others would see what it was
+                raise _Unsplit
         part.stmts.append(substitute(stmt, part.known))
         for var in defined_by(stmt):
             self._where[var] = part
+        if isinstance(stmt, AssignStmt) and isinstance(stmt.var.type, ScalarType):
+            self._scalars[stmt.var] = stmt.value
+
+    def _read(self, nodes: list[_Node], stmt: AssignStmt) -> None:
+        """Let the host read an element of a tile, which is stored for it."""
+        assert isinstance(stmt.value, Call)
+        tile, indices = stmt.value.args
+        assert isinstance(tile, Var)
+        self._check_on_host(uses([indices]))
+        made = self._where.get(tile)
+        if made is None:
+            held = self._held.get(tile)
+            if held is None:  # each part makes the tile for itself
+                held = self._tensor(tile)
+                self._add(nodes, self._stored(tile, held))
+        elif tile in self._changed:
+            held = self._new_tensor(tile)
+            made.stmts.append(self._stored(made.known.get(tile, tile), held))
+        else:
+            held = self._kept(tile, made)
+        read = tensor.read.build([held, indices], {}, stmt.span)
+        nodes.append(AssignStmt(stmt.var, read, stmt.span))
 
     def _bring(self, part: _Part, var: Var) -> None:
         """Let a part have a tile that it has not made."""
@@ -294,19 +357,61 @@ class _Splitter:
             return
         if isinstance(var.type, TensorType):
             return
+        if isinstance(var.type, ScalarType):
+            self._bring_scalar(part, var)
+            return
         if not _is_tile(var) or tile_space(var) is not MemorySpace.Vec:
             raise _Unsplit
-        held = self._held.get(var)
-        if held is None:
-            assert made is not None
-            held = self._tensor(var)
-            made.stmts.append(self._stored(made.known.get(var, var), held))
+        held = self._held[var] if made is None else self._kept(var, made)
         new = Var(self._names.like(var.name), var.type, var.span)
         part.known[var] = new
         part.loads.append(AssignStmt(new, self._loaded(var, held), self._span))
 
+    def _bring_scalar(self, part: _Part, var: Var) -> None:
+        """Let a part compute a scalar as another one does, elements of tiles by way of tensors."""
+        made, value = self._where.get(var), self._scalars.get(var)
+        if made is None or value is None:  # a loop or branch has made it
+            raise _Unsplit
+        for inner in uses([value]):
+            if not _is_tile(inner):
+                self._bring(part, inner)
+        if _is_element(value):
+            assert isinstance(value, Call)
+            held = self._kept_at(value.args[0], made, var)
+            indices = substitute(value.args[1], part.known)
+            value = tensor.read.build([held, indices], {}, self._span)
+        elif isinstance(value, Call):
+            raise _Unsplit
+        new = Var(self._names.like(var.name), var.type, var.span)
+        part.loads.append(AssignStmt(new, substitute(value, part.known), self._span))
+        part.known[var] = new
+
+    def _kept(self, tile: Expr, made: _Part) -> Var:
+        """Return the tensor in which a tile is handed over that a part has."""
+        assert isinstance(tile, Var)
+        held = self._held.get(tile)
+        if held is None:
+            held = self._tensor(tile)
+            made.stmts.append(self._stored(made.known.get(tile, tile), held))
+        return held
+
+    def _kept_at(self, tile: Expr, made: _Part, element: Var) -> Var:
+        """Return a tensor with a tile as it is where an element of it is read."""
+        assert isinstance(tile, Var)
+        if tile not in self._changed:
+            return self._kept(tile, made)
+        defined = [(at, var) for at, stmt in enumerate(made.stmts) for var in defined_by(stmt)]
+        at = next(at for at, var in defined if var is element)
+        held = self._new_tensor(tile)
+        made.stmts.insert(at, self._stored(made.known.get(tile, tile), held))
+        return held
+
     def _tensor(self, var: Var) -> Var:
-        """Return a new tensor in which a tile is handed over."""
+        """Return the new tensor in which a tile is handed over."""
+        self._held[var] = self._new_tensor(var)
+        return self._held[var]
+
+    def _new_tensor(self, var: Var) -> Var:
         kind = var.type
         assert isinstance(kind, TileType)
         if static_shape(kind) is None or tile_space(var) is not MemorySpace.Vec:
@@ -314,7 +419,6 @@ class _Splitter:
         made = tensor.create.build((list(kind.shape), kind.dtype), {}, self._span)
         held = Var(self._names.like(f"{var.name}_held"), made.type, var.span)
         self._made.append(AssignStmt(held, made, self._span))
-        self._held[var] = held
         return held
 
     def _stored(self, value: Expr, held: Var) -> Stmt:
@@ -361,6 +465,8 @@ class _Splitter:
         op = op_of(call)
         if not isinstance(call, Call) or not _is_tile(stmt.var) or op is None or op.writes:
             return False
+        if stmt.var in self._changed:
+            return False
         if op.pipe_of(call) is PipeType.V and any(_is_tile(arg) for arg in call.args):
             return False
         for var in _used(stmt):
@@ -372,16 +478,35 @@ class _Splitter:
 
     def _check_on_host(self, variables: Iterable[Var]) -> None:
         for var in variables:
+            if var in self._where and isinstance(var.type, ScalarType):
+                raise self._needed_on_host(var)
             if (var in self._where and not isinstance(var.type, TensorType)) or _is_tile(var):
                 raise _Unsplit
+
+    def _needed_on_host(self, scalar: Var) -> Exception:
+        """Return what to raise for a scalar of a core: which elements the host has to read."""
+        found: dict[Var, None] = {}
+        pending = [scalar]
+        for var in pending:  # grows as it goes
+            value = self._scalars.get(var)
+            if value is None:  # a loop or branch has made it
+                return _Unsplit()
+            if _is_element(value):
+                found[var] = None
+            elif isinstance(value, Call):
+                return _Unsplit()
+            else:
+                pending += [inner for inner in uses([value]) if inner in self._where]
+        return _NeededOnHost(found) if found else _Unsplit()
 
     # ------------------------------------------------------------------- loops and branches
 
     def _lift(self, nodes: list[_Node], stmt: Stmt) -> None:
         """Let the host run a loop or branch."""
-        if isinstance(stmt, ForStmt):
+        if isinstance(stmt, ForStmt | WhileStmt):
             inits = [arg.initValue for arg in stmt.iter_args if not _is_tile(arg)]
-            self._check_on_host(uses([stmt.start, stmt.stop, stmt.step, *inits]))
+            bounds = () if isinstance(stmt, WhileStmt) else (stmt.start, stmt.stop, stmt.step)
+            self._check_on_host(uses([*bounds, *inits]))
             tensors: list[Var | None] = []
             for arg, result in zip(stmt.iter_args, stmt.return_vars, strict=True):
                 tensors.append(self._tensor(arg) if _is_tile(arg) else None)
@@ -390,6 +515,8 @@ class _Splitter:
                     self._add(nodes, self._stored(arg.initValue, tensors[-1]))
             lifted = _Lifted(stmt, [])
             self._body_of(lifted, stmt.body, tensors)
+            if isinstance(stmt, WhileStmt):
+                self._check_on_host(uses([stmt.condition]))
         elif isinstance(stmt, IfStmt):
             self._check_on_host(uses([stmt.condition]))
             tensors = []
@@ -441,7 +568,7 @@ class _Splitter:
             for body, last in zip(node.bodies, node.yields, strict=True)
         ]
         results = [var for var in stmt.return_vars if not _is_tile(var)]
-        if isinstance(stmt, ForStmt):
+        if isinstance(stmt, ForStmt | WhileStmt):
             args = tuple([arg for arg in stmt.iter_args if not _is_tile(arg)])
             changes = {"iter_args": args, "body": bodies[0], "return_vars": tuple(results)}
             return copy_with(stmt, changes)

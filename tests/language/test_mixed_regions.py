@@ -1,0 +1,99 @@
+"""Regions with matrix and vector work: what one core reads for another, and tiles that change.
+
+Each program is checked as a drawn one: NumPy, interpreter, all passes, C++, PTO and the host text.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tests.language.draw_values import Program
+from tests.language.programs import faults
+from tests.natively import compiler
+
+RNG = np.random.default_rng(34)
+HEAD = """
+import pypto.language as pl
+
+
+@pl.jit
+def drawn(
+    x: pl.Tensor[[16, 64], pl.FP32],
+    w: pl.Tensor[[256, 64], pl.FP32],
+    n: pl.Tensor[[1, 8], pl.INT32],
+    y: pl.Out[pl.Tensor[[16, 64], pl.FP32]],
+):
+    with pl.at(level=pl.Level.CORE_GROUP, name_hint="mixed"):
+"""
+
+BODIES = {
+    # A loop of a count that is known at run time goes to the host.
+    "while": """
+        value = x[:, :]
+        step = pl.const(0, pl.INT32)
+        while step < pl.read(n, [0, 0]):
+            product = pl.matmul(value, w[0:64, :], out_dtype=pl.FP32)
+            value = pl.mul(product, 0.5)
+            step = step + 1
+        y[:, :] = value
+""",
+    # Elements of computed tiles choose the matrix, and scale the product.
+    "elements": """
+        doubled = pl.mul(x[:, :], 2.0)
+        counts = pl.add(n[:, :], 0)
+        pl.write(counts, [0, 1], pl.read(n, [0, 1]))
+        at = pl.cast(pl.read(counts, [0, 1]), pl.INDEX) * 64
+        product = pl.matmul(x[:, :], w[at : at + 64, :], out_dtype=pl.FP32)
+        y[:, :] = pl.mul(product, pl.read(doubled, [1, 2]))
+""",
+    # What was read of a tile stays what it was when the tile changes.
+    "changed": """
+        counts = pl.add(n[:, :], 0)
+        pl.write(counts, [0, 1], pl.read(n, [0, 1]))
+        first = pl.cast(pl.read(counts, [0, 1]), pl.INDEX) * 64
+        pl.write(counts, [0, 1], pl.read(n, [0, 2]))
+        second = pl.cast(pl.read(counts, [0, 1]), pl.INDEX) * 64
+        one = pl.matmul(x[:, :], w[first : first + 64, :], out_dtype=pl.FP32)
+        other = pl.matmul(x[:, :], w[second : second + 64, :], out_dtype=pl.FP32)
+        y[:, :] = pl.sub(one, other)
+""",
+    # A part of a loaded tile changes between the products that take the tile.
+    "parts": """
+        rows = pl.create_tensor([64, 64], dtype=pl.FP32)
+        rows[:, :] = w[0:64, :]
+        total = pl.full([16, 64], dtype=pl.FP32, value=0.0)
+        for step in pl.range(3):
+            total = pl.add(total, pl.matmul(x[:, :], rows, out_dtype=pl.FP32))
+            rows[step : step + 1, :] = w[100 + step : 101 + step, :]
+        y[:, :] = total
+""",
+    # A tile that a loop makes row by row, or loads, is a product's operand behind the loop.
+    "behind": """
+        rows = pl.create_tensor([64, 64], dtype=pl.FP32)
+        for step in pl.range(64):
+            at = pl.cast(pl.read(n, [0, step % 8]), pl.INDEX)
+            rows[step : step + 1, :] = w[at * 8 + step : at * 8 + step + 1, :]
+        for step in pl.range(4):
+            last = w[step * 64 : step * 64 + 64, :]
+        product = pl.matmul(x[:, :], rows, out_dtype=pl.FP32)
+        y[:, :] = pl.add(product, pl.matmul(x[:, :], last, out_dtype=pl.FP32))
+""",
+}
+
+
+def arguments() -> list[Any]:
+    x = RNG.standard_normal((16, 64), np.float32)
+    w = RNG.standard_normal((256, 64), np.float32) / 8
+    return [x, w, np.array([[3, 2, 1, 0, 5, 9, 4, 7]], np.int32), np.zeros_like(x)]
+
+
+def test_mixed_regions() -> None:
+    """All ways of computing agree, and the host text for the device is written."""
+    compiler()
+    programs = {
+        f"<mixed {name}>": Program(f"{HEAD}{body}    return y\n", [arguments()], (3,))
+        for name, body in BODIES.items()
+    }
+    assert [found for found in faults(programs) if found[1] is not None] == []
