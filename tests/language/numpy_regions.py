@@ -321,7 +321,7 @@ def as_module() -> Any:
     pl.full = lambda shape, dtype, value: chip(np.full(shape, value, dtype))
     pl.arange = lambda start, shape, dtype: chip(start + np.arange(shape[1])[None], dtype)
     pl.concat = lambda a, b: chip(np.concatenate([np.asarray(a), np.asarray(b)], axis=1))
-    pl.transpose = lambda x, a, b: chip(np.asarray(x).T)
+    pl.transpose = lambda x, a, b: chip(np.asarray(x).swapaxes(a, b))
     pl.slice, pl.load, pl.store, pl.assemble, pl.fillpad = slice_, load, store, assemble, fillpad
     pl.set_validshape = lambda x, rows, columns: chip(x, valid=(int(rows), int(columns)))
     pl.create_tensor, pl.matmul, pl.matmul_acc = create_tensor, matmul, matmul_acc

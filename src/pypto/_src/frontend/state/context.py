@@ -48,6 +48,7 @@ from pypto._src.frontend.state.signatures import Callee, Swapped
 from pypto._src.ir.array_types import MemRef, TensorType, TileType, same_dims, valid_part
 from pypto._src.ir.enums import FunctionType
 from pypto._src.ir.exprs import Call, Expr, MakeTuple, Var
+from pypto._src.ir.inspect.source_names import user_name
 from pypto._src.ir.opdef import OpDef, op_of
 from pypto._src.ir.stmts import AssignStmt, EvalStmt, Function, Stmt, checked_assign, seq
 from pypto._src.ir.types import ScalarType, TupleType, Type
@@ -157,6 +158,7 @@ class Context:
         "stmt_forms",
         "strict_ssa",
         "swapped",
+        "transposed",
         "unplaced",
         "wanted",
         "windows",
@@ -196,6 +198,7 @@ class Context:
         self.manual_scope: Span | None = None  # the manual scope of tasks around it
         self.made_here: set[Var] = set()  # variables that are tensors made in this function
         self.reshaped: set[Var] = set()  # variables that are a tensor in another shape
+        self.transposed: set[Expr] = set()  # copies of tensors with two dimensions swapped
         self.launches: bool | None = None  # see `launches_regions`
         self.live: Any = None  # which names are read after regions, once somebody asks
         self.names = Names()
@@ -748,6 +751,8 @@ class Context:
         op = value.op if isinstance(value, Call) else None
         if op is tensor.reshape_view:
             self.home.reshaped.add(var)
+        if value in self.home.transposed:
+            self.home.transposed.add(var)
         if op is tensor.create:
             self.made_here.add(var)
         elif not isinstance(op, OpDef) or not op.writes:
@@ -767,6 +772,15 @@ class Context:
             return
         for index in op.writes:
             written = call.args[index]
+            if written in self.home.transposed:
+                name = user_name(written) if isinstance(written, Var) else "this"
+                raise ParserTypeError(
+                    f"{name} is a copy of a tensor, with two dimensions swapped: what is written "
+                    "to it would not be in the tensor",
+                    call.span,
+                    hint="swap the dimensions of what is written, and write that to the tensor",
+                    slug="input-written",
+                )
             origin = self.origins.get(written)
             if origin is not None:
                 self.written.add(origin)
@@ -774,6 +788,8 @@ class Context:
             elif self.inputs.get(written, call) is None:
                 self.inputs[written] = call
         if op.view_of is not None:
+            if call.args[op.view_of] in self.home.transposed:
+                self.home.transposed.add(call)
             origin = self.origins.get(call.args[op.view_of])
             if origin is not None:
                 self.origins[call] = origin

@@ -38,8 +38,16 @@ from pypto._src.frontend.state.signatures import Callee, Signature
 from pypto._src.frontend.syntax.annotations import type_of
 from pypto._src.frontend.syntax.inline import Entry, InlineFunction, called_by_self
 from pypto._src.frontend.syntax.scalar_calls import const, scalar_form
-from pypto._src.ir.array_types import MemRef, ShapedType, TensorView, TileType, TileView
+from pypto._src.ir.array_types import (
+    MemRef,
+    ShapedType,
+    TensorType,
+    TensorView,
+    TileType,
+    TileView,
+)
 from pypto._src.ir.call_forms import FORMS, PLAIN_KEYWORDS, Key, keep, key_of
+from pypto._src.ir.enums import ScopeKind
 from pypto._src.ir.exprs import (
     Call,
     ConstBool,
@@ -51,7 +59,7 @@ from pypto._src.ir.exprs import (
     const_value,
 )
 from pypto._src.ir.opdef import INTS, OpDef
-from pypto._src.ir.stmts import Function
+from pypto._src.ir.stmts import AssignStmt, Function, ScopeStmt
 from pypto._src.ir.types import ScalarType, TupleType, Type, same_type
 from pypto._src.ops.define import OVERLOADS
 from pypto._src.ops.rules.valid_parts import COMPUTED_SIZE
@@ -160,6 +168,8 @@ def call(ctx: Context, node: ast.Call) -> Any:
             made = _of_parts(ctx, name, args, kwargs, node)
             if made is not None:
                 return made
+        if name == "transpose" and ctx.launches_regions and _is_tensor(args):
+            return _transposed(ctx, callee, args, kwargs, node)
         if name in _ON_HOST and (ctx.launches_regions or is_op):
             from pypto._src.frontend.syntax.host_ops import meant
 
@@ -185,6 +195,21 @@ def _no_regions(ctx: Context, node: ast.Call) -> ParserTypeError:
         hint="compute in a region, with pl.at(level=pl.Level.CORE_GROUP): around the statements",
         slug="region-wanted",
     )
+
+
+def _is_tensor(args: Sequence[Any]) -> bool:
+    return bool(args) and isinstance(args[0], Expr) and isinstance(args[0].type, TensorType)
+
+
+def _transposed(
+    ctx: Context, callee: Any, args: list[Any], kwargs: dict[str, Any], node: ast.Call
+) -> Expr:
+    """Return a tensor with two dimensions swapped: a copy, which a region of its own makes."""
+    made = op_call(ctx, callee, args, kwargs, node)
+    var, span = Var("transposed", made.type, made.span), ctx.span(node)
+    ctx.block.append(ScopeStmt(ScopeKind.InCore, AssignStmt(var, made, span), span, "transpose"))
+    ctx.home.transposed.add(var)
+    return var
 
 
 def _of_parts(
