@@ -394,6 +394,16 @@ def _elements() -> list[Case]:
         ),
         *(
             Case(
+                op,
+                (((4, 8),),),
+                (D.FP32,),
+                ints=((0, 0), (2, 8)),
+                no_kernel="another rank is needed: tests/run/test_ranks.py",
+            )
+            for op in (signals.fetch, signals.deliver)
+        ),
+        *(
+            Case(
                 i.arange,
                 ((),),
                 scalars=(start,),

@@ -131,10 +131,16 @@ golden.*
 golden
 numerics.*
 numerics
+cluster.windows cluster.messages
+cluster.rank_world
+cluster.rank_actor
+cluster.session
+cluster
 jit jit.captures jit.parameters
 jit.specialisation
 jit.function jit.host_values
 jit.host_evaluator
+jit.cluster_ranks
 jit.workers
 jit.host
 compiled_folder
@@ -161,7 +167,8 @@ cli
 
 ORDER = [line.split() for line in LAYERS.strip().splitlines()]
 DEPENDENCIES = {"numpy", "ml_dtypes"}
-EXTRAS = {"dialect": {"xdsl"}}  # what a package that is imported only on request may need, too
+# What a package that is imported only on request may need, too.
+EXTRAS = {"dialect": {"xdsl"}, "cluster": {"ray"}}
 MOST_MODULES = 20  # in one folder, beside its `__init__`: more is several families, each a folder
 MODULE_PATH = re.compile(r"pypto\._src(\.\w+)+")
 

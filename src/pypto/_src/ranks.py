@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import ctypes
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
+from enum import Enum
 from typing import Final
 
 from pypto._src.diagnostics import UNKNOWN_SPAN, Label, Span
@@ -32,6 +34,26 @@ class Blocked(NamedTuple):
     """True when the rank may go on."""
     text: Callable[[], str]
     location: Span
+
+
+class TransferKind(Enum):
+    """What happens to a box of a window; the numbers are those of ``pto::WindowTransfer``."""
+
+    FETCH = 0
+    """It is about to be read."""
+    DELIVER = 1
+    """It was written."""
+    BEGIN_ADD = 2
+    """It is about to be added to."""
+    END_ADD = 3
+
+
+class Box(NamedTuple):
+    """Memory by its first byte, with a size and a stride in bytes for each dimension."""
+
+    first: int
+    sizes: tuple[int, ...]
+    strides: tuple[int, ...]
 
 
 class Launched(NamedTuple):
@@ -227,6 +249,33 @@ class World:
 
         self.wait(Blocked(holds, text, location))
 
+    # ----- transfers ------------------------------------------------------------------------
+
+    def transfer(self, box: Box, kind: TransferKind) -> None:
+        """Carry a box of a window from or to its rank: nothing here, where all share memory."""
+
+    # ----- for who runs the works elsewhere -------------------------------------------------
+
+    def running(self) -> set[int]:
+        """Return the ranks that have not ended and wait for nothing."""
+        with self._changed:
+            return self._alive - self._blocked.keys()
+
+    @property
+    def has_failed(self) -> bool:
+        """True once a rank has failed."""
+        return self._failure is not None
+
+
+@contextmanager
+def as_rank(rank: Rank) -> Generator[None]:
+    """Let this thread be a rank."""
+    _of_thread.rank = rank
+    try:
+        yield
+    finally:
+        _of_thread.rank = None
+
 
 def _change(address: int, value: int, *, adds: bool) -> None:
     cell = ctypes.c_int32.from_address(address)
@@ -240,6 +289,13 @@ def notify(address: int, value: int, *, adds: bool) -> None:
         _change(address, value, adds=adds)
     else:
         rank.world.notify(address, value, adds=adds)
+
+
+def transfer(box: Box, kind: TransferKind) -> None:
+    """Carry a box of a window from or to its rank, as the rank of this thread, if it is one."""
+    rank = current()
+    if rank is not None:
+        rank.world.transfer(box, kind)
 
 
 def wait(address: int, expected: int, *, at_least: bool, line: int) -> None:

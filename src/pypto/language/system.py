@@ -6,6 +6,8 @@ Written by `make generate` from the definitions of the ops.
 from typing import TYPE_CHECKING
 
 from pypto._src.lazy import lazy_names as _lazy_names
+from pypto._src.ops.names import system_deliver as deliver
+from pypto._src.ops.names import system_fetch as fetch
 from pypto._src.ops.names import system_notify as notify
 from pypto._src.ops.names import system_wait as wait
 from pypto._src.ops.system import bar_all, bar_m, bar_v, sync_dst, sync_src
@@ -39,6 +41,8 @@ __all__ = [
     "bar_all",
     "bar_m",
     "bar_v",
+    "deliver",
+    "fetch",
     "notify",
     "sync_dst",
     "sync_src",

@@ -24,11 +24,12 @@ from pypto._src.jit.parameters import ArrayParameter
 from pypto._src.lazy import lazy_module
 from pypto._src.output_folder import OutputFolder
 from pypto._src.run.array_views import Argument, array_view, is_array
-from pypto._src.run.config import RunConfig, check_runs_here
+from pypto._src.run.config import DistributedConfig, RunConfig, check_runs_here
 
 if TYPE_CHECKING:
     import numpy as np
 
+    from pypto._src.jit.cluster_ranks import ClusterRanks
     from pypto._src.jit.workers import DistributedWorker
 else:
     np = lazy_module("numpy")
@@ -57,11 +58,23 @@ class HostFunction(JitFunction):
             raise
 
     def run(
-        self, args: Sequence[Any], named: Mapping[str, Any], windows: list[Buffer] | None = None
+        self,
+        args: Sequence[Any],
+        named: Mapping[str, Any],
+        windows: list[Buffer] | None = None,
+        ranks: ClusterRanks | None = None,
     ) -> Any:
-        """Do what a call does, with the windows of an earlier run, which a first one adds."""
+        """Do what a call does, with the windows of an earlier run, which a first one adds.
+
+        ``ranks`` are those of a worker, where they are processes of a cluster.
+        """
         evaluation = self._evaluated(args, named, runs=True, windows=windows)
-        evaluation.run()
+        if evaluation.is_remote:
+            from pypto._src.jit.cluster_ranks import run_on
+
+            run_on(ranks, evaluation, _distributed(named.get("config")), windows or ())
+        else:
+            evaluation.run()
         passed = (*args, *named.values())
         new = [
             value
@@ -125,7 +138,9 @@ class HostFunction(JitFunction):
                 for each in version.parameters
                 if isinstance(each, ArrayParameter)
             }
-            self._evaluated((), {**given, **copies, "config": config}, runs=True).run(seed)
+            self._evaluated(
+                (), {**given, **copies, "config": config}, runs=True, is_local=True
+            ).run(seed)
             first = first or copies
             for name, array in copies.items():
                 at = _difference(first[name], array)
@@ -147,6 +162,7 @@ class HostFunction(JitFunction):
         *,
         runs: bool,
         windows: list[Buffer] | None = None,
+        is_local: bool = False,
     ) -> Evaluation:
         version = self._present()
         words = dict(named)
@@ -160,7 +176,13 @@ class HostFunction(JitFunction):
                 value = HostTensor(self._array(parameter.name, value))
             values[parameter.name] = value
         definition = version.definition
-        evaluation = Evaluation(_count(config), version.environment, windows)
+        devices = _distributed(config)
+        evaluation = Evaluation(
+            len(devices.device_ids),
+            version.environment,
+            windows,
+            is_remote=devices.on is not None and not is_local,
+        )
         evaluation.outputs = [
             value
             for parameter, value in zip(version.parameters, given, strict=True)
@@ -216,10 +238,14 @@ class HostProgram:
         return self._function(*args, **{"config": self._config, **named})
 
     def run(
-        self, args: Sequence[Any], named: Mapping[str, Any], windows: list[Buffer] | None = None
+        self,
+        args: Sequence[Any],
+        named: Mapping[str, Any],
+        windows: list[Buffer] | None = None,
+        ranks: ClusterRanks | None = None,
     ) -> Any:
         """Do what a call does, with the windows of an earlier run; see `HostFunction.run`."""
-        return self._function.run(args, {"config": self._config, **named}, windows)
+        return self._function.run(args, {"config": self._config, **named}, windows, ranks)
 
     def prepare(
         self,
@@ -288,7 +314,7 @@ class HostProgram:
         return f"<HostProgram {self._function.__name__} of {names}>"
 
 
-def _count(config: RunConfig | None) -> int:
-    """Return how many devices a configuration names."""
-    devices = getattr(getattr(config, "distributed_config", None), "device_ids", None)
-    return 1 if devices is None else len(devices)
+def _distributed(config: RunConfig | None) -> DistributedConfig:
+    """Return which devices a configuration names; one, if it names none."""
+    found = None if config is None else config.distributed_config
+    return DistributedConfig() if found is None else found

@@ -38,6 +38,8 @@ from pypto._src.run.launches import Launch, Touched, run_launches
 
 if TYPE_CHECKING:
     import numpy as np
+
+    from pypto._src.cluster.session import Session
 else:
     np = lazy_module("numpy")
 
@@ -48,9 +50,18 @@ class Evaluation:
     """What one call of a host function launches."""
 
     def __init__(
-        self, ranks: int, environment: Environment, windows: list[Buffer] | None = None
+        self,
+        ranks: int,
+        environment: Environment,
+        windows: list[Buffer] | None = None,
+        *,
+        is_remote: bool = False,
     ) -> None:
         self.ranks = ranks
+        self.is_remote = is_remote
+        """True if ranks may have memory of their own."""
+        self.session: Session | None = None
+        """Where the launches run: on a cluster, or on threads of this process."""
         self.kept = windows
         """The windows of an earlier run, in the order in which they were made; or none are kept."""
         self.environment = environment
@@ -75,7 +86,16 @@ class Evaluation:
 
     def run(self, seed: int | None = None) -> Any:
         """Run the launches to their end; with a seed the ranks take turns."""
-        run_launches(self.launches, self.ranks, self.name_of, seed)
+        if self.session is not None:
+            self.session.begin([buffer.memory for buffer in self.buffers], self.programs)
+        run_launches(self.launches, self.ranks, self.name_of, seed, self.session)
+
+    def launch(self, made: CompiledProgram, values: Sequence[Any], launch: Launch) -> None:
+        """Run one of the launches, on its rank."""
+        if self.session is None:
+            made.run(values)
+        else:
+            self.session.launch(launch.device, made, values, launch.location, launch.file)
 
     def buffer(self, made: Buffer) -> Buffer:
         """Return the next window: ``made``, or what an earlier run had in its place."""
@@ -454,8 +474,9 @@ class _Body:
                 else None,
                 slug="device",
             )
-        passed = [_argument(arg) for arg in args]
-        words = {key: _argument(arg) for key, arg in named.items()}
+        is_remote = self.whole.is_remote
+        passed = [_argument(arg, is_remote=is_remote) for arg in args]
+        words = {key: _argument(arg, is_remote=is_remote) for key, arg in named.items()}
         try:
             made, values = callee.launched(passed, words, device)
         except CallError as error:
@@ -467,17 +488,16 @@ class _Body:
             for index, value in enumerate(values)
             if is_array(value) and not any(value.base is b.memory for b in self.whole.buffers)
         )
-        self.whole.launches.append(
-            Launch(
-                callee.__name__,
-                device,
-                lambda: made.run(values),
-                touched,
-                location,
-                callee.file,
-                made.target == "interpreter",
-            )
+        launch = Launch(
+            callee.__name__,
+            device,
+            lambda: self.whole.launch(made, values, launch),
+            touched,
+            location,
+            callee.file,
+            made.target == "interpreter",
         )
+        self.whole.launches.append(launch)
         outputs = [arg for arg, index in _tensors(args, values) if index in written]
         return outputs[0] if len(outputs) == 1 else tuple(outputs) or None
 
@@ -499,12 +519,12 @@ def _tensors(args: Sequence[Any], values: Sequence[Any]) -> list[tuple[Any, int]
     ]
 
 
-def _argument(value: Any) -> Any:
+def _argument(value: Any, *, is_remote: bool) -> Any:
     """Return what a kernel is given for a value of a host function."""
     if isinstance(value, HostTensor):
         return value.array
     if isinstance(value, HostWindow):
-        return WindowArgument(value.rows, value.shape)
+        return WindowArgument(value.rows, value.shape, is_remote)
     return value
 
 

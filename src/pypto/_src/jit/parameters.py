@@ -103,6 +103,8 @@ class WindowArgument(NamedTuple):
     """An array [ranks, elements]: the memory of each rank."""
     shape: tuple[int, ...]
     """What a rank sees its row as."""
+    is_remote: bool = False
+    """True if the ranks may have memory of their own."""
 
 
 Parameter = ArrayParameter | NumberParameter | ScalarParameter | ConstantParameter | WindowParameter
@@ -335,7 +337,7 @@ def _scalar_key(arg: Any) -> Any:
 
 
 def _window_key(arg: Any) -> Any:
-    return arg.rows.shape, arg.rows.dtype, arg.shape
+    return arg.rows.shape, arg.rows.dtype, arg.shape, arg.is_remote
 
 
 def nothing(_arg: Any) -> None:

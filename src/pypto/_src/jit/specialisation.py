@@ -376,6 +376,7 @@ class Version:
         sizes: dict[Var, int] = {}
         kinds: dict[str, TensorType] = {}
         windows: dict[str, tuple[int, ...]] = {}
+        is_remote = False
         for parameter, arg in zip(self.parameters, args, strict=True):
             match parameter:
                 case ConstantParameter():
@@ -396,6 +397,7 @@ class Version:
                 case WindowParameter():
                     kinds[parameter.name] = self.tensor_type(parameter, arg.rows)
                     windows[parameter.name] = arg.shape
+                    is_remote = is_remote or arg.is_remote
                 case _:
                     continue
         spelled: dict[str, Any] = {_hidden(name): kind for name, kind in kinds.items()}
@@ -420,7 +422,7 @@ class Version:
         if windows:
             from pypto._src.frontend.regions.distributed import bind_windows
 
-            bind_windows(method.context, windows, self.rank_name)
+            bind_windows(method.context, windows, self.rank_name, is_remote=is_remote)
         return parser.finish(definition.source.span(definition.node), entry=self.definition.name)
 
     def constant(self, parameter: ConstantParameter, arg: Any) -> Any:

@@ -13,6 +13,7 @@ from threading import Semaphore
 from typing import TYPE_CHECKING, Any, Final, Protocol, Self
 
 from pypto._src.golden.specs import numpy_dtype
+from pypto._src.jit.cluster_ranks import ClusterRanks
 from pypto._src.lazy import lazy_module
 
 if TYPE_CHECKING:
@@ -34,7 +35,11 @@ class RankProgram(Protocol):
     """What a worker runs."""
 
     def run(
-        self, args: Sequence[Any], named: Mapping[str, Any], windows: list[Buffer] | None = None
+        self,
+        args: Sequence[Any],
+        named: Mapping[str, Any],
+        windows: list[Buffer] | None = None,
+        ranks: ClusterRanks | None = None,
     ) -> Any:
         """Do what a call does, with the windows of an earlier run, which a first one adds."""
 
@@ -166,6 +171,7 @@ class Worker:
         source = _host(host)
         if source.shape != tensor.shape:
             raise ValueError(f"an array {list(source.shape)} does not fill {tensor!r}")
+        self._bring(tensor.array)
         tensor.array[...] = source
 
     def copy_from(self, tensor: DeviceTensor, host: Any = None) -> Any:
@@ -174,6 +180,7 @@ class Worker:
         Raises:
             ValueError: the shapes differ, or the tensor was freed.
         """
+        self._bring(tensor.array)
         if host is None:
             return tensor.array.copy()
         target = _host(host)
@@ -185,6 +192,9 @@ class Worker:
     def copy_stacked_from(self, tensor: StackedDeviceTensor, host: Any = None) -> Any:
         """Copy a stacked tensor to ``host``; see `copy_from`."""
         return self.copy_from(tensor, host)
+
+    def _bring(self, array: Array) -> None:
+        """Let the array of a tensor have what programs have written to it elsewhere."""
 
     def _owned(self, tensor: Any) -> Any:
         self._tensors[tensor] = None
@@ -306,6 +316,7 @@ class DistributedWorker(Worker):
         self._windows: dict[RankProgram, list[Buffer]] = {}
         self._pool: ThreadPoolExecutor | None = ThreadPoolExecutor(1)
         self._room = Semaphore(_IN_FLIGHT)
+        self._ranks = ClusterRanks(self._resident)
 
     # Runs -------------------------------------------------------------------------------------
 
@@ -352,17 +363,23 @@ class DistributedWorker(Worker):
         return DistributedRunHandle(future)
 
     def _run(self, program: RankProgram, args: Sequence[Any], named: dict[str, Any]) -> Any:
-        windows = self._windows.setdefault(program, []) if self._persistent else None
-        if windows is not None and self._reset:
-            for window in windows:
-                window.memory[...] = 0
-        return program.run(args, {**self._options, **named}, windows)
+        keeps = self._persistent and not self._reset
+        windows = self._windows.setdefault(program, []) if keeps else None
+        return program.run(args, {**self._options, **named}, windows, self._ranks)
+
+    def _bring(self, array: Array) -> None:
+        self._ranks.bring(array)
+
+    def _resident(self) -> list[Array]:
+        """Return the arrays of all tensors."""
+        return [tensor.array for tensor in self._tensors]
 
     def close(self) -> None:
         """Wait for the runs, and free all tensors; nothing happens the second time."""
         if self._pool is not None:
             self._pool.shutdown()
             self._pool = None
+        self._ranks.close()
         super().close()
 
 

@@ -151,6 +151,8 @@ later(
     [
         ("system.notify", "notify", "notify"),
         ("system.wait", "wait", "wait"),
+        ("system.fetch", "fetch", "fetch"),
+        ("system.deliver", "deliver", "deliver"),
     ],
 )
 later(

@@ -1870,6 +1870,8 @@ block_tri: Unified
 block_write: Unified
 block_xor: Unified
 block_xors: Unified
+system_deliver: Unified
+system_fetch: Unified
 system_notify: Unified
 system_wait: Unified
 tensor_abs: Unified

@@ -83,13 +83,21 @@ class DistributedConfig:
     num_sub_workers: int = 0
     runtime: str = "tensormap_and_ringbuffer"
     aicpu_thread_num: int = 0
+    on: str | None = None
+    """Where the ranks are: threads of this process, or processes of a cluster. ``ray`` is the
+    session of Ray that this process has, else a new one on this machine; any other text is the
+    address of a cluster, such as ``auto``."""
+    timeout: float = 60.0
+    """After so many seconds in which no rank has gone on, a run on a cluster ends with an error."""
 
     def __post_init__(self) -> None:
         """Check the numbers of the devices.
 
         Raises:
-            ValueError: there are none, or one is negative or there twice.
+            ValueError: there are none, or one is negative or there twice; or the time is none.
         """
+        if not self.timeout > 0:
+            raise ValueError(f"timeout is a number of seconds, got {self.timeout!r}")
         found = list(self.device_ids)
         if not found or min(found) < 0 or len(set(found)) < len(found):
             raise ValueError(f"device_ids are different numbers from 0 on, got {found}")

@@ -46,6 +46,7 @@ class Host(ctypes.Structure):
     main_thread: int
     notify: int | None
     wait: int | None
+    transfer: int | None
     _fields_ = (
         ("tick", ctypes.c_uint8),  # this and the next make up `attention`
         ("over", ctypes.c_uint8 * 3),
@@ -58,8 +59,9 @@ class Host(ctypes.Structure):
         ("release", ctypes.c_void_p),
         ("acquire", ctypes.c_void_p),
         ("check_signals", ctypes.c_void_p),
-        ("notify", ctypes.c_void_p),  # these two are set by the first program with ranks
+        ("notify", ctypes.c_void_p),  # these three are set by the first program with ranks
         ("wait", ctypes.c_void_p),
+        ("transfer", ctypes.c_void_p),
     )
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ctypes
 import threading
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, Protocol, cast
 
 from pypto._src import knobs, ranks
 from pypto._src.diagnostics import Span
@@ -48,21 +48,34 @@ class Launch(NamedTuple):
     """True if the interpreter runs it: one rank at a time, so that every run is the same."""
 
 
+class Cluster(Protocol):
+    """Where ranks are processes."""
+
+    def watched(self, world: World, name: Callable[[int], str]) -> Callable[[], None]:
+        """Look after the ranks while a world runs; return what ends that."""
+        ...
+
+
 def run_launches(
-    launches: Sequence[Launch], count: int, name: Callable[[int], str], seed: int | None = None
+    launches: Sequence[Launch],
+    count: int,
+    name: Callable[[int], str],
+    seed: int | None = None,
+    cluster: Cluster | None = None,
 ) -> None:
     """Run launches on ``count`` devices until all have ended.
 
     ``name`` says what the signal at an address is called, ``seed`` in which order ranks take turns
-    if they do.
+    if they do. The ranks of a ``cluster`` run elsewhere, all at the same time.
 
     Raises:
         PyptoError: what a kernel reports, or that the ranks wait for each other.
     """
-    _connect()
-    seed = knobs.RANK_SEED.get() if seed is None else seed
-    if seed is None and any(launch.takes_turns for launch in launches):
-        seed = 0
+    connect()
+    if cluster is None:
+        seed = knobs.RANK_SEED.get() if seed is None else seed
+        if seed is None and any(launch.takes_turns for launch in launches):
+            seed = 0
     with _ONE_WORLD:
         world = World(count, seed=seed, name=name)
         ended = [False] * len(launches)
@@ -84,7 +97,12 @@ def run_launches(
                 ended[index] = True
                 world.changed()
 
-        world.run([lambda device=device: work(device) for device in range(count)])
+        end = None if cluster is None else cluster.watched(world, name)
+        try:
+            world.run([lambda device=device: work(device) for device in range(count)])
+        finally:
+            if end is not None:
+                end()
 
 
 _ONE_WORLD: Final = threading.Lock()
@@ -139,6 +157,14 @@ _MOST_WORK: Final = 10_000
 # --------------------------------------------------------------------------------------------
 
 _Notify = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int32)
+_Transfer = ctypes.CFUNCTYPE(
+    ctypes.c_int32,
+    ctypes.c_void_p,
+    ctypes.c_int32,
+    ctypes.c_int32,
+    ctypes.POINTER(ctypes.c_int64),
+    ctypes.POINTER(ctypes.c_int64),
+)
 _Wait = ctypes.CFUNCTYPE(
     ctypes.c_int32, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int32, ctypes.c_int64
 )
@@ -149,8 +175,18 @@ def _notified(address: int, value: int, adds: int) -> None:
 
 
 def _waited(address: int, expected: int, at_least: int, line: int) -> int:
+    return _of_callback(lambda: ranks.wait(address, expected, at_least=bool(at_least), line=line))
+
+
+def _transferred(first: int, kind: int, rank: int, sizes: Any, strides: Any) -> int:
+    box = ranks.Box(first, tuple(sizes[:rank]), tuple(strides[:rank]))
+    return _of_callback(lambda: ranks.transfer(box, ranks.TransferKind(kind)))
+
+
+def _of_callback(work: Callable[[], None]) -> int:
+    """Do what native code asks for; return 0 if the run has failed."""
     try:
-        ranks.wait(address, expected, at_least=bool(at_least), line=line)
+        work()
     except ranks.Stopped:
         return 0
     except BaseException as error:  # nothing may leave a callback
@@ -163,9 +199,11 @@ def _waited(address: int, expected: int, at_least: int, line: int) -> int:
 
 _notify_function: Final = _Notify(_notified)
 _wait_function: Final = _Wait(_waited)
+_transfer_function: Final = _Transfer(_transferred)
 
 
-def _connect() -> None:
+def connect() -> None:
     """Let native kernels reach the signals."""
     HOST.notify = ctypes.cast(_notify_function, ctypes.c_void_p).value
     HOST.wait = ctypes.cast(_wait_function, ctypes.c_void_p).value
+    HOST.transfer = ctypes.cast(_transfer_function, ctypes.c_void_p).value

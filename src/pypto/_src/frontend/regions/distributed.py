@@ -21,7 +21,7 @@ from pypto._src.frontend.state.windows import Window, row_of
 from pypto._src.frontend.syntax.annotations import plain_dims
 from pypto._src.frontend.syntax.tile_parts import store_op
 from pypto._src.ir.array_types import TensorType, TileType, static_shape
-from pypto._src.ir.enums import ForKind
+from pypto._src.ir.enums import AtomicType, ForKind
 from pypto._src.ir.exprs import Add, ConstInt, Expr, Mul, Var, as_expr, binary, const_value
 from pypto._src.ir.opdef import OpDef
 from pypto._src.ir.stmts import EvalStmt, ForStmt, Stmt, seq
@@ -111,17 +111,20 @@ def _parameters(callee: Callable[..., Any]) -> tuple[tuple[str, ...], tuple[str,
 # --------------------------------------------------------------------------------------------
 
 
-def bind_windows(ctx: Context, shapes: Mapping[str, tuple[int, ...]], rank: str) -> None:
+def bind_windows(
+    ctx: Context, shapes: Mapping[str, tuple[int, ...]], rank: str, *, is_remote: bool = False
+) -> None:
     """Let the names of window parameters stand for the rows of this rank.
 
-    ``rank`` is the name of the parameter with its number.
+    ``rank`` is the name of the parameter with its number. With ``is_remote`` transfers say which
+    parts of other rows they reach, as those may be elsewhere.
     """
     number = ctx.names.values[rank]
     assert isinstance(number, Var)
     for name, shape in shapes.items():
         whole = ctx.names.values[name]
         assert isinstance(whole, Var)
-        window, span = Window(whole, number, shape), whole.span
+        window, span = Window(whole, number, shape, is_remote), whole.span
         row, sizes = row_of(window, number, span)
         held = Var(f"{name}_row", row.type, span)
         ctx.note_effects(row)
@@ -226,10 +229,13 @@ def _nranks(site: _Site, given: Mapping[str, Any]) -> Any:
 
 
 def _remote_load(site: _Site, given: Mapping[str, Any]) -> Expr:
-    source = _peer(site, window_of(site.ctx, given["target"], site.node), given["peer"])
+    window = window_of(site.ctx, given["target"], site.node)
+    source = _peer(site, window, given["peer"])
     words: dict[str, Any] = {}
     if given.get("valid_shape") is not None:
         words["valid_shapes"] = given["valid_shape"]
+    sizes = words.get("valid_shapes", given["shape"])
+    _reach(site, window, signals.fetch, source, given["offsets"], sizes)
     return site.op(memory.load, source, given["offsets"], given["shape"], **words)
 
 
@@ -245,10 +251,50 @@ def _remote_store(site: _Site, given: Mapping[str, Any]) -> Expr:
         )
     tile = given["src"] if ctx.region is None else ctx.region.operand(ctx, given["src"], site.node)
     target = _peer(site, window, given["peer"])
-    return _stored(site, tile, given["offsets"], target, given.get("atomic"))
+    stored = _stored(site, window, tile, given["offsets"], target, given.get("atomic"))
+    if not window.is_remote:
+        return stored
+    stored = _named(ctx, f"{window.whole.name}_of_peer", stored)
+    _deliver_stored(site, window, tile, given["offsets"], target, given.get("atomic"))
+    return stored
 
 
-def _stored(site: _Site, tile: Any, offsets: Any, target: Var, atomic: Any) -> Expr:
+def _reach(
+    site: _Site,
+    window: Window,
+    op: OpDef[..., Any],
+    target: Var,
+    offsets: Any,
+    sizes: Any,
+    *,
+    adds: bool = False,
+) -> None:
+    """Append what brings a box of a peer here or there, if the peer may be elsewhere."""
+    if window.is_remote:
+        words = {"adds": True} if adds else {}
+        site.ctx.block.append(_done(site.op(op, target, offsets, sizes, **words)))
+
+
+def _adds(atomic: Any) -> bool:
+    return atomic is AtomicType.Add
+
+
+def _stored_sizes(tile: Any, target: Var) -> list[Any]:
+    """Return how much of a peer's window the store of a tile writes, a size a dimension."""
+    kind: TileType = tile.type
+    valid = kind.shape if kind.tile_view is None else kind.tile_view.valid_shape or kind.shape
+    assert isinstance(target.type, TensorType)
+    return [*[1] * (len(target.type.shape) - len(valid)), *plain_dims(valid)]
+
+
+def _deliver_stored(
+    site: _Site, window: Window, tile: Any, offsets: Any, target: Var, atomic: Any
+) -> None:
+    sizes = _stored_sizes(tile, target)
+    _reach(site, window, signals.deliver, target, offsets, sizes, adds=_adds(atomic))
+
+
+def _stored(site: _Site, window: Window, tile: Any, offsets: Any, target: Var, atomic: Any) -> Expr:
     """Store a tile in a peer's window; the dimensions that it lacks are 1."""
     ctx, _, node = site
     if not isinstance(tile, Expr) or not isinstance(tile.type, TileType):
@@ -262,6 +308,8 @@ def _stored(site: _Site, tile: Any, offsets: Any, target: Var, atomic: Any) -> E
     sizes = plain_dims(tile.type.shape)
     sizes = [*[1] * (len(target.type.shape) - len(sizes)), *sizes]
     op = store_op(ctx, atomic, node)
+    if _adds(atomic):
+        _reach(site, window, signals.fetch, target, offsets, _stored_sizes(tile, target), adds=True)
     return site.op(op, tile, offsets, sizes, target)
 
 
@@ -271,17 +319,25 @@ def _put(site: _Site, given: Mapping[str, Any]) -> None:
     target = _peer(site, window, given["peer"])
     if isinstance(source, Expr) and isinstance(source.type, TileType):
         begins = given.get("dst_offsets") or [0] * len(window.shape)
-        stored = _stored(site, source, begins, target, given.get("atomic"))
+        stored = _stored(site, window, source, begins, target, given.get("atomic"))
         site.ctx.block.append(_done(stored))
+        _deliver_stored(site, window, source, begins, target, given.get("atomic"))
         return
-    _Copy(site, source, target, given).write()
+    copy, adds = _Copy(site, source, target, given), _adds(given.get("atomic"))
+    _, begins = copy.begins
+    if adds:
+        _reach(site, window, signals.fetch, target, begins, copy.sizes, adds=True)
+    copy.write()
+    _reach(site, window, signals.deliver, target, begins, copy.sizes, adds=adds)
 
 
 def _get(site: _Site, given: Mapping[str, Any]) -> None:
     window = window_of(site.ctx, given["src"], site.node, "the source")
     _check_region(site, given)
     source = _peer(site, window, given["peer"])
-    _Copy(site, source, given["dst"], given).write()
+    copy = _Copy(site, source, given["dst"], given)
+    _reach(site, window, signals.fetch, source, copy.begins[0], copy.sizes)
+    copy.write()
 
 
 def _check_region(site: _Site, given: Mapping[str, Any]) -> None:

@@ -22,6 +22,8 @@ class Window(NamedTuple):
     whole: Var
     rank: Var
     shape: tuple[int, ...]
+    is_remote: bool = False
+    """True if other ranks may have their rows elsewhere: transfers say what they reach."""
 
 
 def row_of(window: Window, rank: Expr | int, span: Span) -> tuple[Call, list[int]]:

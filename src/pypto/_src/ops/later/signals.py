@@ -1,4 +1,7 @@
-"""Signals between ranks: INT32 elements of windows that one rank changes and another waits for."""
+"""Signals between ranks: INT32 elements of windows that one rank changes and another waits for.
+
+And what says where a window of a peer is read or written, for peers that share no memory.
+"""
 
 from __future__ import annotations
 
@@ -8,12 +11,13 @@ from typing import TYPE_CHECKING, Any, Final
 from pypto._src import ranks
 from pypto._src.dtypes import DataType
 from pypto._src.errors import EmitError, EvaluationError
+from pypto._src.ir.array_types import TensorType, static_shape
 from pypto._src.ir.emit_sites import CppSite, PtoSite
 from pypto._src.ir.exprs import ConstInt
 from pypto._src.ir.opdef import Operands
 from pypto._src.ir.types import ScalarType, Type, UnknownType
-from pypto._src.ops.define import Offsets, Scalar, Tensor, system_op
-from pypto._src.ops.rules.boxes import elements
+from pypto._src.ops.define import STORABLE, Offsets, Scalar, Tensor, system_op
+from pypto._src.ops.rules.boxes import check_region, elements, region
 from pypto._src.ops.rules.type_rules import called, operand_name, refuse
 from pypto._src.ops.tensor import check_indices, with_flat_index
 
@@ -131,5 +135,102 @@ def wait(
     """Wait until the element of ``signal`` at ``indices`` is ``expected``, or at least that.
 
     ``line`` is where the wait stands, for messages.
+    """
+    ...
+
+
+# --------------------------------------------------------------------------------------------
+# Boxes of a peer's window
+# --------------------------------------------------------------------------------------------
+
+
+def _box_type(o: Operands) -> Type:
+    check_region(o, 0, 1)
+    if static_shape(o.tensor(0)) is None:
+        refuse(o, f"{called(o.op)} takes a window, whose shape is constant", "tile-shape")
+    return UnknownType.get()
+
+
+def _kind(adds: bool, *, is_done: bool) -> ranks.TransferKind:
+    kinds = ranks.TransferKind
+    if is_done:
+        return kinds.END_ADD if adds else kinds.DELIVER
+    return kinds.BEGIN_ADD if adds else kinds.FETCH
+
+
+def _transfer(
+    array: Array, offsets: Sequence[int], sizes: Sequence[int], adds: bool, *, is_done: bool
+) -> None:
+    box = region(array, offsets, sizes, "a transfer of", "window")
+    ranks.transfer(ranks.Box(box.ctypes.data, box.shape, box.strides), _kind(adds, is_done=is_done))
+
+
+def _fetch(array: Array, offsets: Sequence[int], sizes: Sequence[int], adds: bool) -> None:
+    _transfer(array, offsets, sizes, adds, is_done=False)
+
+
+def _deliver(array: Array, offsets: Sequence[int], sizes: Sequence[int], adds: bool) -> None:
+    _transfer(array, offsets, sizes, adds, is_done=True)
+
+
+def _box_cpp(site: CppSite, *, is_done: bool) -> None:
+    window, offsets, sizes = site.call.args
+    kind = window.type
+    assert isinstance(kind, TensorType)
+    stride, strides = kind.dtype.bytes, list[int]()
+    for size in reversed(static_shape(kind) or ()):
+        strides.insert(0, stride)
+        stride *= size
+    at = site.element(window, elements(offsets))
+    lengths = ", ".join(site.expr(size) for size in elements(sizes))
+    steps = ", ".join(map(str, strides))
+    name = "".join(
+        word.title()
+        for word in _kind(bool(site.call.kwargs["adds"]), is_done=is_done).name.split("_")
+    )
+    site.emit("pipe_barrier(PIPE_ALL);")
+    site.emit(f"TTRANSFER(&{at}, {{{lengths}}}, {{{steps}}}, WindowTransfer::{name});")
+
+
+def _fetch_cpp(site: CppSite) -> None:
+    _box_cpp(site, is_done=False)
+
+
+def _deliver_cpp(site: CppSite) -> None:
+    _box_cpp(site, is_done=True)
+
+
+@system_op(
+    types=_box_type,
+    dtypes=STORABLE,
+    reads=(0,),
+    writes=(0,),
+    numpy=_fetch,
+    pto=_no_pto,
+    isa=_fetch_cpp,
+)
+def fetch(window: Tensor, offsets: Offsets, sizes: Offsets, *, adds: bool = False) -> None:
+    """Bring a box of a peer's ``window`` here, before it is read, or added to with ``adds``.
+
+    The box has a begin in ``offsets`` and a length in ``sizes`` for each dimension. Where ranks
+    share memory there is nothing to do.
+    """
+    ...
+
+
+@system_op(
+    types=_box_type,
+    dtypes=STORABLE,
+    reads=(0,),
+    writes=(0,),
+    numpy=_deliver,
+    pto=_no_pto,
+    isa=_deliver_cpp,
+)
+def deliver(window: Tensor, offsets: Offsets, sizes: Offsets, *, adds: bool = False) -> None:
+    """Send a box of a ``window`` to the peer it belongs to, after it was written, or added to.
+
+    The box has a begin in ``offsets`` and a length in ``sizes`` for each dimension. Where ranks
+    share memory there is nothing to do.
     """
     ...

@@ -9,6 +9,7 @@ namespace pto {
 
 enum class NotifyOp : int32_t { AtomicAdd = 0, Set = 1 };
 enum class WaitCmp : int32_t { EQ = 0, GE = 1 };
+enum class WindowTransfer : int32_t { Fetch = 0, Deliver = 1, BeginAdd = 2, EndAdd = 3 };  // ranks.TransferKind
 
 namespace detail {
 
@@ -57,6 +58,19 @@ PTO_COLD inline void TWAIT(int32_t* signal, Value expected, WaitCmp cmp, int64_t
     }
     if (!holds) {
         detail::record_error(detail::kKernelError, "deadlock: a wait for a signal, and no other rank to notify it");
+    }
+    detail::fence();
+}
+
+// A box of a window whose rank may be another process: before it is read, or after it was written. Strides are in bytes.
+template <class T, size_t N>
+PTO_COLD inline void TTRANSFER(T* first, const int64_t (&sizes)[N], const int64_t (&strides)[N], WindowTransfer kind)
+{
+    detail::settle_all();
+    const cpu::Host* host = detail::host_of_launch();
+    if (host != nullptr && host->transfer != nullptr &&
+        host->transfer(first, static_cast<int32_t>(kind), static_cast<int32_t>(N), sizes, strides) == 0) {
+        detail::record_error(detail::kKernelError, "another rank has failed");
     }
     detail::fence();
 }

@@ -27,6 +27,8 @@ struct Host {
     // Signals between ranks (ranks.py), called without Python's lock; nullptr as long as no program has ranks.
     void (*notify)(int32_t* signal, int64_t value, int32_t adds);
     int32_t (*wait)(int32_t* signal, int64_t expected, int32_t at_least, int64_t line);  // 0: the run has failed
+    // Carries a box of a window from or to the process of its rank; 0: the run has failed.
+    int32_t (*transfer)(void* first, int32_t kind, int32_t rank, const int64_t* sizes, const int64_t* strides);
 };
 
 // Python writes the lowest byte alone, so that this is no race with those who write the next one.

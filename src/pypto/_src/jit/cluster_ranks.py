@@ -1,0 +1,77 @@
+"""Ranks that are processes of a cluster: for one run, or for those of a worker."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from pypto._src.jit.host_evaluator import Evaluation
+from pypto._src.jit.host_values import Buffer
+from pypto._src.run.config import DistributedConfig
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from pypto._src.cluster.session import Session
+
+    Array = np.ndarray[Any, Any]
+
+
+class ClusterRanks:
+    """The ranks of a worker, which start at its first run and end with it."""
+
+    def __init__(self, resident: Callable[[], Sequence[Array]]) -> None:
+        """Take what says which arrays stay on the ranks between runs."""
+        self._resident = resident
+        self._session: Session | None = None
+        self._config: DistributedConfig | None = None
+
+    def run(
+        self, evaluation: Evaluation, config: DistributedConfig, windows: Sequence[Buffer]
+    ) -> None:
+        """Run what a call launches; the next run finds ``windows`` as this one leaves them."""
+        if self._config != config or self._session is None or not self._session.is_usable:
+            self.close()
+            self._session, self._config = _session(config), config
+        evaluation.session = self._session
+        try:
+            evaluation.run()
+            self._session.end([each.memory for each in windows], self._resident())
+        except BaseException:
+            self.close()
+            raise
+
+    def bring(self, array: Array) -> None:
+        """Let an array have what kernels have written to it."""
+        if self._session is not None:
+            self._session.bring(array)
+
+    def close(self) -> None:
+        """End the ranks."""
+        if self._session is not None:
+            self._session.close()
+            self._session = None
+
+
+def run_on(
+    ranks: ClusterRanks | None,
+    evaluation: Evaluation,
+    config: DistributedConfig,
+    windows: Sequence[Buffer],
+) -> None:
+    """Run what a call launches on the ranks of a worker, or on some for this call alone."""
+    if ranks is not None:
+        ranks.run(evaluation, config, windows)
+        return
+    own = ClusterRanks(list)
+    try:
+        own.run(evaluation, config, windows)
+    finally:
+        own.close()
+
+
+def _session(config: DistributedConfig) -> Session:
+    from pypto._src.cluster.session import Session
+
+    assert config.on is not None
+    return Session(len(config.device_ids), config.on, config.timeout)

@@ -1,0 +1,366 @@
+"""Ranks on a cluster: two nodes of Ray on this machine, with what threads compute as reference.
+
+One test, as the cluster takes longer to start than everything that runs on it.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from importlib import import_module
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+import pytest
+
+import pypto.language as pl
+import pypto.language.distributed as pld
+from pypto._src.errors import CallError, EvaluationError, PyptoError
+from pypto.ir.distributed_compiled_program import DistributedConfig
+from pypto.runtime import DistributedWorker, RunConfig
+
+RANKS, ROWS, COLUMNS = 3, 4, 64
+
+
+@pl.jit
+def send_on(
+    mine: pl.Tensor[[ROWS, COLUMNS], pl.FP32],
+    got: pl.Out[pl.Tensor[[ROWS, COLUMNS], pl.FP32]],
+    box: pl.InOut[pld.DistributedTensor[[ROWS, COLUMNS], pl.FP32]],
+    bell: pl.InOut[pld.DistributedTensor[[1, RANKS], pl.INT32]],
+):
+    with pl.at(level=pl.Level.CORE_GROUP):
+        following = (pld.rank(box) + 1) % pld.nranks(box)
+        pld.tensor.put(box, following, mine)
+        pld.system.notify(bell, following, [0, 0], 1, op=pld.NotifyOp.Set)
+        pld.system.wait(bell, [0, 0], 1, cmp=pld.WaitCmp.Eq)
+        got[:, :] = box[:, :]
+    return got
+
+
+@pl.jit
+def add_to_all(
+    mine: pl.Tensor[[ROWS, COLUMNS], pl.FP32],
+    got: pl.Out[pl.Tensor[[ROWS, COLUMNS], pl.FP32]],
+    box: pl.InOut[pld.DistributedTensor[[ROWS, COLUMNS], pl.FP32]],
+    bell: pl.InOut[pld.DistributedTensor[[1, RANKS], pl.INT32]],
+):
+    """Add to the windows of all ranks at once, by tile and by tensor; then look at the next one."""
+    with pl.at(level=pl.Level.CORE_GROUP):
+        for peer in pl.range(pld.nranks(box)):
+            pld.tensor.put(box, peer, mine, atomic=pld.AtomicType.Add)
+            part = mine[0:2, :]
+            pld.tile.remote_store(part, box, peer, [2, 0], atomic=pld.AtomicType.Add)
+        pld.tensor.barrier(bell)
+        following = (pld.rank(box) + 1) % pld.nranks(box)
+        got[:, :] = pld.tile.remote_load(box, following, [0, 0], [ROWS, COLUMNS])
+    return got
+
+
+@pl.jit
+def wait_forever(
+    mine: pl.Tensor[[ROWS, COLUMNS], pl.FP32],
+    got: pl.Out[pl.Tensor[[ROWS, COLUMNS], pl.FP32]],
+    box: pl.InOut[pld.DistributedTensor[[ROWS, COLUMNS], pl.FP32]],
+    bell: pl.InOut[pld.DistributedTensor[[1, RANKS], pl.INT32]],
+):
+    with pl.at(level=pl.Level.CORE_GROUP):
+        pld.system.wait(bell, [0, 1], 1, cmp=pld.WaitCmp.Ge)
+        got[:, :] = mine[:, :]
+    return got
+
+
+@pl.jit
+def compute_forever(
+    mine: pl.Tensor[[ROWS, COLUMNS], pl.FP32],
+    got: pl.Out[pl.Tensor[[ROWS, COLUMNS], pl.FP32]],
+    box: pl.InOut[pld.DistributedTensor[[ROWS, COLUMNS], pl.FP32]],
+    bell: pl.InOut[pld.DistributedTensor[[1, RANKS], pl.INT32]],
+):
+    with pl.at(level=pl.Level.CORE_GROUP):
+        if pld.rank(box) == pld.nranks(box) - 1:
+            for _ in pl.range(1 << 40):
+                box[:, :] = pl.add(box[:, :], 1.0)
+            for peer in pl.range(pld.nranks(box)):
+                pld.system.notify(bell, peer, [0, 1], 1, op=pld.NotifyOp.Set)
+        pld.system.wait(bell, [0, 1], 1, cmp=pld.WaitCmp.Ge)
+        got[:, :] = mine[:, :]
+    return got
+
+
+@pl.jit
+def fill(
+    mine: pl.Tensor[[ROWS, COLUMNS], pl.FP32],
+    box: pl.InOut[pld.DistributedTensor[[ROWS, COLUMNS], pl.FP32]],
+):
+    with pl.at(level=pl.Level.CORE_GROUP):
+        box[:, :] = mine[:, :]
+
+
+@pl.jit
+def read(
+    got: pl.Out[pl.Tensor[[ROWS, COLUMNS], pl.FP32]],
+    box: pl.InOut[pld.DistributedTensor[[ROWS, COLUMNS], pl.FP32]],
+):
+    with pl.at(level=pl.Level.CORE_GROUP):
+        got[:, :] = box[:, :]
+    return got
+
+
+@pl.jit
+def halve(x: pl.Tensor[[ROWS, COLUMNS], pl.FP32], y: pl.Out[pl.Tensor[[ROWS, COLUMNS], pl.FP32]]):
+    with pl.at(level=pl.Level.CORE_GROUP):
+        y[:, :] = pl.mul(x[:, :], 0.5)
+    return y
+
+
+@pl.jit.host
+def ring(x: pl.Tensor, y: pl.Out[pl.Tensor]):
+    boxes = pld.alloc_window_buffer([ROWS, COLUMNS], dtype=pl.FP32)
+    bells = pld.alloc_window_buffer([1, RANKS], dtype=pl.INT32)
+    box = pld.window(boxes, [ROWS, COLUMNS], dtype=pl.FP32)
+    bell = pld.window(bells, [1, RANKS], dtype=pl.INT32)
+    for r in pl.range(pld.world_size()):
+        send_on(x[r], y[r], box, bell, device=r)
+
+
+@pl.jit.host
+def sums(x: pl.Tensor, y: pl.Out[pl.Tensor]):
+    boxes = pld.alloc_window_buffer([ROWS, COLUMNS], dtype=pl.FP32)
+    bells = pld.alloc_window_buffer([1, RANKS], dtype=pl.INT32)
+    box = pld.window(boxes, [ROWS, COLUMNS], dtype=pl.FP32)
+    bell = pld.window(bells, [1, RANKS], dtype=pl.INT32)
+    for r in pl.range(pld.world_size()):
+        add_to_all(x[r], y[r], box, bell, device=r)
+
+
+@pl.jit.host
+def collective(x: pl.Tensor, y: pl.Out[pl.Tensor]):
+    """Sum over all ranks on the host, and a result that goes from one rank to the next."""
+    boxes = pld.alloc_window_buffer([ROWS, COLUMNS], dtype=pl.FP32)
+    box = pld.window(boxes, [ROWS, COLUMNS], dtype=pl.FP32)
+    halves = pl.create_tensor([RANKS, ROWS, COLUMNS], dtype=pl.FP32)
+    for r in pl.range(pld.world_size()):
+        fill(x[r], box, device=r)
+    pld.tensor.allreduce(box)
+    for r in pl.range(pld.world_size()):
+        read(halves[r], box, device=r)
+    for r in pl.range(pld.world_size()):
+        halve(halves[r], y[r], device=(r + 1) % pld.world_size())
+
+
+@pl.jit.host
+def stuck(x: pl.Tensor, y: pl.Out[pl.Tensor]):
+    boxes = pld.alloc_window_buffer([ROWS, COLUMNS], dtype=pl.FP32)
+    bells = pld.alloc_window_buffer([1, RANKS], dtype=pl.INT32)
+    box = pld.window(boxes, [ROWS, COLUMNS], dtype=pl.FP32)
+    bell = pld.window(bells, [1, RANKS], dtype=pl.INT32)
+    for r in pl.range(pld.world_size()):
+        wait_forever(x[r], y[r], box, bell, device=r)
+
+
+@pl.jit.host
+def busy(x: pl.Tensor, y: pl.Out[pl.Tensor]):
+    boxes = pld.alloc_window_buffer([ROWS, COLUMNS], dtype=pl.FP32)
+    bells = pld.alloc_window_buffer([1, RANKS], dtype=pl.INT32)
+    box = pld.window(boxes, [ROWS, COLUMNS], dtype=pl.FP32)
+    bell = pld.window(bells, [1, RANKS], dtype=pl.INT32)
+    for r in pl.range(pld.world_size()):
+        compute_forever(x[r], y[r], box, bell, device=r)
+
+
+def config(on: str | None, ranks: int = RANKS, timeout: float = 60.0) -> RunConfig:
+    devices = DistributedConfig(device_ids=[*range(ranks)], on=on, timeout=timeout)
+    return RunConfig(distributed_config=devices)
+
+
+def arrays() -> tuple[Any, Any]:
+    x = np.random.default_rng(3).integers(-9, 9, (RANKS, ROWS, COLUMNS)).astype(np.float32)
+    return x, np.zeros_like(x)
+
+
+@pytest.fixture
+def cluster() -> Iterator[Any]:
+    """Two nodes with two CPUs each; CI must have what they need, elsewhere it may be missing."""
+    if sys.platform != "linux":
+        pytest.skip("ranks on a cluster run on Linux")
+    if not os.environ.get("CI"):
+        pytest.importorskip("ray", reason="ranks on a cluster were not run: ray is not installed")
+    ray: Any = import_module("ray")
+    cluster_utils: Any = import_module("ray.cluster_utils")
+    node = {"num_cpus": 2, "object_store_memory": 80 << 20}
+    with TemporaryDirectory(prefix="ray-", ignore_cleanup_errors=True) as folder:  # short: sockets
+        head = {**node, "include_dashboard": False, "temp_dir": folder}
+        made = cluster_utils.Cluster(initialize_head=True, head_node_args=head)
+        try:
+            made.add_node(**node)
+            ray.init(address=made.address, log_to_driver=False, logging_level="ERROR")
+            yield ray
+        finally:
+            ray.shutdown()
+            made.shutdown()
+
+
+PROGRAMS = {"ring": ring, "sums": sums, "collective": collective}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_programs_on_threads(name: str) -> None:
+    """The programs of the next test mean what NumPy says."""
+    x, y = arrays()
+    PROGRAMS[name](x, y, config=config(None))
+    np.testing.assert_array_equal(y, expected(name, x))
+
+
+def expected(name: str, x: Any) -> Any:
+    if name == "ring":
+        return np.roll(x, 1, axis=0)
+    total = np.broadcast_to(x.sum(axis=0), x.shape).copy()
+    if name == "collective":
+        return total / 2
+    total[:, 2:] += x.sum(axis=0)[:2]
+    return total
+
+
+def test_what_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without Ray a run on a cluster says what to install."""
+    for name in [name for name in sys.modules if name.startswith("pypto._src.cluster")]:
+        monkeypatch.delitem(sys.modules, name)
+
+    def finds_nothing(_name: str) -> None:
+        return None
+
+    monkeypatch.setattr("importlib.util.find_spec", finds_nothing)
+    x, y = arrays()
+    with pytest.raises(PyptoError, match="needs the package ray, which is not installed") as found:
+        ring(x, y, config=config("ray"))
+    assert found.value.hint == "pip install 'pypto[cluster]'"
+
+
+@pytest.mark.usefixtures("cluster")
+def test_cluster(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Programs compute the same on processes of two nodes; failures name ranks and nodes."""
+    x, y = arrays()
+    compiled = {
+        name: program.compile(x, y, config=config("ray")) for name, program in PROGRAMS.items()
+    }
+    waits = stuck.compile(x, y, config=config("ray"))
+    with waits.prepare(extra_compiled=[*compiled.values()]) as worker:
+        for name, program in compiled.items():
+            y[...] = 0
+            worker.run(program, x, y)
+            np.testing.assert_array_equal(y, expected(name, x), err_msg=name)
+        stays_on_ranks(worker, compiled["ring"], x)
+        says_what_all_wait_for(worker, waits, x)
+    ends_when_a_rank_is_killed(x)
+    ends_when_nothing_goes_on(x)
+    needs_a_cpu_for_each_rank(x, monkeypatch)
+
+
+def stays_on_ranks(worker: DistributedWorker, program: Any, x: Any) -> None:
+    """Tensors of the worker go from run to run without coming here."""
+    a, b = worker.alloc_stacked_tensor(x), worker.alloc_tensor(x.shape, x.dtype)
+    worker.run(program, a, b)
+    worker.run(program, b, a)
+    assert not b.array.any()
+    np.testing.assert_array_equal(worker.copy_from(a), np.roll(x, 2, axis=0))
+    worker.copy_to(a, x + 1)
+    worker.run(program, a, b)
+    np.testing.assert_array_equal(worker.copy_from(b), np.roll(x + 1, 1, axis=0))
+
+
+def says_what_all_wait_for(worker: DistributedWorker, program: Any, x: Any) -> None:
+    """Ranks that all wait are found at once, though they are processes."""
+    y = np.zeros_like(x)
+    with pytest.raises(EvaluationError, match=r"rank 0 waits for bells\[0, 1\] of rank 0") as found:
+        worker.run(program, x, y)
+    assert found.value.slug == "deadlock"
+    assert [label.text.split(" >=")[0] for label in found.value.related] == [
+        f"rank {rank} waits for bells[0, 1] of rank {rank}" for rank in range(1, RANKS)
+    ]
+    assert not y.any()
+
+
+def ends_when_a_rank_is_killed(x: Any) -> None:
+    """A process that is killed in the middle is named, with its node, and nothing is left of it."""
+    killed: list[tuple[int, float]] = []
+    y = np.zeros_like(x)
+
+    def kill() -> None:
+        deadline = time.monotonic() + 60
+        while time.monotonic() < deadline:
+            process = next(filter(is_busy, rank_processes()), None)
+            if process is not None:
+                killed.append((process, time.monotonic()))
+                os.kill(process, signal.SIGKILL)
+                return
+
+    killer = threading.Thread(target=kill)
+    killer.start()
+    with pytest.raises(EvaluationError, match=r"rank \d on node \S+ \(\w{8}\), process") as found:
+        busy(x, y, config=config("ray"))
+    killer.join()
+    [(process, begin)] = killed
+    assert time.monotonic() - begin < 10
+    assert f"process {process} has ended in the middle of a run" in found.value.message
+    assert not y.any(), "nothing is half written"
+    deadline = time.monotonic() + 10
+    while rank_processes() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not rank_processes()
+
+
+def ends_when_nothing_goes_on(x: Any) -> None:
+    """A run whose ranks neither end nor wait for each other ends after the time that was stated."""
+    with pytest.raises(EvaluationError, match="gone on for 1 s: rank 0 on node") as found:
+        busy(x, np.zeros_like(x), config=config("ray", ranks=1, timeout=1.0))
+    assert found.value.slug == "rank-timeout"
+
+
+def needs_a_cpu_for_each_rank(x: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """More ranks than CPUs are refused, and not waited for without end."""
+    monkeypatch.setattr("pypto._src.cluster.session._START_S", 0.1)
+    many = np.zeros((9, ROWS, COLUMNS), np.float32)
+    with pytest.raises(CallError, match="9 ranks need a CPU each, the cluster has") as found:
+        ring(many, np.zeros_like(many), config=config("ray", ranks=9))
+    assert found.value.slug == "rank-placement"
+
+
+def rank_processes() -> list[int]:
+    """Return the processes of ranks that this one has started."""
+    found: list[int] = []
+    for path in sorted(Path("/proc").glob("[0-9]*")):
+        with suppress(OSError):
+            if b"RankActor" in (path / "cmdline").read_bytes() and is_ours(int(path.name)):
+                found.append(int(path.name))
+    return found
+
+
+def is_ours(process: int) -> bool:
+    while process > 1:
+        process = int(Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[1])
+        if process == os.getpid():
+            return True
+    return False
+
+
+def is_busy(process: int) -> bool:
+    """True if a process runs the kernel that does not end: no other maps a window and computes."""
+    with suppress(OSError):
+        before = cpu_time(process)
+        has_window = "pypto-window" in Path(f"/proc/{process}/maps").read_text()
+        time.sleep(0.1)
+        return has_window and cpu_time(process) - before >= 3
+    return False
+
+
+def cpu_time(process: int) -> int:
+    """Return for how long a process has computed, in ticks of 10 ms."""
+    return int(Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[11])
