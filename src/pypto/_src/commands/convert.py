@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from pypto._src import build_output
-from pypto._src.commands.cli_options import Commands
+from pypto._src.commands.cli_options import Commands, json_words, print_json
 from pypto._src.commands.programs import load_text
 from pypto._src.ir.text.printer import python_print
 from pypto._src.ir.traversal.recursion import with_room
@@ -17,7 +17,9 @@ from pypto._src.statement.printer import to_statement_text
 def add(commands: Commands) -> None:
     """Add the command to the command line."""
     convert = commands.add_parser(
-        "convert", help="print a program in the other of its two textual forms"
+        "convert",
+        parents=[json_words()],
+        help="print a program in the other of its two textual forms",
     )
     convert.add_argument(
         "file",
@@ -47,8 +49,10 @@ def _convert(args: argparse.Namespace) -> int:
     write = python_print if is_python else to_statement_text
     text = with_room(lambda: write(program), program)
     text = text if text.endswith("\n") else f"{text}\n"
-    if args.output is None:
-        sys.stdout.write(text)
-    else:
+    if args.output is not None:
         build_output.write_file(Path(args.output), text)
+    if args.json:
+        print_json({"form": args.form, "text": text})
+    elif args.output is None:
+        sys.stdout.write(text)
     return 0

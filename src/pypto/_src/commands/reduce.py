@@ -13,7 +13,13 @@ from typing import Any
 
 from pypto._src import build_output
 from pypto._src.checks import check_program
-from pypto._src.commands.cli_options import Commands, input_words, size_words
+from pypto._src.commands.cli_options import (
+    Commands,
+    input_words,
+    json_words,
+    print_json,
+    size_words,
+)
 from pypto._src.commands.programs import (
     given_arguments,
     load,
@@ -35,7 +41,7 @@ def add(commands: Commands) -> None:
     """Add the command to the command line."""
     reduce = commands.add_parser(
         "reduce",
-        parents=[size_words(), input_words()],
+        parents=[json_words(), size_words(), input_words()],
         help="make a failing program small: a few lines that fail in the same way",
     )
     reduce.add_argument(
@@ -114,7 +120,11 @@ def _reduce(args: argparse.Namespace) -> int:
             ended = ", interrupted"
         finally:
             sys.path.remove(str(path.parent.absolute()))
-    print(f"{output}: {_lines(small)} lines of {_lines(source)}{ended}")
+    if args.json:
+        row = {"file": str(output), "lines": _lines(small), "of": _lines(source)}
+        print_json({**row, "interrupted": bool(ended)})
+    else:
+        print(f"{output}: {_lines(small)} lines of {_lines(source)}{ended}")
     return 130 if ended else 0
 
 

@@ -43,7 +43,7 @@ _STYLE: Final = """
 .pypto-tabs>div>label:has(:focus-visible){outline:2px solid #2f7fd0}
 .pypto-tabs>div>section{order:1;width:100%;display:none;overflow:auto;max-height:40em;margin:0}
 .pypto-tabs>div:has(>label>:checked)>section{display:block}
-.pypto-tabs pre{margin:.5em 0;text-align:left;font-size:12px;line-height:1.35}
+.pypto-tabs pre{white-space:pre;margin:.5em 0;text-align:left;font-size:12px;line-height:1.35}
 .pypto-tabs iframe{width:100%;height:32em;border:0;background:#fff}
 .pypto-beside{display:flex;flex-wrap:wrap;gap:2em}.pypto-beside>div{flex:1 1 24em;overflow:auto}
 """
