@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -26,6 +27,9 @@ def test_every_operator_has_an_entry() -> None:
     assert (
         "{py:function} row_sum(tile, tmp_tile=None)\n\nReturn the sum" in pages["operators-block"]
     )
+    twice = re.findall(r"^```{py:function} and_\(.*\n.*$", pages["operators-block"], re.MULTILINE)
+    head = "```{py:function} and_(lhs, rhs)\n"  # two tiles; a tile and a number
+    assert twice == [head, f"{head}:no-index:"]
     assert "C++ `TROWSUM`; MLIR `pto.trowsum`" in pages["operators-block"]
     assert "{py:function} compile(" in pages["pypto-runtime"]
     assert "{py:method} random_arguments(seed=0, sizes=None)" in pages["pypto-runtime"]

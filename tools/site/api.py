@@ -78,18 +78,27 @@ def _current(module: str) -> str:
     return f"```{{py:currentmodule}} {module}\n```\n"
 
 
-def _directive(kind: str, signatures: list[str], body: str) -> str:
+def _directive(kind: str, signature: str, body: str, *, indexed: bool = True) -> str:
     """Return a directive; its fence is longer than those of what stands in it."""
     inside = max((len(found) for found in re.findall(r"^`{3,}", body, re.MULTILINE)), default=2)
     fence = "`" * (inside + 1)
-    more = "".join(f"\n{' ' * 4}{signature}" for signature in signatures[1:])
-    return f"{fence}{{py:{kind}}} {signatures[0]}{more}\n\n{body.strip()}\n{fence}\n"
+    option = "" if indexed else ":no-index:\n"
+    return f"{fence}{{py:{kind}}} {signature}\n{option}\n{body.strip()}\n{fence}\n"
 
 
 def _operator(name: str, op: Any) -> str:
+    """Return the entries of an operator, one for each kind of operands; the first is indexed."""
     defined: list[OpDef[..., Any]] = op.candidates if isinstance(op, Unified) else [op]
-    body = "\n".join(f"{docstring(each.doc)}\n{_facts(each)}" for each in defined)
-    return _directive("function", [f"{name}{_parameters(each)}" for each in defined], body)
+    entries = [
+        _directive(
+            "function",
+            f"{name}{_parameters(each)}",
+            f"{docstring(each.doc)}\n{_facts(each)}",
+            indexed=each is defined[0],
+        )
+        for each in defined
+    ]
+    return "\n".join(entries)
 
 
 def _parameters(op: OpDef[..., Any]) -> str:
@@ -134,12 +143,12 @@ def _entry(name: str, value: Any) -> str:
     text = docstring(inspect.getdoc(value) or "")
     if isinstance(value, enum.EnumType):
         members = ", ".join(f"`{member}`" for member in value.__members__)
-        return _directive("class", [name], f"{text}\nMembers: {members}\n")
+        return _directive("class", name, f"{text}\nMembers: {members}\n")
     if inspect.isclass(value):
-        return _directive("class", [f"{name}{_signature(value)}"], text + _members(value))
+        return _directive("class", f"{name}{_signature(value)}", text + _members(value))
     if callable(value):
-        return _directive("function", [f"{name}{_signature(value)}"], text)
-    return _directive("data", [name], text)
+        return _directive("function", f"{name}{_signature(value)}", text)
+    return _directive("data", name, text)
 
 
 def _members(owner: Any) -> str:
@@ -149,13 +158,13 @@ def _members(owner: Any) -> str:
         if name.startswith("_"):
             continue
         if isinstance(value, property) and value.__doc__:
-            found.append(_directive("property", [name], docstring(value.__doc__)))
+            found.append(_directive("property", name, docstring(value.__doc__)))
         elif isinstance(value, staticmethod | classmethod | FunctionType):
             plain: Any = getattr(owner, name)
             if inspect.getdoc(plain):
                 text = docstring(inspect.getdoc(plain) or "")
                 signature = _signature(plain, bound=isinstance(value, FunctionType))
-                found.append(_directive("method", [f"{name}{signature}"], text))
+                found.append(_directive("method", f"{name}{signature}", text))
     return "\n" + "\n".join(found)
 
 
