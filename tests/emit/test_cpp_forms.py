@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 import pytest
 
 import pypto.language as pl
 from pypto._src.driver import compile_program
 from pypto._src.ir.stmts import Program
-from tests.emit.native import lowered, run
+from pypto._src.run.native import NativeKernel
+from tests.emit.native import WARNINGS, lowered
+from tests.natively import compile_together, compiler, words
 
 HEAD = """
 @pl.program
@@ -107,6 +111,13 @@ def program(body: str) -> Program:
     return pl.parse_program(HEAD + "".join(lines))
 
 
+@cache
+def compiled_forms() -> dict[str, NativeKernel]:
+    """Return the kernel of each form; a warning of the compiler is an error."""
+    kernels = [lowered(program(body)) for body in FORMS.values()]
+    return dict(zip(FORMS, compile_together(kernels, compiler(), WARNINGS), strict=True))
+
+
 @pytest.mark.parametrize("arguments", ARGUMENTS, ids=str)
 @pytest.mark.parametrize("form", FORMS)
 def test_compiled_form(form: str, arguments: tuple[int, int, float, bool]) -> None:
@@ -116,5 +127,5 @@ def test_compiled_form(form: str, arguments: tuple[int, int, float, bool]) -> No
     x = np.random.default_rng(7).random((64, 64), np.float32)
     expected, out = np.zeros((64, 64), np.float32), np.zeros((64, 64), np.float32)
     compile_program(source, "interpreter")(x, expected, n, m, f, b)
-    run(lowered(source), x, out, n, m, int(np.float32(f).view(np.uint32)), b)
+    compiled_forms()[form](words([x, out, n, m, int(np.float32(f).view(np.uint32)), int(b)]))
     np.testing.assert_array_equal(out, expected)

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from functools import cache
+from itertools import product
 from typing import Any, Literal
 
 import numpy as np
@@ -20,8 +23,9 @@ from pypto._src.ir.exprs import Call, ConstInt, Var
 from pypto._src.ir.roles import kernels
 from pypto._src.ir.stmts import Program
 from pypto._src.ops import compare_select, elementwise, ternary
+from pypto._src.run.native import NativeKernel
 from pypto.passes import convert_to_ssa, init_mem_ref
-from tests.cases import AnyOp, Case, kernel_for, small
+from tests.cases import AnyOp, BuiltKernel, Case, kernel_for, small
 from tests.natively import compile_together, compiler, lowered, words
 from tests.ops.arrays import apply, array
 
@@ -56,6 +60,20 @@ def test_comparison_with_a_nan_number(mode: int) -> None:
     assert found[0].tolist() == [float(mode == 1)] * 3
 
 
+def together(built: Sequence[BuiltKernel]) -> list[tuple[BuiltKernel, NativeKernel]]:
+    """Return kernels with what they are as C++, compiled together."""
+    natives = compile_together([lowered(each.function) for each in built], compiler())
+    return list(zip(built, natives, strict=True))
+
+
+@cache
+def comparisons() -> list[tuple[BuiltKernel, NativeKernel]]:
+    """Return a kernel for each mode."""
+    shapes = (((1, 8), (1, 8)),)
+    modes = [Case(compare_select.cmp, shapes, (D.INT32,), attrs={"cmp_type": n}) for n in range(6)]
+    return together([kernel_for(case, D.INT32) for case in modes])
+
+
 @pytest.mark.parametrize(
     ("mode", "wanted"),
     [
@@ -69,28 +87,36 @@ def test_comparison_with_a_nan_number(mode: int) -> None:
 )
 def test_compiled_comparison_of_far_integers(mode: int, wanted: list[int]) -> None:
     """Integers whose difference does not fit compare right, made of equality and the larger one."""
-    toolchain = compiler()
-    case = Case(compare_select.cmp, (((1, 8), (1, 8)),), (D.INT32,), attrs={"cmp_type": mode})
-    built = kernel_for(case, D.INT32)
+    built, native = comparisons()[mode]
     lhs = np.array([[LOW, HIGH, HIGH, 0, 0, 0, 0, 0]], np.int32)
     rhs = np.array([[HIGH, LOW, HIGH, 0, 0, 0, 0, 0]], np.int32)
     out, compiled = np.zeros((1, 8), np.int32), np.zeros((1, 8), np.int32)
     evaluate(built.function, [lhs, rhs, out])
-    [native] = compile_together([lowered(built.function)], toolchain)
     native(words([lhs, rhs, compiled]))
     assert out[0, :3].tolist() == wanted
     assert compiled.tolist() == out.tolist()
 
 
-@pytest.mark.parametrize("dtype", [D.FP16, D.FP32, D.INT32])
-@pytest.mark.parametrize("shape", [(16, 1), (3, 16)])
-def test_compiled_choice_of_few_elements(shape: tuple[int, int], dtype: DataType) -> None:
+CHOICES = list(product([(16, 1), (3, 16)], [D.FP16, D.FP32, D.INT32]))
+
+
+@cache
+def choices() -> list[tuple[BuiltKernel, NativeKernel]]:
+    """Return a kernel for each shape and element type."""
+    return together(
+        [
+            kernel_for(Case(compare_select.sel, ((shape,) * 3,), (dtype,)), dtype)
+            for shape, dtype in CHOICES
+        ]
+    )
+
+
+@pytest.mark.parametrize("number", range(len(CHOICES)), ids=[str(each) for each in CHOICES])
+def test_compiled_choice_of_few_elements(number: int) -> None:
     """Tiles of fewer than 32 elements in a row, too, are compared and chosen from."""
-    toolchain = compiler()
-    built = kernel_for(Case(compare_select.sel, ((shape,) * 3,), (dtype,)), dtype)
+    built, native = choices()[number]
     arguments = built.arguments(small)
     wanted = np.where(arguments[0] != 0, arguments[1], arguments[2])
-    [native] = compile_together([lowered(built.function)], toolchain)
     native(words(arguments))
     assert arguments[-1].tolist() == wanted.tolist()
 
