@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+import pypto._src.ops.names as _ops  # so that editors find the names in __all__, which they offer
 from pypto._src.dtypes import DataType
 from pypto._src.frontend.annotation_names import (
     BF16,
@@ -61,7 +62,6 @@ from pypto._src.ir.enums import TilePad as PadValue
 from pypto._src.ir.exprs import ConstBool, ConstFloat, ConstInt
 from pypto._src.ir.types import MemRefType, UnknownType
 from pypto._src.lazy import lazy_names
-from pypto._src.ops import names as _ops
 from pypto._src.ops.names import *
 from pypto.language import block, system, tensor
 from pypto.language import block as tile
