@@ -135,6 +135,7 @@ cluster.windows cluster.messages
 cluster.rank_world
 cluster.rank_actor
 cluster.session
+cluster.tasks
 cluster
 jit jit.captures jit.parameters
 jit.specialisation

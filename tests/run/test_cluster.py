@@ -245,7 +245,7 @@ def test_what_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("cluster")
-def test_cluster(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cluster(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Programs compute the same on processes of two nodes; failures name ranks and nodes."""
     x, y = arrays()
     compiled = {
@@ -259,9 +259,36 @@ def test_cluster(monkeypatch: pytest.MonkeyPatch) -> None:
             np.testing.assert_array_equal(y, expected(name, x), err_msg=name)
         stays_on_ranks(worker, compiled["ring"], x)
         says_what_all_wait_for(worker, waits, x)
+    tunes(monkeypatch, tmp_path)
     ends_when_a_rank_is_killed(x)
     ends_when_nothing_goes_on(x)
     needs_a_cpu_for_each_rank(x, monkeypatch)
+
+
+@pl.autotune(ROWS_OF_TILE=[8, 16, 32])
+@pl.jit
+def double(
+    a: pl.Tensor[[64, 64], pl.FP32],
+    b: pl.Out[pl.Tensor[[64, 64], pl.FP32]],
+    ROWS_OF_TILE: int = 8,
+):
+    for r in pl.range(0, 64, ROWS_OF_TILE):
+        tile = pl.load(a, [r, 0], [ROWS_OF_TILE, 64])
+        b = pl.store(pl.add(tile, tile), [r, 0], [ROWS_OF_TILE, 64], b)
+    return b
+
+
+def tunes(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
+    """A search on the cluster finds what one here finds, and keeps it here."""
+    a = np.zeros((64, 64), np.float32)
+    monkeypatch.setenv("PYPTO_CACHE_DIR", str(folder / "cluster"))
+    there = double.tune(a, a.copy(), on="ray")
+    kept = len([*(folder / "cluster" / "tune").rglob("*.json")])
+    monkeypatch.setenv("PYPTO_CACHE_DIR", str(folder / "here"))
+    here = double.tune(a, a.copy(), processes=1)
+    assert there.outcome.candidates == here.outcome.candidates
+    assert kept == len([*(folder / "here" / "tune").rglob("*.json")]) > 3
+    monkeypatch.delenv("PYPTO_CACHE_DIR")
 
 
 def stays_on_ranks(worker: DistributedWorker, program: Any, x: Any) -> None:

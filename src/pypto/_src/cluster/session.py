@@ -65,7 +65,7 @@ class Session:
 
     def __init__(self, count: int, on: str, timeout: float) -> None:
         self.count, self.timeout = count, timeout
-        _connect(on)
+        connect(on)
         self._group, self.actors = _start(count)
         self._lock = threading.RLock()
         self._failure: BaseException | None = None
@@ -410,7 +410,7 @@ def _as_message(program: CompiledProgram) -> tuple[str, bytes]:
     return hashlib.sha256(message).hexdigest(), message
 
 
-def _connect(on: str) -> None:
+def connect(on: str) -> None:
     """Use the session of Ray that this process has, else one at an address, else one of its own."""
     if ray.is_initialized():
         return

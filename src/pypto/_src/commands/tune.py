@@ -62,6 +62,12 @@ def add(commands: Commands) -> None:
         help="how many processes do the work; default: one for each core",
     )
     tune.add_argument(
+        "--on",
+        metavar="CLUSTER",
+        help="let the machines of a Ray cluster do the work: its address, or ray for the one that "
+        "runs here; needs pip install 'pypto[cluster]'",
+    )
+    tune.add_argument(
         "--costs",
         type=Path,
         metavar="FILE",
@@ -103,6 +109,7 @@ def _tune(args: argparse.Namespace) -> int:
             processes=args.processes,
             costs=None if args.costs is None else read_table(args.costs, "a2a3"),
             told=bar,
+            on=args.on,
             **given,
         )
     finally:

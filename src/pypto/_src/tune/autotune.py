@@ -113,6 +113,7 @@ class Autotuned:
         processes: int | None = None,
         costs: CostTable | None = None,
         told: Callable[[str, int, int], None] | None = None,
+        on: str | None = None,
         **named: Any,
     ) -> Tuned:
         """Return what the search chooses for these arguments; later calls use it.
@@ -123,6 +124,7 @@ class Autotuned:
             processes: How many do the work; by default as many as the machine has cores.
             costs: What instructions cost, if not what PyPTO knows.
             told: Is called with what is done, how much of it is, and how much there is.
+            on: A cluster that does the work: ``ray``, or its address.
             named: Arguments by name; constants that are given are not chosen.
 
         Raises:
@@ -130,7 +132,7 @@ class Autotuned:
         """
         space = self._space(args, named, costs)
         count = processes or knobs.NUM_THREADS.get() or os.cpu_count() or 1
-        found = search(space, Options(count, limit, told))
+        found = search(space, Options(count, limit, told, on))
         tuned = Tuned(self.__name__, found, overlaps=OVERLAP in self._open(named))
         if found.best is not None:
             self._chosen[self._kinds(args, named)] = tuned.choice

@@ -89,6 +89,8 @@ class Options(NamedTuple):
     limit: float | None = None  # seconds
     told: Callable[[str, int, int], None] | None = None
     """What is being done, how much of it is ready, how much there is."""
+    on: str | None = None
+    """The cluster that does the work in place of processes here; see `DistributedConfig.on`."""
 
 
 class _Stop(Exception):
@@ -115,7 +117,7 @@ class _Search:
     def outcome(self) -> Outcome:
         """Search, and return what was found until the end or until it was stopped."""
         count = min(self.options.processes, max(len(self.found) // ROUND, 1))
-        with Workers(count) as workers:
+        with Workers(count, self.options.on) as workers:
             try:
                 self._examine(workers)
                 self._simulate(workers)

@@ -14,10 +14,13 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from types import TracebackType
-from typing import Any, BinaryIO, Final, cast
+from typing import TYPE_CHECKING, Any, BinaryIO, Final, cast
 
 from pypto._src.lazy import lazy_module
 from pypto._src.tune.examine import answer
+
+if TYPE_CHECKING:
+    from pypto._src.cluster.tasks import Tasks
 
 msgpack = lazy_module("msgpack")
 
@@ -77,7 +80,13 @@ class _Process:
 class Workers:
     """Some processes and the threads that wait for them; none where one is wanted."""
 
-    def __init__(self, count: int) -> None:
+    def __init__(self, count: int, on: str | None = None) -> None:
+        """Take how many processes there are here, or the cluster that works instead."""
+        self._tasks: Tasks | None = None
+        if on is not None:
+            from pypto._src.cluster.tasks import Tasks
+
+            self._tasks, count = Tasks(on, answer), 1
         self._own = threading.local()
         self._lock = threading.Lock()
         self._processes: list[_Process] = []
@@ -94,6 +103,8 @@ class Workers:
         traceback: TracebackType | None,
     ) -> None:
         """End all processes; what they are at is lost."""
+        if self._tasks is not None:
+            self._tasks.close()
         if self._threads is not None:
             self._threads.shutdown(wait=False, cancel_futures=True)
         with self._lock:
@@ -105,6 +116,8 @@ class Workers:
 
     def ask(self, request: Mapping[str, Any]) -> Future[dict[str, Any]]:
         """Return the answer to come; here, if there are no processes, it is known at once."""
+        if self._tasks is not None:
+            return self._tasks.ask(request)
         if self._threads is not None:
             return self._threads.submit(self._ask, request)
         found: Future[dict[str, Any]] = Future()
