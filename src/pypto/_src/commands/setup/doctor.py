@@ -28,6 +28,7 @@ EXTRAS: Final = {
     "profile": ("bokeh", "pypto profile -o OUT.html"),
     "torch": ("torch", "kernels as operators of PyTorch"),
     "jax": ("jax", "kernels as functions of JAX"),
+    "cluster": ("ray", "programs of ranks and searches on several machines"),
     "bench": ("torch", "benchmarks beside PyTorch"),
 }
 """The extras that users install: the package each brings, and what it is for."""
