@@ -391,3 +391,34 @@ def test_many_tasks_are_drawn_in_columns() -> None:
     assert len(set(boxes)) == 40
     assert sorted({int(x) for x, _ in boxes}) == [20 + 220 * level for level in range(10)]
     assert draw(tasks_of(program, "main", arrays), ".svg") == drawn
+
+
+REGIONS = """\
+import pypto.language as pl
+
+
+@pl.jit
+def f(x: pl.Tensor[[64, 16], pl.FP32], y: pl.Out[pl.Tensor[[64, 16], pl.FP32]]):
+    t = pl.create_tensor([64, 16], dtype=pl.FP32)
+    for b in pl.spmd(2, name_hint="first"):
+        for i in pl.range(0, 32, 8):
+            t[b * 32 + i : b * 32 + i + 8, :] = pl.exp(x[b * 32 + i : b * 32 + i + 8, :])
+    with pl.at(level=pl.Level.CORE_GROUP, name_hint="second"):
+        y[:, :] = pl.mul(t, 2.0)
+    return y
+"""
+
+
+@pytest.mark.parametrize("static", [False, True])
+def test_regions_are_tasks(
+    static: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A region is a task, not each of its operations, and blocks of a launch are one level."""
+    path = tmp_path / "regions.py"
+    path.write_text(REGIONS)
+    assert cli.main(["show", str(path), "--graph", *(["--static"] if static else [])]) == 0
+    text = capsys.readouterr().out
+    assert "block." not in text
+    assert "second  regions.py:10" in text
+    if not static:
+        assert text.startswith("f: 3 tasks in 2 levels, 2 dependences\n  2 first, 1 second\n")

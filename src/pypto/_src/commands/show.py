@@ -31,7 +31,7 @@ from pypto._src.ir.traversal.recursion import with_room
 from pypto._src.lazy import lazy_module
 from pypto._src.passes.memory.memory_plan import MemoryPlan
 from pypto._src.passes.pass_base import Pass, PassContext
-from pypto._src.passes.pass_manager import OPTIONAL, OptimizationStrategy, PassManager
+from pypto._src.passes.pass_manager import OPTIONAL, OptimizationStrategy, PassManager, with_kernels
 from pypto._src.passes.statistics import PassStatistics
 from pypto._src.run.calls import Calls, calls_of, depends_on_values
 from pypto._src.run.task_graph.drawing import draw
@@ -152,6 +152,7 @@ def _drawn(args: argparse.Namespace) -> Tasks | Calls:
     their values and no sizes are given.
     """
     program, case = load_case(args.file)
+    program = with_kernels(program)
     entry = entry_function(program).name
     if not args.sizes and (args.static or (case is None and depends_on_values(program, entry))):
         return calls_of(program, entry)

@@ -28,7 +28,7 @@ from pypto._src.ir.stmts import Program
 from pypto._src.ir.text.printer import python_print
 from pypto._src.jit.function import JitFunction
 from pypto._src.passes.memory.memory_plan import MemoryPlan
-from pypto._src.passes.pass_manager import OptimizationStrategy, PassManager
+from pypto._src.passes.pass_manager import OptimizationStrategy, PassManager, with_kernels
 from pypto._src.run.progress import Progress
 from pypto._src.run.task_graph.drawing import draw
 from pypto._src.run.task_graph.tasks import tasks_of
@@ -145,8 +145,9 @@ class Overview:
         return _framed(plan.html())
 
     def _tasks(self) -> str:
-        entry = entry_function(self.program).name
-        return draw(tasks_of(self.program, entry, self._arguments()), ".svg")
+        program = with_kernels(self.program)
+        entry = entry_function(program).name
+        return draw(tasks_of(program, entry, self._arguments()), ".svg")
 
     def _arguments(self) -> list[Any]:
         if self._args is not None:

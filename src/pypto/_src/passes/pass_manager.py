@@ -13,8 +13,8 @@ from importlib import import_module
 from typing import Final
 
 from pypto._src.ir.roles import Role, role
-from pypto._src.ir.stmts import Program
-from pypto._src.ir.traversal.queries import has_pipelined_loops
+from pypto._src.ir.stmts import Program, ScopeStmt
+from pypto._src.ir.traversal.queries import has_pipelined_loops, stmts_in
 from pypto._src.passes.memory.allocate_memory_addr import AllocateMemoryAddr
 from pypto._src.passes.memory.init_mem_ref import InitMemRef
 from pypto._src.passes.memory.memory_reuse import MemoryReuse
@@ -115,6 +115,22 @@ def optional_pass(name: str) -> Pass:
         raise ValueError(f"no optional pass is {name!r}; there are {', '.join(OPTIONAL)}")
     module = import_module(f"pypto._src.passes.optimize.{OPTIONAL[name]}")
     return getattr(module, name)()
+
+
+def with_kernels(program: Program) -> Program:
+    """Return ``program`` with a kernel in place of each region; itself where it has none.
+
+    Raises:
+        PyptoError: a pass refuses the program.
+    """
+    stmts = (stmt for function in program.functions_ for stmt in stmts_in(function.body))
+    if not any(isinstance(stmt, ScopeStmt) for stmt in stmts):
+        return program
+    for name, make in _FRONT:
+        program = make()(program)
+        if name == "OutlineIncoreScopes":
+            break
+    return program
 
 
 class PassManager:
