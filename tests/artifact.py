@@ -2,8 +2,10 @@
 
     python -m tests.artifact                 build into a temporary folder, then try it
     python -m tests.artifact build FOLDER    the wheel and the sdist
-    python -m tests.artifact try FOLDER      install each into an environment of its own, run the
-                                             first kernel of the README and `pypto demo`
+    python -m tests.artifact try FOLDER      install each into an environment of its own, below a
+                                             folder of spaces and letters; run the first kernel of
+                                             the README, a new project, also without compiler and
+                                             without a home that can be written, and `pypto demo`
     python -m tests.artifact version TAG     refuse a tag that is not the version, or has no
                                              section in the changelog
 
@@ -37,15 +39,15 @@ IN_WHEEL = (
 IN_SDIST = ("pyproject.toml", "README.md", "LICENSE", "CHANGELOG.md", "tests/artifact.py")
 
 
-def run(command: Sequence[str | Path], folder: Path) -> str:
+def run(command: Sequence[str | Path], folder: Path, **variables: str) -> str:
     """Run a command in a folder, as somebody would who has no checkout; return what it prints."""
     words = [str(word) for word in command]
     hidden = ("PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV")
     environment = {name: value for name, value in os.environ.items() if name not in hidden}
-    environment["PYPTO_CACHE_DIR"] = str(folder / "cache")
+    environment |= {"PYPTO_CACHE_DIR": str(folder / "cache"), "PYTHONUTF8": "1", **variables}
     begin = time.perf_counter()
     done = subprocess.run(
-        words, cwd=folder, env=environment, capture_output=True, text=True, check=False
+        words, cwd=folder, env=environment, capture_output=True, encoding="utf-8", check=False
     )
     if done.returncode != 0:
         sys.exit(f"{' '.join(words)} failed:\n{done.stdout}{done.stderr}")
@@ -106,7 +108,8 @@ def try_out(path: Path) -> None:
     """Install a wheel or an sdist into a new environment and use it there."""
     print(path.name)
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as name:
-        folder = Path(name).resolve()
+        folder = Path(name).resolve() / "two wörds"
+        folder.mkdir()
         commands = environment_in(folder / "environment")
         python = commands / "python"
         run([python, "-m", "pip", "install", "--quiet", path.absolute()], folder)
@@ -121,6 +124,15 @@ def try_out(path: Path) -> None:
         run([commands / "pypto", "check", "first.py"], folder)
         run([commands / "pypto", "explain", "shape-mismatch"], folder)
         run([commands / "pypto", "doctor", "--json"], folder)
+        # A newcomer's own project; then the same on a machine without a compiler, and with a home
+        # that nothing can be written to.
+        run([commands / "pypto", "new", "kern"], folder)
+        run([commands / "pypto", "run", "kern/kern.py"], folder)
+        run([commands / "pypto", "run", "kern/kern.py"], folder, PATH="", PYPTO_CXX="")
+        (folder / "home").touch()  # no folder at all
+        home = str(folder / "home")
+        variables = dict.fromkeys(("HOME", "USERPROFILE", "LOCALAPPDATA"), home)
+        run([commands / "pypto", "run", "kern/kern.py"], folder, PYPTO_CACHE_DIR="", **variables)
         print(run([commands / "pypto", "demo"], folder).rstrip())
 
 
