@@ -458,3 +458,21 @@ def test_a_global_that_hides_a_builtin(tmp_path: Path) -> None:
     del module.float
     assert ran(module.kernel) == 8.0
     assert len(module.kernel.misses) == 1
+
+
+def test_arrays_have_the_sizes_of_annotations() -> None:
+    """parse, lower and compile take the arrays that a call takes; the error has the dimension."""
+
+    @pl.jit(target="interpreter")
+    def copy(x: pl.Tensor[[16, 64], pl.FP32], out: pl.Out[pl.Tensor[[16, 64], pl.FP32]]):
+        out[:] = x[:]
+
+    small, large = np.zeros((16, 64), np.float32), np.zeros((32, 64), np.float32)
+    for method in (copy.parse, copy.lower, copy.compile):
+        with pytest.raises(CallError, match=r"'x' of copy .* was wanted, 16 in dimension 0") as e:
+            method(large, small)
+        assert e.value.hint == "declare x: pl.Tensor[[32, 64], pl.FP32]"
+        with pytest.raises(CallError, match=r"'out' of copy is an array .* of float16") as e:
+            method(small, small.astype(np.float16))
+        assert e.value.hint == "pass out.astype(np.float32)"
+        method(small, small)

@@ -162,7 +162,7 @@ class JitFunction(Entry):
         try:
             version = self._present()
             version.config(named)
-            return version.program(version.views(version.arguments(args, named)))
+            return version.program(version.checked(version.arguments(args, named)))
         except CallError as error:
             error.at(span_of_frame(sys._getframe(1)))  # pyright: ignore[reportPrivateUsage]
             raise
@@ -176,7 +176,7 @@ class JitFunction(Entry):
         try:
             version = self._present()
             config = version.config(named)
-            program = version.program(version.views(version.arguments(args, named)))
+            program = version.program(version.checked(version.arguments(args, named)))
             strategy = None if config is None else config.strategy
             overlap = None if config is None else config.overlap
             manager = pass_manager(
@@ -202,7 +202,9 @@ class JitFunction(Entry):
         try:
             version = self._present()
             config = version.config(named)
-            made = self._make(version, version.arguments(args, named))
+            given = version.arguments(args, named)
+            version.checked(given)
+            made = self._make(version, given)
             return made if config is None else made.with_config(config)
         except CallError as error:
             error.at(span_of_frame(sys._getframe(1)))  # pyright: ignore[reportPrivateUsage]

@@ -467,6 +467,39 @@ class Version:
         )
         return array_view(arg, argument)
 
+    def checked(self, args: Sequence[Any]) -> list[Any]:
+        """Return `views` of arguments, which have the sizes and element types of annotations.
+
+        Raises:
+            CallError: one has others.
+        """
+        views = self.views(args)
+        for parameter, view in zip(self.parameters, views, strict=True):
+            if isinstance(parameter, ArrayParameter) and parameter.kind is not None:
+                self._check_kind(parameter, parameter.with_symbols(parameter.kind), view)
+        return views
+
+    def _check_kind(self, parameter: ArrayParameter, kind: TensorType, found: Any) -> None:
+        shape, wanted = found.shape, kind.dtype.numpy
+        axes = [
+            axis
+            for axis, (dim, size) in enumerate(zip(kind.shape, shape, strict=False))
+            if isinstance(dim, ConstInt) and size is not None and dim.value not in (size, -1)
+        ]
+        is_shape = len(shape) != len(kind.shape) or bool(axes)
+        if not is_shape and found.dtype == wanted:
+            return
+        text = (
+            f"argument {parameter.name!r} of {self.definition.name} is an array {list(shape)} of "
+            f"{found.dtype}; {type_text(kind)} was wanted"
+        )
+        if not is_shape:
+            hint = f"pass {parameter.name}.astype(np.{wanted})"
+            raise CallError(text, hint=hint, slug="argument-dtype")
+        text += "".join(f", {kind.shape[at]} in dimension {at}" for at in axes[:1])
+        hint = f"declare {parameter.name}: pl.Tensor[{list(shape)}, pl.{kind.dtype.member}]"
+        raise CallError(text, hint=hint, slug="argument-shape")
+
     def tensor_type(self, parameter: Parameter, arg: Array | _Abstract) -> TensorType:
         dtype = _element_types().get(arg.dtype)
         if dtype is not None:
