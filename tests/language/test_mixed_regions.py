@@ -69,6 +69,25 @@ BODIES = {
             rows[step : step + 1, :] = w[100 + step : 101 + step, :]
         y[:, :] = total
 """,
+    # Products are added to what was there before a loop that does vector work, too.
+    "sums": """
+        total = pl.matmul(x[:, :], w[0:64, :], out_dtype=pl.FP32)
+        begun = pl.create_tensor([16, 64], dtype=pl.FP32)
+        for step in pl.range(1, 3):
+            value = pl.mul(x[:, :], pl.cast(step, pl.FP32))
+            part = w[step * 64 : step * 64 + 64, :]
+            total = pl.matmul_acc(total, value, part)
+            begun = pl.matmul_acc(begun, value, part, init_cond=step == 1)
+        y[:, :] = pl.sub(total, begun)
+""",
+    # A tile that was made before such a loop is changed in it.
+    "marks": """
+        marks = pl.mul(x[:, :], 0.0)
+        for step in pl.range(4):
+            product = pl.mul(pl.matmul(x[:, :], w[0:64, :], out_dtype=pl.FP32), 2.0)
+            pl.write(marks, [0, step], pl.read(product, [0, step]))
+        y[:, :] = marks
+""",
     # A tile that a loop makes row by row, or loads, is a product's operand behind the loop.
     "behind": """
         rows = pl.create_tensor([64, 64], dtype=pl.FP32)

@@ -27,11 +27,11 @@ from pypto._src.frontend.syntax.calls import op_call
 from pypto._src.ir.array_types import TensorType, TileType, static_shape, valid_part
 from pypto._src.ir.enums import MemorySpace
 from pypto._src.ir.exprs import Add, Call, ConstInt, Expr, MakeTuple, Var, as_expr, binary
-from pypto._src.ir.opdef import OpDef
+from pypto._src.ir.opdef import OpDef, op_of
 from pypto._src.ir.stmts import AssignStmt, EvalStmt, ForStmt, IfStmt, Stmt, YieldStmt, seq
 from pypto._src.ir.types import scalar_type
 from pypto._src.ops import matmul as products
-from pypto._src.ops import memory, tensor
+from pypto._src.ops import memory, new_tiles, tensor
 from pypto._src.ops.define import BY_PYTHON_NAME
 from pypto._src.ops.layout import round_up, whole_box
 from pypto._src.ops.rules.type_rules import known_space
@@ -239,21 +239,38 @@ def settled(ctx: Context, name: str, value: Expr, node: ast.AST) -> Expr:
 
 
 def settle(ctx: Context, bodies: Sequence[ast.stmt]) -> None:
-    """Let products be in vector memory to which a loop or branch assigns what is no product."""
+    """Let products be in vector memory to which a loop or branch assigns what is no product.
+
+    So are those to which it adds products beside vector work, which they would have to outlive.
+    """
     for stmt in (inner for body in bodies for inner in ast.walk(body)):
         if not isinstance(stmt, ast.Assign | ast.AugAssign):
             continue
         target = stmt.targets[0] if isinstance(stmt, ast.Assign) else stmt.target
-        if isinstance(target, ast.Subscript):  # a part of it: the whole is another value then
-            target = target.value
-        elif (
-            isinstance(stmt.value, ast.Call)
-            and called_name(ctx, stmt.value.func) in _BEGIN_PRODUCTS
-        ):
-            continue
+        is_part = isinstance(target, ast.Subscript)  # the whole is another value then
+        target = target.value if isinstance(target, ast.Subscript) else target
         value = ctx.names.values.get(target.id) if isinstance(target, ast.Name) else None
-        if isinstance(target, ast.Name) and isinstance(value, Var) and is_in_acc(value):
-            ctx.assign(target.id, in_vector_memory(ctx, value, stmt), target)
+        if not isinstance(target, ast.Name) or not isinstance(value, Var) or not is_in_acc(value):
+            continue
+        if not is_part and isinstance(stmt.value, ast.Call):
+            name = called_name(ctx, stmt.value.func)
+            if name in _BEGIN_PRODUCTS and name != "matmul_acc":
+                continue
+            if name == "matmul_acc":
+                from pypto._src.frontend.regions.vector_work import adds_up_beside_vector_work
+
+                if not adds_up_beside_vector_work(ctx, target.id, bodies):
+                    continue
+        ctx.assign(target.id, _outside_acc(ctx, value, stmt), target)
+
+
+def _outside_acc(ctx: Context, value: Var, node: ast.AST) -> Any:
+    """Return a tile in Acc memory as one in vector memory; one without a value is made there."""
+    made = [s.value for s in ctx.block if isinstance(s, AssignStmt) and s.var is value]
+    kind = value.type
+    if isinstance(kind, TileType) and made and op_of(made[-1]) is new_tiles.create_tile:
+        return op_call(ctx, new_tiles.create_tile, (plain_dims(kind.shape), kind.dtype), {}, node)
+    return in_vector_memory(ctx, value, node)
 
 
 def called_name(ctx: Context, func: ast.expr) -> str:
