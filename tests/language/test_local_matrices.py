@@ -83,3 +83,37 @@ def test_a_transposed_operand(target: str) -> None:
     call(product, target, x, w, out)
     wanted = x.astype(np.float64) @ w.astype(np.float64).T
     np.testing.assert_allclose(out, wanted, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_parts_of_a_loaded_matrix(target: str) -> None:
+    """A kernel that loads matrices whole for products may take parts of them."""
+
+    @pl.jit.incore
+    def by_parts(
+        x: pl.Tensor[[16, 256], pl.FP32],
+        w: pl.Tensor[[256, 64], pl.FP32],
+        out: pl.Out[pl.Tensor[[16, 64], pl.FP32]],
+    ):
+        a = pl.load(x, [0, 0], [16, 256], target_memory=pl.Mem.Mat)
+        b = pl.load(w, [0, 0], [256, 64], target_memory=pl.Mem.Mat)
+        acc = pl.matmul(a[:, 0:64], b[0:64, :])
+        for i in pl.range(1, 4):
+            part = pl.tile.slice(a, [16, 64], [0, i * 64])
+            acc = pl.matmul_acc(acc, part, b[i * 64 : i * 64 + 64, :])
+        pl.store(acc, [0, 0], out)
+        return out
+
+    @pl.jit
+    def product(
+        x: pl.Tensor[[16, 256], pl.FP32],
+        w: pl.Tensor[[256, 64], pl.FP32],
+        out: pl.Out[pl.Tensor[[16, 64], pl.FP32]],
+    ):
+        by_parts(x, w, out)
+        return out
+
+    x, w = floats(16, 256), floats(256, 64)
+    out = np.zeros((16, 64), np.float32)
+    call(product, target, x, w, out)
+    np.testing.assert_allclose(out, x.astype(np.float64) @ w, rtol=1e-4, atol=1e-4)

@@ -25,6 +25,7 @@ from pypto._src.frontend.regions.products import (
     name_of,
     narrowed,
     own_tensor,
+    part_of_matrix,
     scratch,
 )
 from pypto._src.frontend.source.python_names import items_of
@@ -302,6 +303,8 @@ def _without(ctx: Context, tile: Expr, dropped: Sequence[int], node: ast.Call) -
 
 def part(ctx: Context, tile: Any, shape: Sequence[Any], begins: Sequence[Any], node: Any) -> Expr:
     """Return a part of a tile: of its bytes if they lie together, else by way of a tensor."""
+    if isinstance(tile, Var) and known_space(tile) is MemorySpace.Mat:
+        return part_of_matrix(ctx, tile, shape, begins, node)
     tile = in_vector_memory(ctx, tile, node)
     valid = valid_part(tile.type) if isinstance(tile, Expr) else None
     if valid is not None:

@@ -26,7 +26,17 @@ from pypto._src.frontend.syntax.annotations import plain_dims
 from pypto._src.frontend.syntax.calls import op_call
 from pypto._src.ir.array_types import TensorType, TileType, static_shape, valid_part
 from pypto._src.ir.enums import MemorySpace
-from pypto._src.ir.exprs import Add, Call, ConstInt, Expr, MakeTuple, Var, as_expr, binary
+from pypto._src.ir.exprs import (
+    Add,
+    Call,
+    ConstInt,
+    Expr,
+    MakeTuple,
+    Var,
+    as_expr,
+    binary,
+    const_value,
+)
 from pypto._src.ir.opdef import OpDef, op_of
 from pypto._src.ir.stmts import AssignStmt, EvalStmt, ForStmt, IfStmt, Stmt, YieldStmt, seq
 from pypto._src.ir.types import scalar_type
@@ -145,6 +155,33 @@ def _operand(ctx: Context, value: Any, node: ast.Call) -> _Operand:
         if len(numbers) == len(sizes) == 2:
             return _Operand(ctx, call.args[0], begins, numbers, valid[0] if valid else None, loaded)
     return _through_memory(ctx, value, node)
+
+
+def part_of_matrix(
+    ctx: Context, tile: Var, shape: Sequence[Any], begins: Sequence[Any], node: ast.AST
+) -> Expr:
+    """Return a part of a matrix that was loaded for products: the part is loaded instead."""
+    assert ctx.region is not None
+    found = ctx.region.load_of(tile, ctx.block)
+    is_whole = found is not None and len(found.call.args) == 3
+    if found is None or not is_whole or ctx.inputs.get(found.call.args[0], found.call) is not None:
+        raise ParserTypeError(
+            f"{describe(tile)} is in Mat memory, from where no part of it can be taken here",
+            ctx.span(node),
+            hint="take the part of the tensor that it was loaded from",
+            slug="memory-space",
+        )
+    plain = plain_dims([as_expr(at) for at in begins])
+    starts = [_sum(a, b) for a, b in zip(_elements(found.call.args[1]), plain, strict=True)]
+    words = {"target_memory": MemorySpace.Mat}
+    return op_call(ctx, memory.load, (found.call.args[0], starts, [*shape]), words, node)
+
+
+def _sum(a: Expr, b: Any) -> Any:
+    known = const_value(a)
+    if known is not None and isinstance(b, int):
+        return known + b
+    return b if known == 0 else binary(Add, a, as_expr(b))
 
 
 def _plain_part(kind: TileType) -> list[Any] | None:
