@@ -26,12 +26,12 @@ from pypto._src.frontend.source.assigned_names import aliased_names
 from pypto._src.frontend.source.python_names import MISSING
 from pypto._src.frontend.state.context import Context, body_of, refuse_keyword_twice
 from pypto._src.frontend.state.live_names import live_after
-from pypto._src.frontend.state.messages import nearest
+from pypto._src.frontend.state.messages import nearest, spell_dims
 from pypto._src.frontend.state.region import Region
 from pypto._src.frontend.syntax.annotations import plain_dims
 from pypto._src.frontend.syntax.calls import op_call
 from pypto._src.frontend.syntax.inline import InlineFunction
-from pypto._src.ir.array_types import ShapedType, TensorType, TileType, same_dims
+from pypto._src.ir.array_types import ShapedType, TensorType, TileType, same_dims, valid_part
 from pypto._src.ir.enums import ForKind, ScopeKind
 from pypto._src.ir.exprs import ConstInt, Expr, IterArg, Var
 from pypto._src.ir.stmts import AssignStmt, ForStmt, IfStmt, ScopeStmt, Stmt
@@ -460,6 +460,15 @@ def _handed_out(
                 slug="region-result",
             )
         shape = plain_dims(value.type.shape)
+        valid = valid_part(value.type)
+        if valid is not None and _is_read_elsewhere(ctx, node, name):
+            raise ParserTypeError(
+                f"{name!r} is valid in {spell_dims(valid)} of {spell_dims(shape)}, and it is read "
+                "after the region, where all of it would be taken",
+                value.span,
+                hint=f"fill the rest in the region: {name} = pl.fillpad({name})",
+                slug="valid-shape",
+            )
         var = _own_tensor(ctx, region, name, value)
         if var is None:
             inside, ctx.block = ctx.block, []
@@ -474,6 +483,17 @@ def _handed_out(
         ctx.append(var, stored, value.span)
         region.results[name] = var
     return made
+
+
+def _is_read_elsewhere(ctx: Context, region: ast.AST, name: str) -> bool:
+    """True if a name is read outside of a region, and not just by its next iteration."""
+    pending: list[ast.AST] = [ctx.node]
+    while pending:
+        node = pending.pop()
+        if isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Load):
+            return True
+        pending += [child for child in ast.iter_child_nodes(node) if child is not region]
+    return False
 
 
 def _own_tensor(ctx: Context, region: Region, name: str, value: Var) -> Var | None:

@@ -180,7 +180,7 @@ def call(ctx: Context, node: ast.Call) -> Any:
                 shape, dtype = args
                 return filled(ctx, shape, dtype, kwargs["init_value"], ctx.span(node))
             if not (callee.__class__ is Unified or isinstance(callee, OpDef)):
-                raise _no_slice(ctx, node)
+                raise _no_slice(ctx, node, kwargs)
         elif name in _FILLED and "init_value" in kwargs:
             raise _no_regions(ctx, node)
         return op_call(ctx, callee, args, kwargs, node)
@@ -254,8 +254,16 @@ def _in_regions_only(ctx: Context, node: ast.Call) -> ParserError:
     )
 
 
-def _no_slice(ctx: Context, node: ast.Call) -> ParserError:
+def _no_slice(ctx: Context, node: ast.Call, kwargs: Mapping[str, Any]) -> ParserError:
     """Return the error of a ``pl.slice`` that means nothing outside kernels and regions."""
+    if kwargs.get("valid_shape") is not None:
+        return ParserOpError(
+            "a tensor outside of regions is valid throughout: valid_shape= is for what a region "
+            "loads",
+            ctx.span(node),
+            hint="put this statement into the region that computes with it",
+            slug="valid-shape",
+        )
     return ParserOpError(
         f"{ctx.source.text(node.func)} takes a tensor, its shape and its offset here",
         ctx.span(node),
