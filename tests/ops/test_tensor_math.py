@@ -206,7 +206,7 @@ def test_effects_of_assemble() -> None:
     assert (assemble.reads, assemble.writes, assemble.view_of) == ({1}, {0}, None)
     x, y = tensors(([4, 6], D.FP32), ([2, 3], D.FP32))
     function = function_of(ir.op.tensor.assemble(x, y, [0, 0]))
-    assert effects(ir.Program([function], "P"))["f"] == ((True, False), ((0,),))
+    assert effects(ir.Program([function], "P"))["f"] == ((True, False), ((0,),), (False, True))
 
 
 def test_buffers_of_tensors() -> None:
