@@ -8,6 +8,7 @@ import gc
 import os
 import signal
 import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -835,6 +836,24 @@ def test_ops_on_whole_tensors_wait_and_go_on(monkeypatch: pytest.MonkeyPatch) ->
     ]
     np.testing.assert_array_equal(runs[0], runs[1])
     assert runs[0][0, 0] == 4.125
+
+
+def test_an_interrupt_where_an_op_begins_is_not_printed(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """What a handler raises before the op can catch it ends the call like any other."""
+    kind = "pl.Tensor[[8, 16], pl.FP32]"
+    compiled, host = native(parsed(f"x: {kind}", "return pl.tensor.mul(x, 2.0)", kind))
+
+    def interrupted(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(host, "_in_python", interrupted)
+    shown = sys.unraisablehook
+    with pytest.raises(KeyboardInterrupt):
+        compiled(np.ones((8, 16), np.float32))
+    assert capfd.readouterr().err == ""
+    assert sys.unraisablehook is shown
 
 
 def test_what_has_no_cpp_says_so(capsys: pytest.CaptureFixture[str]) -> None:

@@ -10,9 +10,11 @@ from __future__ import annotations
 import ctypes
 import functools
 import os
+import sys
 import threading
 import weakref
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -141,11 +143,12 @@ class _Report(ctypes.Structure):
 
 
 _InPython = ctypes.CFUNCTYPE(
-    ctypes.c_int,
-    ctypes.c_int,
-    ctypes.POINTER(_Result),
+    None,
     ctypes.c_int,
     ctypes.POINTER(_Result),
+    ctypes.c_int,
+    ctypes.POINTER(_Result),
+    ctypes.POINTER(ctypes.c_int32),
 )
 
 
@@ -299,20 +302,19 @@ class NativeHost:
         report = _Report(result_room=count, results=results)
         trouble: list[BaseException] = []
         limits = self.scheduling
+        in_python = functools.partial(self._in_python, trouble)
         options = _Options(
             limits.window,
             limits.delay_ns,
             limits.budget_bytes,
             ctypes.pointer(HOST),
-            _InPython(functools.partial(self._in_python, trouble))
-            if self._text.ops
-            else _InPython(),
+            _InPython(in_python) if self._text.ops else _InPython(),
         )
         args = (ctypes.c_uint64 * len(words))(*(word & _MASK for word in words))
         pool, lock = self._scheduler.pool(thread_count())
         if HOST.is_handling and threading.get_ident() == HOST.main_thread:
             raise KernelError(IN_A_HANDLER)  # the thread has the lock
-        with lock:
+        with lock, _interrupts_kept(in_python) if self._text.ops else nullcontext():
             while True:
                 refusal: bytes | None = self._scheduler.call(
                     ctypes.c_void_p(pool),
@@ -412,18 +414,46 @@ class NativeHost:
         return found
 
     def _in_python(
-        self, trouble: list[BaseException], number: int, values: Any, count: int, made: Any
-    ) -> int:
-        rank = current()
-        key = None if rank is None else rank.number  # ranks run at the same time
+        self,
+        trouble: list[BaseException],
+        number: int,
+        values: Any,
+        count: int,
+        made: Any,
+        is_done: Any,
+    ) -> None:
         try:
+            rank = current()
+            key = None if rank is None else rank.number  # ranks run at the same time
             if key not in self._ops_of_rank:
                 self._ops_of_rank[key] = [_PythonOp(call) for call in self._text.ops]
             self._ops_of_rank[key][number].run([values[i] for i in range(count)], made[0])
         except BaseException as error:  # nothing may leave a callback
             trouble.append(error)
-            return 0
-        return 1
+        else:
+            is_done[0] = 1
+
+
+@contextmanager
+def _interrupts_kept(callback: object) -> Generator[None]:
+    """Let an interrupt right before ``callback`` can catch it end the call, and not be printed.
+
+    Python runs handlers of signals where a function begins; ctypes prints what they raise there.
+    """
+    if threading.get_ident() != HOST.main_thread:
+        yield  # handlers run in the main thread
+        return
+    shown = sys.unraisablehook
+
+    def show(lost: sys.UnraisableHookArgs) -> None:
+        if lost.object is not callback or lost.exc_type is not KeyboardInterrupt:
+            shown(lost)
+
+    sys.unraisablehook = show
+    try:
+        yield
+    finally:
+        sys.unraisablehook = shown
 
 
 _MASK: Final = (1 << 64) - 1

@@ -1022,7 +1022,11 @@ private:
             return false;
         }
         Result made{};
-        if (options_.python == nullptr || options_.python(op, values.data(), count, &made) == 0) {
+        int32_t is_done = 0;
+        if (options_.python != nullptr) {
+            options_.python(op, values.data(), count, &made, &is_done);
+        }
+        if (is_done == 0) {
             fail(line, "python", "");
             return false;
         }

@@ -324,8 +324,9 @@ struct Options {
     int64_t delay_ns;      // up to so long each task waits first: for tests
     int64_t budget_bytes;  // of tensors that only tasks still use, 0 for the default
     pto::cpu::Host* host;
-    // Evaluates op `number` on the parameters; 0 if it failed, and then the host knows why.
-    int (*python)(int number, const Result* params, int count, Result* result);
+    // Evaluates op `number` on the parameters and sets `is_done`; leaves it where it failed, and then the host knows why. A
+    // value returned would be any number where the function ends before its first statement, as a signal can make it.
+    void (*python)(int number, const Result* params, int count, Result* result, int32_t* is_done);
 };
 
 }  // namespace pto2
