@@ -80,6 +80,16 @@ BODIES = {
             begun = pl.matmul_acc(begun, value, part, init_cond=step == 1)
         y[:, :] = pl.sub(total, begun)
 """,
+    # A sum that one loop has made is no longer one in the next.
+    "handed on": """
+        total = pl.create_tensor([16, 64], dtype=pl.FP32)
+        for step in pl.range(4):
+            part = w[step * 64 : step * 64 + 64, :]
+            total = pl.matmul_acc(total, x[:, :], part, init_cond=step == 0)
+        for step in pl.range(2):
+            total = pl.maximum(total, pl.mul(x[:, :], pl.cast(step, pl.FP32)))
+        y[:, :] = total
+""",
     # A tile that was made before such a loop is changed in it.
     "marks": """
         marks = pl.mul(x[:, :], 0.0)

@@ -35,6 +35,15 @@ def drawn(
 REGION = "with pl.at(level=pl.Level.CORE_GROUP):"
 
 BODIES = {
+    "a name of a tensor in a loop that is of a tile in its branches": f"""
+    {REGION}
+        for i in pl.range(1, 3):
+            v = x
+            for j in pl.range(2):
+                if n >= 1:
+                    v = pl.add(y, 1.0)
+                out[:] = pl.add(y, 2.0)
+""",
     "a value of one region in a loop of the next": f"""
     {REGION}
         v = pl.add(x, 1.0)

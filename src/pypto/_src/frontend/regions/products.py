@@ -39,6 +39,7 @@ from pypto._src.ir.exprs import (
 )
 from pypto._src.ir.opdef import OpDef, op_of
 from pypto._src.ir.stmts import AssignStmt, EvalStmt, ForStmt, IfStmt, Stmt, YieldStmt, seq
+from pypto._src.ir.traversal.queries import stmts_in
 from pypto._src.ir.types import scalar_type
 from pypto._src.ops import matmul as products
 from pypto._src.ops import memory, new_tiles, tensor
@@ -303,9 +304,11 @@ def settle(ctx: Context, bodies: Sequence[ast.stmt]) -> None:
 
 def _outside_acc(ctx: Context, value: Var, node: ast.AST) -> Any:
     """Return a tile in Acc memory as one in vector memory; one without a value is made there."""
-    made = [s.value for s in ctx.block if isinstance(s, AssignStmt) and s.var is value]
+    every = (inner for stmt in ctx.block for inner in stmts_in(stmt))  # those of loops, too
+    made = [s.value for s in every if isinstance(s, AssignStmt) and s.var is value]
     kind = value.type
-    if isinstance(kind, TileType) and made and op_of(made[-1]) is new_tiles.create_tile:
+    has_no_value = bool(made) and all(op_of(each) is new_tiles.create_tile for each in made)
+    if isinstance(kind, TileType) and has_no_value:
         return op_call(ctx, new_tiles.create_tile, (plain_dims(kind.shape), kind.dtype), {}, node)
     return in_vector_memory(ctx, value, node)
 

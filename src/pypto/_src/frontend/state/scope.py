@@ -160,13 +160,14 @@ class Names:
         """Leave a block and forget what it bound; return those it was the first to bind."""
         bound: dict[str, Any] = {}
         for name, old, _ in self.journal[mark:]:
-            if old is MISSING:
-                bound[name] = self.values[name]
+            now = self.values.get(name, MISSING)
+            if old is MISSING and now is not MISSING:  # a name may be forgotten again
+                bound[name] = now
         while len(self.journal) > mark:
             name, old, level = self.journal.pop()
             self.aliases.discard(name)
             if old is MISSING:
-                del self.values[name]
+                self.values.pop(name, None)
             else:
                 self.values[name] = old
                 self.levels[name] = level
