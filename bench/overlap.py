@@ -149,7 +149,7 @@ def profiled(program: ir.Program, case: Case | None, *, overlap: bool) -> Profil
         return found[0]
 
     compiled = compile_for_evaluator(program, None, make, overlap=overlap)
-    compiled(*call_arguments(compiled, program, case, ()).values())
+    compiled(*call_arguments(compiled, program, case, {}).values())
     profile = found[0].profile
     assert profile is not None
     return profile

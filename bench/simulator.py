@@ -70,7 +70,7 @@ def loop(tasks: int, instructions: int) -> Case:
 def example(name: str) -> Case:
     """Return an example with its own arguments, which decide how many tasks there are."""
     found, case = load_case(str(EXAMPLES / name))
-    return found, lambda compiled: list(call_arguments(compiled, found, case, ()).values())
+    return found, lambda compiled: list(call_arguments(compiled, found, case, {}).values())
 
 
 ROWS: dict[str, Callable[[], Case]] = {
