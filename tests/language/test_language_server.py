@@ -115,7 +115,6 @@ class Server:
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    pytest.importorskip("pyright")
     started = Server(tmp_path_factory.mktemp("editor"))
     yield started
     started.close()

@@ -11,7 +11,7 @@ import hashlib
 import os
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final
 
 from pypto._src.cluster import messages
 from pypto._src.diagnostics import Label, Span
@@ -21,7 +21,7 @@ from pypto._src.ir.serialization.serialize import serialize
 from pypto._src.lazy import lazy_module
 from pypto._src.ranks import Stopped, World
 from pypto._src.records import NamedTuple
-from pypto._src.run.array_views import is_array
+from pypto._src.run.array_views import is_array, may_share
 
 if TYPE_CHECKING:
     import numpy as np
@@ -36,8 +36,6 @@ _LOOK_S: Final = 0.25
 """The driver looks so often whether a launch has ended or a rank has failed."""
 _START_S: Final = 60.0
 """So long the cluster may take to start the ranks."""
-_MOST_WORK: Final = 10_000
-"""So much NumPy may try to find out whether two arrays have memory in common; then they may."""
 
 
 class _Held(NamedTuple):
@@ -193,7 +191,7 @@ class Session:
         with self._lock:
             left: list[_Held] = []
             for held in self._held:
-                if _share(held.array, array):
+                if may_share(held.array, array):
                     if held.is_newer:
                         self._bring(held)
                 else:
@@ -271,7 +269,7 @@ class Session:
             for held in self._held:
                 if _is_same(held.array, array):
                     return held.ref
-            newer = [h for h in self._held if h.is_newer and _share(h.array, array)]
+            newer = [h for h in self._held if h.is_newer and may_share(h.array, array)]
             for held in newer:
                 self._bring(held)
             self._held = [
@@ -286,7 +284,7 @@ class Session:
         with self._lock:
             left: list[_Held] = []
             for held in self._held:
-                if not _share(held.array, array):
+                if not may_share(held.array, array):
                     left.append(held)
                 elif held.is_newer and not _is_same(held.array, array):
                     self._bring(held)
@@ -346,7 +344,7 @@ class Session:
         refs = [self.actors[rank].status.remote() for rank in running]
         try:
             found = ray.get(refs, timeout=2.0)
-        except Exception:  # a rank that is lost is told by its launch
+        except ray.exceptions.RayError:  # a rank that is lost is told by its launch
             return None
         return [(rank, messages.unpacked(each)) for rank, each in zip(running, found, strict=True)]
 
@@ -385,15 +383,6 @@ def _is_same(a: Array, b: Array) -> bool:
         and a.strides == b.strides
         and a.dtype == b.dtype
     )
-
-
-def _share(a: Array, b: Array) -> bool:
-    if not np.may_share_memory(a, b):
-        return False
-    try:
-        return bool(np.shares_memory(a, b, cast("Any", _MOST_WORK)))
-    except Exception:  # it takes too much work to find out
-        return True
 
 
 def _as_message(program: CompiledProgram) -> tuple[str, bytes]:

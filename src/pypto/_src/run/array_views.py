@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NoReturn, TypeGuard
+from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeGuard, cast
 
 from pypto._src.errors import CallError
 from pypto._src.lazy import lazy_module
@@ -21,6 +21,15 @@ if TYPE_CHECKING:
     Array = np.ndarray[Any, Any]
 else:
     np = lazy_module("numpy")
+
+
+_MOST_WORK: Final = 10_000
+"""So much NumPy may try to find out whether two arrays have memory in common; then they may."""
+
+
+def may_share(a: Array, b: Array) -> bool:
+    """True unless two arrays certainly have no element's memory in common."""
+    return np.may_share_memory(a, b, cast("Any", _MOST_WORK))
 
 
 class Argument(NamedTuple):

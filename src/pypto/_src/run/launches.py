@@ -9,7 +9,7 @@ from __future__ import annotations
 import ctypes
 import threading
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Final, Protocol, cast
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from pypto._src import knobs, ranks
 from pypto._src.diagnostics import Span
@@ -17,6 +17,7 @@ from pypto._src.errors import PyptoError
 from pypto._src.lazy import lazy_module
 from pypto._src.ranks import Blocked, Launched, World
 from pypto._src.records import NamedTuple
+from pypto._src.run.array_views import may_share
 from pypto._src.run.interrupts import HOST
 
 if TYPE_CHECKING:
@@ -128,7 +129,7 @@ def _orders(launches: Sequence[Launch]) -> list[list[int]]:
                 continue
             for first, last, new in mine:
                 is_near = low < last and first < high and (old.is_written or new.is_written)
-                if is_near and np.may_share_memory(old.array, new.array, cast("Any", _MOST_WORK)):
+                if is_near and may_share(old.array, new.array):
                     before.add(other)
                     break
         found.append(sorted(before))
@@ -146,10 +147,6 @@ def _bounds(array: Array) -> tuple[int, int]:
         else:
             last += (size - 1) * step
     return first, last + array.itemsize
-
-
-_MOST_WORK: Final = 10_000
-"""So much NumPy may try to find out whether two arrays have memory in common; then they may."""
 
 
 # --------------------------------------------------------------------------------------------
