@@ -29,7 +29,7 @@ def test_every_program_is_here() -> None:
 @pytest.mark.usefixtures("toolchain")
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
 def test_results_are_those_of_numpy(file: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Ranks that run at the same time, or take turns in some order, get the same results."""
+    """Ranks that run at the same time, or take turns in some order, get the same: nothing races."""
     names: dict[str, Any] = runpy.run_path(str(file))
     devices = DistributedConfig(device_ids=list(range(names["RANKS"])))
     arguments = names["inputs"](np.random.default_rng(1))
@@ -40,3 +40,4 @@ def test_results_are_those_of_numpy(file: Any, monkeypatch: pytest.MonkeyPatch) 
         names["PROGRAM"](**{**arguments, **result}, config=RunConfig(distributed_config=devices))
         for name, wanted in expected.items():
             assert relative_error(result[name], wanted) <= 1e-5
+    names["PROGRAM"].check(**arguments, orders=2, config=RunConfig(distributed_config=devices))

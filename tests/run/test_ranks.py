@@ -341,11 +341,11 @@ def exchange(target: Any, *, peer: int = 1, sent: int = 1, waits: bool = True) -
         me: pl.Scalar[pl.INT32],
     ):
         with pl.at(level=pl.Level.CORE_GROUP):
-            pld.tensor.put(box, (me + 1) % 4, mine)
+            pld.tensor.put(box, (me + 1) % 4, mine)  # first
             pld.system.notify(bell, (me + peer) % 4, [me, 0], sent, op=pld.NotifyOp.Set)
             if waits:
                 pld.system.wait(bell, [(me + 3) % 4, 0], 1, cmp=pld.WaitCmp.Ge)  # here
-            got[:] = box[0:1, :]
+            got[:] = box[0:1, :]  # last
 
     @pl.jit.host
     def run(x: pl.Tensor, y: pl.Out[pl.Tensor]):
@@ -392,19 +392,97 @@ def test_a_wait_that_is_missing_shows(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (y != np.roll(x, 1, axis=0)).any()
 
 
-def test_orders_are_compared() -> None:
-    """A check runs the ranks in several orders: a missing wait is found, on either target."""
+def test_races_are_found() -> None:
+    """A check names both accesses where a wait is missing, in whatever order the ranks run."""
     x = floats(4, 1, COLUMNS)
     y = np.full_like(x, 7)
     exchange("interpreter").check(x, y, config=devices(4))
     assert (y == 7).all()
-    with pytest.raises(EvaluationError, match="run depends on the order of its ranks") as raised:
-        exchange("interpreter", waits=False).check(x, y, config=devices(4))
+    with pytest.raises(EvaluationError) as raised:
+        exchange("interpreter", waits=False).check(x, y, orders=1, config=devices(4))
     error = raised.value
-    assert error.slug == "rank-order"
-    assert error.note == "PYPTO_RANK_SEED=1 runs them in that order"
+    assert error.slug == "rank-race"
+    assert error.message == (
+        "rank 1 reads letters[0, 0] of rank 1 while rank 0 writes it: no signal orders the two"
+    )
+    assert error.location.begin_line == line_of("got[:] = box[0:1, :]  # last")
+    [first] = error.related
+    assert first.text == "rank 0 writes it here"
+    assert first.span.begin_line == line_of("pld.tensor.put(box, (me + 1) % 4, mine)  # first")
     with pytest.raises(EvaluationError, match="deadlock"):
         exchange("interpreter", peer=2).check(x, y, config=devices(4))
+
+
+def test_orders_are_compared() -> None:
+    """Sums that ranks add to in any order are no race, but their results may differ."""
+
+    @pl.jit(target="interpreter")
+    def add(
+        mine: pl.Tensor[[1, COLUMNS], pl.FP32],
+        got: pl.Out[pl.Tensor[[1, COLUMNS], pl.FP32]],
+        box: pl.InOut[pld.DistributedTensor[[1, COLUMNS], pl.FP32]],
+        bell: pl.InOut[pld.DistributedTensor[[3], pl.INT32]],
+    ):
+        with pl.at(level=pl.Level.CORE_GROUP):
+            for peer in pl.range(3):
+                pld.tensor.put(box, peer, mine, atomic=pld.AtomicType.Add)
+            pld.tensor.barrier(bell)
+            got[:] = box[0:1, :]
+
+    @pl.jit.host
+    def run(x: pl.Tensor, y: pl.Out[pl.Tensor]):
+        boxes = pld.alloc_window_buffer([1, COLUMNS], dtype=pl.FP32)
+        bells = pld.alloc_window_buffer([3], dtype=pl.INT32)
+        for r in pl.range(pld.world_size()):
+            box = pld.window(boxes, [1, COLUMNS], dtype=pl.FP32)
+            add(x[r], y[r], box, pld.window(bells, [3], dtype=pl.INT32), device=r)
+
+    x = floats(3, 1, COLUMNS)
+    run.check(x, np.zeros_like(x), config=devices(3))
+    x[...] = np.array([1e9, 1, -1e9], np.float32)[:, None, None]
+    with pytest.raises(EvaluationError, match="run depends on the order of its ranks") as raised:
+        run.check(x, np.zeros_like(x), config=devices(3))
+    assert raised.value.slug == "rank-order"
+    assert raised.value.note == "PYPTO_RANK_SEED=4 runs them in that order"
+
+
+@pytest.mark.parametrize(
+    ("sends", "takes_back", "value", "slug", "text"),
+    [
+        (1, False, 1, None, ""),
+        (1, True, 1, None, ""),
+        (2, True, 1, "signal-left", r"bells\[0\] of rank \d is 1 at the end, and .* leaves 0"),
+        (2, True, "set", "signal-reuse", r"sets bells\[0\] of rank \d again before the rank that"),
+    ],
+)
+def test_signals_that_are_sent_twice(
+    sends: int, takes_back: bool, value: Any, slug: str | None, text: str
+) -> None:
+    """A signal that is sent again before it is seen, or that nobody waits for, is named."""
+    op = pld.NotifyOp.Set if value == "set" else pld.NotifyOp.AtomicAdd
+
+    @pl.jit(target="interpreter")
+    def send(bell: pl.InOut[pld.DistributedTensor[[1], pl.INT32]]):
+        with pl.at(level=pl.Level.CORE_GROUP):
+            for _ in pl.range(sends):
+                pld.system.notify(bell, (pld.rank(bell) + 1) % 2, [0], 1, op=op)
+            pld.system.wait(bell, [0], 1, cmp=pld.WaitCmp.Ge)
+            if takes_back:
+                pld.system.notify(bell, pld.rank(bell), [0], -1, op=pld.NotifyOp.AtomicAdd)
+
+    @pl.jit.host
+    def run():
+        bells = pld.alloc_window_buffer([1], dtype=pl.INT32)
+        for r in pl.range(pld.world_size()):
+            send(pld.window(bells, [1], dtype=pl.INT32), device=r)
+
+    if slug is None:
+        run.check(config=devices(2))
+        return
+    with pytest.raises(EvaluationError, match=text) as raised:
+        run.check(config=devices(2))
+    assert raised.value.slug == slug
+    assert raised.value.location.begin_line == line_of("[0], 1, op=op)")
 
 
 @pytest.mark.parametrize("epochs", [True, False])
@@ -448,8 +526,9 @@ def test_a_signal_that_is_used_again(epochs: bool) -> None:
         run(x, y, config=devices(4))
         np.testing.assert_array_equal(y, np.roll(x, 2, axis=0))
     else:
-        with pytest.raises(EvaluationError, match="depends on the order of its ranks"):
-            run.check(x, y, config=devices(4))
+        with pytest.raises(EvaluationError, match="reads letters") as raised:
+            run.check(x, y, orders=1, config=devices(4))
+        assert raised.value.slug == "rank-race"
 
 
 def test_a_rank_that_fails_ends_the_others(target: Any) -> None:

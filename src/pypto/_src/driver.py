@@ -513,7 +513,7 @@ def compile_for_evaluator(
     passes = [*optional, *(overlap_passes(program) if overlap else ())]
     manager = PassManager(OptimizationStrategy.Default, passes)
     lowered = manager.run_passes(program)
-    return with_room(lambda: _for_interpreter(lowered, name, given, make(lowered)), lowered)
+    return with_room(lambda: _for_interpreter(lowered, name, given, make(lowered), make), lowered)
 
 
 def check_strategy(strategy: OptimizationStrategy, frame: FrameType) -> None:
@@ -562,7 +562,11 @@ def _marked(program: Program) -> str | None:
 
 
 def _for_interpreter(
-    program: Program, name: str, given: int, evaluator: Evaluator
+    program: Program,
+    name: str,
+    given: int,
+    evaluator: Evaluator,
+    of_rank: Callable[[Program], Evaluator] = Evaluator,
 ) -> CompiledProgram:
     verifier = IRVerifier()
     verifier.enable_rule("TypeCheck")
@@ -571,13 +575,15 @@ def _for_interpreter(
     signature = Signature(function, effects(program)[name].writes, given)
     additions = Additions(function, given)
     lock = threading.Lock()
-    of_rank: dict[int, Evaluator] = {}
+    ranks: dict[int, Evaluator] = {}
 
     def run(bound: Bound) -> Any:
         whole = additions.complete(bound) if additions else bound
         rank = current_rank()
         if rank is not None:  # the others wait for it, and have evaluators of their own
-            own = of_rank.setdefault(rank.number, Evaluator(program))
+            if rank.number not in ranks:
+                ranks[rank.number] = of_rank(program)
+            own = ranks[rank.number]
             return own.call(name, whole.values)
         with lock:
             return evaluator.call(name, whole.values)

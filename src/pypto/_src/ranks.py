@@ -13,7 +13,7 @@ import threading
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from enum import Enum
-from typing import Final
+from typing import Final, Protocol
 
 from pypto._src.diagnostics import UNKNOWN_SPAN, Label, Span
 from pypto._src.errors import EvaluationError
@@ -63,18 +63,42 @@ class Launched(NamedTuple):
     file: str
 
 
+class Watch(Protocol):
+    """What looks on while ranks take turns."""
+
+    def notified(self, rank: Rank, address: int, value: int, *, adds: bool) -> None:
+        """Note that a rank has changed a signal."""
+        ...
+
+    def waited(self, rank: Rank, address: int, expected: int, *, at_least: bool) -> None:
+        """Note that a rank goes on, as a signal has the value that it has waited for."""
+        ...
+
+    def ended(self, rank: Rank, launch: int) -> None:
+        """Note that a launch of a rank has ended, by its number in the run."""
+        ...
+
+    def joined(self, rank: Rank, launch: int) -> None:
+        """Note that a rank has waited for the end of a launch."""
+        ...
+
+
 class Rank:
     """One of the threads of a `World`."""
 
-    __slots__ = ("launched", "number", "world")
+    __slots__ = ("at", "launched", "number", "world")
 
     def __init__(self, world: World, number: int) -> None:
         self.world = world
         self.number = number
         self.launched = Launched(UNKNOWN_SPAN, "")
+        self.at = UNKNOWN_SPAN
+        """The call that it is at, where somebody looks on."""
 
     def location(self, line: int) -> Span:
         """Return where in the program a line is; of line 0, where the launch stands."""
+        if self.at is not UNKNOWN_SPAN:
+            return self.at
         if line <= 0 or not self.launched.file:
             return self.launched.location
         return Span(self.launched.file, line, -1)
@@ -101,10 +125,19 @@ class World:
     """
 
     def __init__(
-        self, count: int, *, seed: int | None = None, name: Callable[[int], str] = hex
+        self,
+        count: int,
+        *,
+        seed: int | None = None,
+        name: Callable[[int], str] = hex,
+        watch: Watch | None = None,
     ) -> None:
-        """Take the number of ranks, and what gives a signal its name by its address."""
+        """Take the number of ranks, what gives a signal its name by its address, and who looks on.
+
+        ``watch`` is for ranks that take turns.
+        """
         self.count = count
+        self.watch = watch
         self._changed = threading.Condition()
         self._blocked: dict[int, Blocked] = {}
         self._alive = set(range(count))
@@ -232,6 +265,9 @@ class World:
 
     def notify(self, address: int, value: int, *, adds: bool) -> None:
         """Add to a signal, or set it; ranks that wait for it look."""
+        rank = current()
+        if self.watch is not None and rank is not None:
+            self.watch.notified(rank, address, value, adds=adds)
         with self._changed:
             _change(address, value, adds=adds)
             self._changed.notify_all()
@@ -248,6 +284,9 @@ class World:
             return f"{self._name(address)} {relation} {expected}, which is {cell.value}"
 
         self.wait(Blocked(holds, text, location))
+        rank = current()
+        if self.watch is not None and rank is not None:
+            self.watch.waited(rank, address, expected, at_least=at_least)
 
     # ----- transfers ------------------------------------------------------------------------
 

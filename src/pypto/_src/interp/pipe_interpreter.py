@@ -33,11 +33,12 @@ from pypto._src.interp.pipe_queues import (
     RandomOrder,
     held_back,
 )
+from pypto._src.interp.tensor_boxes import TensorBoxes
 from pypto._src.ir.array_types import TensorType, TileType, static_shape
 from pypto._src.ir.enums import PipeType
 from pypto._src.ir.exprs import Call, ConstInt, Expr, Var, const_value
 from pypto._src.ir.inspect.source_names import user_call, user_name
-from pypto._src.ir.opdef import INTS, TENSOR, TILE, OpDef, aliased, op_of
+from pypto._src.ir.opdef import TENSOR, TILE, OpDef, aliased, op_of
 from pypto._src.ir.roles import Role, role
 from pypto._src.ir.stmts import AssignStmt, EvalStmt, Function, Program
 from pypto._src.ir.types import Type
@@ -430,9 +431,7 @@ class Access:
                 self.tensors += [(index, False)] * (index in op.reads)
                 self.tensors += [(index, True)] * (index in op.writes)
         self.copies = _is_copy(call)
-        names = {p.name: i for i, p in enumerate(op.operands) if p.kind == INTS}
-        self.indices = names.get("indices")
-        self.offsets, self.shapes = names.get("offsets"), names.get("shapes")
+        self.boxes = TensorBoxes(op)
         self.anywhere: dict[int, None] = {}  # dimensions of a box whose offset is not believed
 
     def hazards(
@@ -506,16 +505,4 @@ class Access:
 
     def _box(self, args: Sequence[Any], index: int) -> Any:
         """Return the part of a tensor operand that the call touches, as a view."""
-        tensor = args[index]
-        if self.indices is not None:
-            box: Iterable[slice] = (slice(i, i + 1) for i in args[self.indices])
-        elif self.offsets is not None and self.shapes is not None:
-            pairs = zip(args[self.offsets], args[self.shapes], strict=True)
-            parts = enumerate(pairs)
-            box = (
-                slice(None) if dim in self.anywhere else slice(begin, begin + size)
-                for dim, (begin, size) in parts
-            )
-        else:
-            return tensor
-        return tensor[tuple(box)]
+        return self.boxes.of(args, index, self.anywhere)

@@ -109,11 +109,13 @@ class HostFunction(JitFunction):
         )
 
     def check(self, *args: Any, orders: int = 6, **named: Any) -> None:
-        """Run the function with its ranks in several orders, and compare what it writes.
+        """Run the function with its ranks in several orders, and look for races between them.
 
-        The arrays that are passed stay as they are. A result that depends on the order is that of a
-        missing wait, a signal that is used again too early, or a transfer to the wrong rank. Floats
-        may differ in the last bits: ranks that add to one window do so in any order.
+        Kernels run in the interpreter, which knows what they touch. Two ranks that access an
+        element of a window, one of them to write it, need a signal between them that orders the
+        accesses; it need not go wrong in one of these orders to be found. What is written is
+        compared between the orders, too, but for the last bits of floats: ranks that add to one
+        window do so in any order. The arrays that are passed stay as they are.
 
         Args:
             args: As in a call.
@@ -121,12 +123,15 @@ class HostFunction(JitFunction):
             named: As in a call.
 
         Raises:
-            EvaluationError: two orders give different results; the slug is ``rank-order``. Or what
-                a run finds, such as ranks that wait for each other.
+            EvaluationError: two accesses race (the slug is ``rank-race``), a signal is set again
+                before anybody has seen it (``signal-reuse``) or left over (``signal-left``), ranks
+                wait for each other (``deadlock``), two orders give different results
+                (``rank-order``), or what else a run finds.
             CallError, ParserError, PyptoError: as in a call.
         """
         location = span_of_frame(sys._getframe(1))  # pyright: ignore[reportPrivateUsage]
         first: dict[str, Any] = {}
+        programs: dict[CompiledProgram, CompiledProgram] = {}
         version = self._present()
         names = [each.name for each in version.parameters]
         for seed in range(orders):
@@ -140,7 +145,7 @@ class HostFunction(JitFunction):
             }
             self._evaluated(
                 (), {**given, **copies, "config": config}, runs=True, is_local=True
-            ).run(seed)
+            ).run_watched(seed, programs)
             first = first or copies
             for name, array in copies.items():
                 at = _difference(first[name], array)

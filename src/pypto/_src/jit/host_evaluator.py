@@ -9,12 +9,12 @@ from __future__ import annotations
 import ast
 import builtins
 import operator
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from pypto._src.diagnostics import Span
-from pypto._src.driver import CompiledProgram
+from pypto._src.driver import CompiledProgram, compile_for_evaluator
 from pypto._src.dtypes import DataType
 from pypto._src.errors import (
     CallError,
@@ -68,6 +68,8 @@ class Evaluation:
         self.launches: list[Launch] = []
         self.programs: dict[CompiledProgram, None] = {}
         self.buffers: list[Buffer] = []
+        self.watched: Mapping[CompiledProgram, CompiledProgram] | None = None
+        """For each program one that tells what it touches, where somebody looks on."""
         self.outputs: list[Any] = []
         """The arguments of the host function that it writes only."""
 
@@ -90,10 +92,31 @@ class Evaluation:
             self.session.begin([buffer.memory for buffer in self.buffers], self.programs)
         run_launches(self.launches, self.ranks, self.name_of, seed, self.session)
 
+    def run_watched(self, seed: int, programs: dict[CompiledProgram, CompiledProgram]) -> None:
+        """Run the launches with ranks that take turns, and look for races between them.
+
+        ``programs`` has, for those that are launched, what tells what it touches, from run to run.
+
+        Raises:
+            EvaluationError: two ranks access an element at the same time, or a signal is lost.
+        """
+        from pypto._src.interp.race_detector import RaceDetector
+        from pypto._src.interp.watched_interpreter import WatchedEvaluator
+
+        for program in self.programs:
+            if program not in programs:
+                made = compile_for_evaluator(program.source, program.entry, WatchedEvaluator)
+                programs[program] = made
+        self.watched = programs
+        windows = [(buffer.memory, buffer.element) for buffer in self.buffers]
+        detector = RaceDetector(self.ranks, windows, self.name_of)
+        run_launches(self.launches, self.ranks, self.name_of, seed, watch=detector)
+        detector.finish()
+
     def launch(self, made: CompiledProgram, values: Sequence[Any], launch: Launch) -> None:
         """Run one of the launches, on its rank."""
         if self.session is None:
-            made.run(values)
+            (made if self.watched is None else self.watched[made]).run(values)
         else:
             self.session.launch(launch.device, made, values, launch.location, launch.file)
 

@@ -15,7 +15,7 @@ from pypto._src import knobs, ranks
 from pypto._src.diagnostics import Span
 from pypto._src.errors import PyptoError
 from pypto._src.lazy import lazy_module
-from pypto._src.ranks import Blocked, Launched, World
+from pypto._src.ranks import Blocked, Launched, Watch, World
 from pypto._src.records import NamedTuple
 from pypto._src.run.array_views import may_share
 from pypto._src.run.interrupts import HOST
@@ -63,11 +63,13 @@ def run_launches(
     name: Callable[[int], str],
     seed: int | None = None,
     cluster: Cluster | None = None,
+    watch: Watch | None = None,
 ) -> None:
     """Run launches on ``count`` devices until all have ended.
 
     ``name`` says what the signal at an address is called, ``seed`` in which order ranks take turns
-    if they do. The ranks of a ``cluster`` run elsewhere, all at the same time.
+    if they do. The ranks of a ``cluster`` run elsewhere, all at the same time. ``watch`` looks on
+    where they take turns.
 
     Raises:
         PyptoError: what a kernel reports, or that the ranks wait for each other.
@@ -78,7 +80,7 @@ def run_launches(
         if seed is None and any(launch.takes_turns for launch in launches):
             seed = 0
     with _ONE_WORLD:
-        world = World(count, seed=seed, name=name)
+        world = World(count, seed=seed, name=name, watch=watch)
         ended = [False] * len(launches)
         before = _orders(launches)
 
@@ -90,11 +92,15 @@ def run_launches(
                     continue
                 for first in before[index]:
                     _await(world, launches[first], launch, ended, first)
+                    if watch is not None:
+                        watch.joined(rank, first)
                 rank.launched = Launched(launch.location, launch.file)
                 try:
                     launch.run()
                 except PyptoError as error:
                     raise error.at(launch.location) from None
+                if watch is not None:
+                    watch.ended(rank, index)
                 ended[index] = True
                 world.changed()
 
