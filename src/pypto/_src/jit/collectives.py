@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 else:
     from pypto._src.frontend.markers import range_
 
-_MOST: Final = 16 * 1024
+_MOST: Final = 32 * 1024
 """Bytes of a window that are worked on at a time."""
 
 
@@ -43,13 +43,19 @@ def _block(rows: int, count: int) -> int:
 
 
 @jit.inline
+def _take(signal: Any, peer: Any):
+    """Wait for a signal of a peer, and take it back."""
+    pld.wait(signal, peer, 1, cmp=pld.WaitCmp.Ge)
+    pld.notify(signal, pld.rank(signal), peer, -1, op=pld.NotifyOp.AtomicAdd)
+
+
+@jit.inline
 def barrier(signal: Any):
     """Let all ranks come here before any goes on."""
     for peer in range_(pld.nranks(signal)):
         pld.notify(signal, peer, pld.rank(signal), 1, op=pld.NotifyOp.AtomicAdd)
     for peer in range_(pld.nranks(signal)):
-        pld.wait(signal, peer, 1, cmp=pld.WaitCmp.Ge)
-        pld.notify(signal, pld.rank(signal), peer, -1, op=pld.NotifyOp.AtomicAdd)
+        _take(signal, peer)
     return signal
 
 
@@ -75,22 +81,100 @@ def allreduce(
     mode: str = "mesh",
     core_num: int = 1,
 ):
-    """Let ``target``, a matrix, be on every rank what ``op`` makes of those of all ranks, in order.
+    """Let ``target``, a matrix, be on every rank what ``op`` makes of those of all ranks.
 
-    ``mode`` and ``core_num`` change no value.
+    Each rank does so for a part of the matrix, which the others then take. With ``mode="mesh"`` it
+    reads the parts of all ranks, in their order; with ``"ring"`` partial results go from each rank
+    to the next, so that a rank reads from its neighbour only. ``core_num`` changes no value.
     """
+    barrier(signal)
+    if mode == "ring":
+        _ring_reduce(target, signal, op)
+        barrier(signal)
+        _ring_gather(target, signal)
+    else:
+        _mesh_reduce(target, op)
+        barrier(signal)
+        _mesh_gather(target)
+    barrier(signal)
+    return target
+
+
+@jit.inline
+def _mesh_reduce(target: Any, op: Any):
     wide = _wide(target.shape[1], target.dtype.bytes)
     high = _high(target.shape[0], target.shape[1], target.dtype.bytes)
-    barrier(signal)
-    for r in range_(0, target.shape[0], high):
-        for c in range_(0, target.shape[1], wide):
-            total = pld.remote_load(target, 0, [r, c], [high, wide])
-            for peer in range_(1, pld.nranks(target)):
-                more = pld.remote_load(target, peer, [r, c], [high, wide])
-                total = _combined(total, more, op)
-            barrier(signal)
-            target[r : r + high, c : c + wide] = total
-    return target
+    across = target.shape[1] // wide
+    pieces = target.shape[0] // high * across
+    ranks = pld.nranks(target)
+    me = pld.rank(target)
+    for piece in range_(me * pieces // ranks, (me + 1) * pieces // ranks):
+        r = piece // across * high
+        c = piece % across * wide
+        total = pld.remote_load(target, 0, [r, c], [high, wide])
+        for peer in range_(1, ranks):
+            more = pld.remote_load(target, peer, [r, c], [high, wide])
+            total = _combined(total, more, op)
+        target[r : r + high, c : c + wide] = total
+
+
+@jit.inline
+def _mesh_gather(target: Any):
+    for peer in range_(pld.nranks(target)):
+        if peer != pld.rank(target):
+            _copied(target, peer, peer)
+
+
+@jit.inline
+def _copied(target: Any, peer: Any, part: Any):
+    """Copy a part of a peer's matrix."""
+    wide = _wide(target.shape[1], target.dtype.bytes)
+    high = _high(target.shape[0], target.shape[1], target.dtype.bytes)
+    across = target.shape[1] // wide
+    pieces = target.shape[0] // high * across
+    ranks = pld.nranks(target)
+    for piece in range_(part * pieces // ranks, (part + 1) * pieces // ranks):
+        r = piece // across * high
+        c = piece % across * wide
+        target[r : r + high, c : c + wide] = pld.remote_load(target, peer, [r, c], [high, wide])
+
+
+@jit.inline
+def _ring_reduce(target: Any, signal: Any, op: Any):
+    """Let each rank have the result for the part of the next one."""
+    wide = _wide(target.shape[1], target.dtype.bytes)
+    high = _high(target.shape[0], target.shape[1], target.dtype.bytes)
+    across = target.shape[1] // wide
+    pieces = target.shape[0] // high * across
+    ranks = pld.nranks(target)
+    me = pld.rank(target)
+    before = (me + ranks - 1) % ranks
+    for step in range_(ranks - 1):
+        if step > 0:
+            _take(signal, before)
+        part = (me + ranks - 1 - step) % ranks
+        for piece in range_(part * pieces // ranks, (part + 1) * pieces // ranks):
+            r = piece // across * high
+            c = piece % across * wide
+            so_far = pld.remote_load(target, before, [r, c], [high, wide])
+            mine = target[r : r + high, c : c + wide]
+            target[r : r + high, c : c + wide] = _combined(so_far, mine, op)
+        if step < ranks - 2:
+            pld.notify(signal, (me + 1) % ranks, me, 1, op=pld.NotifyOp.AtomicAdd)
+
+
+@jit.inline
+def _ring_gather(target: Any, signal: Any):
+    """Let the parts that each rank has for the next one go around."""
+    ranks = pld.nranks(target)
+    me = pld.rank(target)
+    before = (me + ranks - 1) % ranks
+    for step in range_(ranks - 1):
+        if step > 0:
+            _take(signal, before)
+        _copied(target, before, (me + ranks - step) % ranks)
+        if step < ranks - 2:
+            pld.notify(signal, (me + 1) % ranks, me, 1, op=pld.NotifyOp.AtomicAdd)
 
 
 @jit.inline
@@ -156,9 +240,11 @@ def barrier_kernel(signal: DistributedTensor):
 
 
 @jit
-def allreduce_kernel(target: DistributedTensor, signal: DistributedTensor, op: int = 0):
+def allreduce_kernel(
+    target: DistributedTensor, signal: DistributedTensor, op: int = 0, mode: str = "mesh"
+):
     with at(level=Level.CORE_GROUP, name_hint="allreduce"):
-        allreduce(target, signal, op=op)  # pyright: ignore[reportArgumentType]
+        allreduce(target, signal, op=op, mode=mode)  # pyright: ignore[reportArgumentType]
 
 
 @jit

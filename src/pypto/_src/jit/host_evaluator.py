@@ -445,8 +445,7 @@ class _Body:
         """Launch what all ranks do together, on each device; return the window."""
         kernel: JitFunction = COLLECTIVES[callee]
         given = {**dict(zip(callee.param_names, args, strict=False)), **named}
-        given.pop("mode", None)  # which change no value
-        given.pop("core_num", None)
+        given.pop("core_num", None)  # which changes no value
         if "signal" in callee.param_names and given.get("signal") is None:
             count = self.whole.ranks
             given["signal"] = _window(
