@@ -22,15 +22,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from enum import Enum, IntEnum
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 
 from pypto._src.dtypes import DataType
 from pypto._src.errors import InternalError, PyptoError
-from pypto._src.ir.array_types import MemRef, exprs_of_type
+from pypto._src.ir.array_types import MemRef, TensorType, TileType, exprs_of_type
 from pypto._src.ir.exprs import ConstInt, Expr, GlobalVar, IRNode, Op, Var
+from pypto._src.ir.interning import MOST_TYPES, Key, structure
 from pypto._src.ir.node_base import FieldKind, Node
 from pypto._src.ir.stmts import Function, OpStmts, Program, SeqStmts, Stmt, statements
-from pypto._src.ir.types import TupleType, Type
+from pypto._src.ir.types import ScalarType, TupleType, Type
 from pypto._src.lazy import lazy_module
 from pypto._src.records import NamedTuple
 
@@ -81,13 +83,7 @@ def structural_hash(node: Any, enable_auto_mapping: bool = False) -> int:
     do not count.
     """
     _check_kinds(node, node)
-    known: dict[Token, str] = {}  # most tokens come again and again
-    texts: list[str] = []
-    for token in _Stream(node, enable_auto_mapping, hashing=True).tokens():
-        text = known.get(token)
-        if text is None:
-            text = known[token] = _token_text(token)
-        texts.append(text)
+    texts = map(_token_text, _Stream(node, enable_auto_mapping, hashing=True).tokens())
     data = "".join(texts).encode("utf-8", "surrogatepass")
     return int.from_bytes(hashlib.blake2b(data, digest_size=8).digest(), "big")
 
@@ -172,6 +168,7 @@ class _Plan(NamedTuple):
 
     fields: tuple[tuple[str, bool, bool], ...]  # name, defining, holds statements
     last_body: int  # index of the last field with statements, -1 if there is none
+    values: tuple[str, ...] | None  # the names, last first, where all fields are plain values
 
 
 _PLANS: dict[type, _Plan] = {}
@@ -186,7 +183,10 @@ def _plan(cls: type[Node]) -> _Plan:
             if f.kind is not FieldKind.IGNORED
         )
         bodies = [index for index, (_, _, body) in enumerate(fields) if body]
-        plan = _PLANS[cls] = _Plan(fields, bodies[-1] if bodies else -1)
+        names = tuple([name for name, _, _ in reversed(fields)])
+        plain = issubclass(cls, IRNode) and not any(defines or body for _, defines, body in fields)
+        plan = _Plan(fields, bodies[-1] if bodies else -1, names if plain else None)
+        _PLANS[cls] = plan
     return plan
 
 
@@ -405,7 +405,11 @@ class _Stream:
         return (value.__class__, *[self.symbolic(getattr(value, name)) for name in names])
 
     def fields(self, node: Node) -> None:
-        fields, last_body = _plan(node.__class__)
+        fields, last_body, values = _plan(node.__class__)
+        if values is not None and not self.detailed:
+            path = self.path
+            self.stack += [(getattr(node, name), path) for name in values]
+            return
         in_type = not isinstance(node, IRNode)
         items: list[Any] = []
         labels: list[str] = []
@@ -609,12 +613,34 @@ def _dims(kind: Type) -> list[Expr]:
 
 def _constant_type(kind: Type) -> Token | None:
     """Return a token for all of ``kind``, None if it names a symbolic dimension."""
+    if isinstance(kind, ScalarType):
+        key = (ScalarType, kind.dtype)
+    elif isinstance(kind, TileType | TensorType):
+        key = structure(kind)
+    else:
+        key = None
+    if key is None:
+        return _tokens_of_type(kind)
+    found = _TYPE_TOKENS.get(key)
+    if found is None:
+        if len(_TYPE_TOKENS) >= MOST_TYPES:
+            _TYPE_TOKENS.clear()
+        found = _TYPE_TOKENS[key] = _tokens_of_type(kind)
+    return found
+
+
+_TYPE_TOKENS: Final[dict[Key, Token | None]] = {}
+"""What `_constant_type` says of types by their structure, whatever program they are of."""
+
+
+def _tokens_of_type(kind: Type) -> Token | None:
     for expr in exprs_of_type(kind):
         if not isinstance(expr, ConstInt):
             return None
     return tuple(_Stream(kind, False, detailed=True).tokens())
 
 
+@lru_cache(MOST_TYPES)  # most tokens come again and again
 def _token_text(token: Token) -> str:
     """Return ``token`` as text that is the same in every process; no token's begins another's."""
     return f"{len(token)}:" + "".join([_part_text(part) for part in token])
