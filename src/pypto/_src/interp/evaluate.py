@@ -639,6 +639,17 @@ class Plan:
         left, right = self._value(expr.left), self._value(expr.right)
         compute = binary_function(type(expr), dtype_of(expr.left))
         wrap, span = wrapper(self.evaluator.element(expr.dtype)), expr.span
+        if isinstance(expr.right, ConstInt | ConstFloat):
+            constant = right([])
+
+            def with_constant(env: Env) -> Any:
+                value = left(env)
+                try:
+                    return wrap(compute(value, constant))
+                except EvaluationError as error:
+                    raise error.at(span) from None
+
+            return with_constant
 
         def run(env: Env) -> Any:
             a, b = left(env), right(env)
@@ -662,6 +673,9 @@ class Plan:
             constant = tuple(numbers)
             return lambda _env: constant
         evals = [self._value(item) for item in items]
+        if len(evals) == 2:  # most are offsets or sizes of matrices
+            first, second = evals
+            return lambda env: (first(env), second(env))
         return lambda env: tuple([each(env) for each in evals])
 
     def _call(self, call: Call) -> Eval:
@@ -768,7 +782,8 @@ def op_eval(
     def run(env: Env) -> Any:
         args = [each(env) for each in evals]
         try:
-            return finish(compute(*args, **kwargs))
+            found = compute(*args, **kwargs)
+            return found if finish is None else finish(found)
         except EvaluationError as error:
             raise error.at(span) from None
 
@@ -844,8 +859,8 @@ def _shape(value: Any) -> tuple[int, ...]:
     return getattr(value, "shape", ())
 
 
-def _finisher(call: Call, element: Callable[[DataType], DataType]) -> Callable[[Any], Any]:
-    """Return what makes the outcome of an op's ``numpy`` a value of the call's type."""
+def _finisher(call: Call, element: Callable[[DataType], DataType]) -> Callable[[Any], Any] | None:
+    """Return what makes the outcome of an op's ``numpy`` a value of the call's type, if need be."""
     kind = call.type
     if isinstance(kind, ScalarType):
         wrap = wrapper(element(kind.dtype))
@@ -859,7 +874,7 @@ def _finisher(call: Call, element: Callable[[DataType], DataType]) -> Callable[[
             return value if value.dtype == dtype else value.astype(dtype)
 
         return as_tile
-    return lambda value: value
+    return None
 
 
 def _then_poison(run: Run, slots: Sequence[int]) -> Run:

@@ -98,11 +98,14 @@ def region(
         EvaluationError: the box does not lie inside the array.
     """
     shape = array.shape
+    parts: list[slice] = []
     for begin, size, limit in zip(offsets, sizes, shape, strict=True):
-        if begin < 0 or size < 0 or begin + size > limit:
+        end = begin + size
+        if begin < 0 or size < 0 or end > limit:
             box = ", ".join(f"{b}:{b + s}" for b, s in zip(offsets, sizes, strict=True))
             raise EvaluationError(f"{verb} [{box}] of a {what} {list(shape)}", slug="out-of-bounds")
-    return array[tuple(slice(b, b + s) for b, s in zip(offsets, sizes, strict=True))]
+        parts.append(slice(begin, end))
+    return array[tuple(parts)]
 
 
 # --------------------------------------------------------------------------------------------
