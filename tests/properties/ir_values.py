@@ -156,6 +156,12 @@ def recipes() -> dict[str, list[Recipe]]:
     return found
 
 
+@cache
+def op_names() -> list[str]:
+    """Return the names of all registered ops, sorted."""
+    return sorted(REGISTRY)
+
+
 def _fitting(level: str, kind: type[ir.TileType | ir.TensorType]) -> dict[str, dict[str, Any]]:
     def records(count: int, dtype: ir.DataType = ir.FP32) -> ir.Type:
         return kind([1, count], dtype)
@@ -375,7 +381,7 @@ class Draw:
             return self.function_call(self.pick(self.functions))
         if self.odd(0.25):
             return self.call_of_nobody(self.type())
-        accepted = recipes()[self.pick(sorted(REGISTRY))]
+        accepted = recipes()[self.pick(op_names())]
         made = build(self.pick(accepted), self.var)
         kwargs, args, kind = dict(made.kwargs), list(made.args), made.type
         for index, arg in enumerate(args):  # a number as an expression
