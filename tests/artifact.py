@@ -4,8 +4,9 @@
     python -m tests.artifact build FOLDER    the wheel and the sdist
     python -m tests.artifact try FOLDER      install each into an environment of its own, below a
                                              folder of spaces and letters; run the first kernel of
-                                             the README, a new project, also without compiler and
-                                             without a home that can be written, and `pypto demo`
+                                             the README, the page of the first five minutes, a new
+                                             project, also without compiler and without a home that
+                                             can be written, and `pypto demo`
     python -m tests.artifact version TAG     refuse a tag that is not the version, or has no
                                              section in the changelog
 
@@ -104,6 +105,26 @@ def first_kernel() -> str:
     return found[1]
 
 
+def first_minutes() -> list[tuple[str, str]]:
+    """Return what a newcomer types: commands of the start page and the first tutorial, and files.
+
+    A file is named before its text; ``sh`` stands before a command. What a page adds to a kernel
+    goes below it, in the same file.
+    """
+    steps = [("sh", "pypto demo softmax")]
+    assert steps[0][1] in (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "tutorials" / "first-kernel.md").read_text(encoding="utf-8")
+    file, text = "", ""
+    for language, name, block in re.findall(r"^```(\w+) ?(.*)\n([^`]*?)^```$", page, re.MULTILINE):
+        if language == "sh":
+            steps += [("sh", line) for line in block.splitlines()]
+        elif language == "python":
+            file = name or file
+            text = block if name else f"{text}\n\n{block}"
+            steps += [(file, text), ("sh", f"python {file}")]
+    return steps
+
+
 def try_out(path: Path) -> None:
     """Install a wheel or an sdist into a new environment and use it there."""
     print(path.name)
@@ -121,6 +142,12 @@ def try_out(path: Path) -> None:
             sys.exit(f"pypto --version says {' '.join(said)}, the checkout is {version()}")
         (folder / "first.py").write_text(first_kernel(), encoding="utf-8")
         run([python, "first.py"], folder)
+        for kind, text in first_minutes():
+            if kind == "sh":
+                program, *words = text.split()
+                run([commands / program, *words], folder)
+            else:
+                (folder / kind).write_text(text, encoding="utf-8")
         run([commands / "pypto", "check", "first.py"], folder)
         run([commands / "pypto", "explain", "shape-mismatch"], folder)
         run([commands / "pypto", "doctor", "--json"], folder)

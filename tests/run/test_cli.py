@@ -114,6 +114,12 @@ def test_help(command: str, tmp_path: Path) -> None:
     assert done.stdout.startswith(f"usage: pypto {command} ")
 
 
+def test_no_command(tmp_path: Path) -> None:
+    """The command alone says what there is, with the status of a wrong command line."""
+    alone, asked = pypto(folder=tmp_path), pypto("--help", folder=tmp_path)
+    assert (alone.returncode, alone.stdout, alone.stderr) == (2, "", asked.stdout)
+
+
 def test_user_errors_have_no_traceback(tmp_path: Path) -> None:
     """A mistake in a kernel is rendered with its line, on standard error, with status 1."""
     wrong = DOUBLE.replace("pl.add(tile, tile)", "pl.ad(tile, tile)")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import types
 from collections.abc import Callable
 from pathlib import Path
@@ -476,3 +477,10 @@ def test_arrays_have_the_sizes_of_annotations() -> None:
             method(small, small.astype(np.float16))
         assert e.value.hint == "pass out.astype(np.float32)"
         method(small, small)
+
+
+def test_signature() -> None:
+    """What notebooks and `help` show of a call: the parameters with their annotations."""
+    shown = str(inspect.signature(make()))
+    assert shown.startswith("(x: 'pl.Tensor', y: 'pl.Tensor[[M, 64], pl.FP32]', f: 'pl.FP32', ")
+    assert "out: 'pl.Out[pl.Tensor]'" in shown

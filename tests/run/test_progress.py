@@ -50,6 +50,19 @@ def test_quick_work_shows_nothing() -> None:
     assert not terminal.getvalue()
 
 
+def test_the_outermost_work_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a work within a work nothing is shown; the next one by itself has the line again."""
+    monkeypatch.setattr(progress, "_AFTER_S", 0.0)
+    outer, inner = Terminal(), Terminal()
+    demo, kernels = Progress("running examples", 2), Progress("compiling kernels", 1)
+    with demo.part("softmax"), demo.shown(outer), kernels.shown(inner):
+        assert outer.wrote.wait(10)
+    assert outer.getvalue().startswith("\rrunning examples 0 of 2, 0 s: softmax")
+    assert not inner.getvalue()
+    with kernels.part("softmax"), kernels.shown(inner):
+        assert inner.wrote.wait(10)
+
+
 def test_files_get_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is no terminal is for other programs."""
     monkeypatch.setattr(progress, "_AFTER_S", 0.0)

@@ -61,6 +61,7 @@ LINES = [
     "demo layer_norm -o demo",
     "doctor",
     "new kernel",
+    "explain",
     "explain no-value",
     "explain cache",
 ]

@@ -239,6 +239,16 @@ def test_misspelt_slug(capsys: pytest.CaptureFixture[str]) -> None:
     )
 
 
+def test_explain_lists_errors(capsys: pytest.CaptureFixture[str]) -> None:
+    """Without a slug all are printed, which a word like none of them leads to."""
+    assert cli.main(["explain", "xyzzy"]) == 1
+    assert "hint: pypto explain, which lists" in capsys.readouterr().err
+    assert cli.main(["explain"]) == 0
+    listed = capsys.readouterr().out.split()
+    assert listed == sorted(listed)
+    assert set(raised()) <= set(listed)
+
+
 # --------------------------------------------------------------------------------------------
 # pypto completion
 # --------------------------------------------------------------------------------------------

@@ -61,8 +61,12 @@ _COMMANDS: Final = (
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command with the given words, by default those of the process; return its status."""
+    words = sys.argv[1:] if argv is None else argv
+    if not words:
+        _parser().print_help(sys.stderr)  # what there is helps more than that a word is missing
+        return 2
     try:
-        args = _parser().parse_args(argv)
+        args = _parser().parse_args(words)
     except SystemExit as end:  # argparse has printed help (0) or what is wrong (2)
         return end.code if isinstance(end.code, int) else 2
     out: object = sys.stdout

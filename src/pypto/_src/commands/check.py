@@ -13,6 +13,7 @@ from pypto._src.commands.programs import load, programs_in, split
 from pypto._src.diagnostics import Diagnostic, render, wants_colour
 from pypto._src.ir.stmts import Program
 from pypto._src.passes.sync.checker import FlagIdentity
+from pypto._src.run.progress import Progress
 
 
 def add(commands: Commands) -> None:
@@ -44,7 +45,12 @@ def _check(args: argparse.Namespace) -> int:
     if not programs:
         load(args.file)  # says that there is none
     identity = FlagIdentity(args.flags)
-    outcomes = {n: list(check_program(p, identity)) for n, p in programs.items()}
+    progress = Progress("checking", len(programs))
+    outcomes: dict[str, list[Stage]] = {}
+    with progress.shown():
+        for n, p in programs.items():
+            with progress.part(n):
+                outcomes[n] = list(check_program(p, identity))
     if args.json:
         rows = [_check_row(n, stages) for n, stages in outcomes.items()]
         print_json({"file": str(path), "programs": rows})

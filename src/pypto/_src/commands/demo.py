@@ -11,6 +11,7 @@ from pypto._src.commands import example_cases
 from pypto._src.commands.cli_options import Commands, duration, json_words, print_json
 from pypto._src.diagnostics import wants_colour
 from pypto._src.errors import CallError
+from pypto._src.run.progress import Progress
 from pypto._src.run.toolchain import find_toolchain, no_compiler_message
 
 
@@ -46,8 +47,10 @@ def _demo(args: argparse.Namespace) -> int:
         how = "The examples run in the interpreter only: " + no_compiler_message()
         print(how if toolchain is None else f"C++ compiler: {toolchain.label}")
     reports: list[example_cases.Report] = []
+    progress = Progress("running examples", len(chosen))
     for case in chosen:
-        report = example_cases.run_case(case, Path(args.output))
+        with progress.part(case.name), progress.shown():
+            report = example_cases.run_case(case, Path(args.output))
         reports.append(report)
         if not args.json:
             _print_report(report)

@@ -40,12 +40,22 @@ def add(commands: Commands) -> None:
         help="print what an error means, with programs that have it",
     )
     parser.add_argument(
-        "slug", metavar="SLUG", help="the word in brackets at the end of a report's first line"
+        "slug",
+        nargs="?",
+        metavar="SLUG",
+        help="the word in brackets at the end of a report's first line; without it: all there are",
     )
     parser.set_defaults(command=_explain)
 
 
 def _explain(args: argparse.Namespace) -> int:
+    if args.slug is None:
+        slugs = sorted({name for name, _ in _ROW.findall(_pages()[0].read_text(encoding="utf-8"))})
+        if args.json:
+            print_json(slugs)
+        else:
+            print(*slugs, sep="\n")
+        return 0
     found = page(args.slug.strip("[]"))
     if args.json:
         print_json({**found._asdict(), "mistakes": [each._asdict() for each in found.mistakes]})
@@ -71,7 +81,7 @@ def page(slug: str) -> Page:
         rows.setdefault(name, []).append(text)
     if slug not in rows:
         near = difflib.get_close_matches(slug, rows, n=1)
-        hint = f"pypto explain {near[0]}" if near else "docs/errors.md lists all of them"
+        hint = f"pypto explain {near[0]}" if near else "pypto explain, which lists all of them"
         raise CallError(f"there is no error {slug!r}", hint=hint, slug="unknown-slug")
     meanings: list[str] = []
     mistakes: list[Mistake] = []

@@ -40,6 +40,8 @@ from pypto._src.passes.pass_manager import OptimizationStrategy
 from pypto._src.records import NamedTuple
 
 if TYPE_CHECKING:
+    from inspect import Signature
+
     from pypto._src.run.config import RunConfig
 
 
@@ -278,6 +280,23 @@ class JitFunction(Entry):
         """The names of all parameters, in order."""
         code = self._function.__code__
         return list(code.co_varnames[: code.co_argcount + code.co_kwonlyargcount])
+
+    @property
+    def __signature__(self) -> Signature:
+        """What `help`, notebooks and shells show of a call: the parameters as they are declared."""
+        import inspect
+
+        found = inspect.signature(self._function)
+        try:
+            _, node = function_source(self._function)
+        except ParserSyntaxError:  # typed at a prompt, which a call says
+            return found
+        types = {each.arg: each.annotation for each in (*node.args.args, *node.args.kwonlyargs)}
+        texts = {name: ast.unparse(each) for name, each in types.items() if each is not None}
+        shown = [
+            p.replace(annotation=texts.get(p.name, p.empty)) for p in found.parameters.values()
+        ]
+        return found.replace(parameters=shown)
 
     @property
     def file(self) -> str:

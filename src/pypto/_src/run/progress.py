@@ -1,6 +1,7 @@
 """What is being built, for whoever sits before the terminal and waits for longer than a second.
 
-One line on standard error, written over until it is cleared. Nothing where that is no terminal.
+One line on standard error, written over until it is cleared. Nothing where that is no terminal. Of
+works within works, such as the compilations of a demo, the outermost has the line.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import Final, TextIO
 
 _AFTER_S: Final = 1.0
 _EVERY_S: Final = 0.2
+_line = threading.Lock()  # held by the work that has the line
 
 
 class Progress:
@@ -56,17 +58,20 @@ class Progress:
     def shown(self, stream: TextIO | None = None) -> Generator[None]:
         """Show the line from the first second on, if ``stream`` (standard error) is a terminal."""
         out = sys.stderr if stream is None else stream
-        if not _is_terminal(out):
+        if not _is_terminal(out) or not _line.acquire(blocking=False):
             yield
             return
         over = threading.Event()
-        thread = threading.Thread(target=self._show, args=(out, over), daemon=True)
-        thread.start()
         try:
-            yield
+            thread = threading.Thread(target=self._show, args=(out, over), daemon=True)
+            thread.start()
+            try:
+                yield
+            finally:
+                over.set()
+                thread.join()
         finally:
-            over.set()
-            thread.join()
+            _line.release()
 
     def _show(self, out: TextIO, over: threading.Event) -> None:
         with contextlib.suppress(OSError, ValueError):  # a stream that is closed meanwhile

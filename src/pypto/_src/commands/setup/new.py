@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import keyword
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
@@ -122,5 +123,6 @@ def _new(args: argparse.Namespace) -> int:
     print(f"{folder}:")
     for name in texts:
         print(f"  {name}")
-    print(f"\nnext: cd {folder} && pytest")
+    pytest = "pytest" if find_spec("pytest") else "pip install pytest && pytest"
+    print(f"\nnext: cd {folder} && {pytest}")
     return 0
