@@ -1,7 +1,8 @@
 """An MLP whose weights are split over the ranks: partial products, and a sum over all ranks.
 
 Rank r has some columns of the first matrix and the same rows of the second. Each computes with its
-part of the inner dimension, so what it gets is a part of every sum.
+part of the inner dimension, so what it gets is a part of every sum. The number of ranks is that of
+the call, which has weights for each.
 """
 
 import numpy as np
@@ -17,11 +18,11 @@ TOKENS, HIDDEN, INNER = 32, 128, 64
 @pl.jit
 def mlp_part(
     x: pl.Tensor[[TOKENS, HIDDEN], pl.FP32],
-    up: pl.Tensor[[HIDDEN, INNER], pl.FP32],
-    down: pl.Tensor[[INNER, HIDDEN], pl.FP32],
+    up: pl.Tensor,
+    down: pl.Tensor,
     y: pl.Out[pl.Tensor[[TOKENS, HIDDEN], pl.FP32]],
     parts: pl.InOut[pld.DistributedTensor[[TOKENS, HIDDEN], pl.FP32]],
-    signal: pl.InOut[pld.DistributedTensor[[RANKS, 1], pl.INT32]],
+    signal: pl.InOut[pld.DistributedTensor],
 ):
     """Compute this rank's part of the sums, then the sums."""
     with pl.at(level=pl.Level.CORE_GROUP, name_hint="mlp"):
@@ -36,34 +37,47 @@ def mlp_part(
 @pl.jit.host
 def tensor_parallel_mlp(
     x: pl.Tensor[[TOKENS, HIDDEN], pl.FP32],
-    up: pl.Tensor[[RANKS, HIDDEN, INNER], pl.FP32],
-    down: pl.Tensor[[RANKS, INNER, HIDDEN], pl.FP32],
-    y: pl.Out[pl.Tensor[[RANKS, TOKENS, HIDDEN], pl.FP32]],
+    up: pl.Tensor,
+    down: pl.Tensor,
+    y: pl.Out[pl.Tensor],
 ):
     """Every rank has all of the result."""
     sums = pld.alloc_window_buffer([TOKENS, HIDDEN], dtype=pl.FP32)
-    signals = pld.alloc_window_buffer([RANKS, 1], dtype=pl.INT32)
+    signals = pld.alloc_window_buffer([pld.world_size(), 1], dtype=pl.INT32)
     for r in pl.range(pld.world_size()):
         parts = pld.window(sums, [TOKENS, HIDDEN], dtype=pl.FP32)
-        signal = pld.window(signals, [RANKS, 1], dtype=pl.INT32)
+        signal = pld.window(signals, [pld.world_size(), 1], dtype=pl.INT32)
         mlp_part(x, up[r], down[r], y[r], parts, signal, device=r)
 
 
 PROGRAM = tensor_parallel_mlp
 
 
-def inputs(rng):
+def inputs(rng, ranks=RANKS, inner=INNER):
     """Return activations and weights of usual size."""
     return {
         "x": rng.standard_normal((TOKENS, HIDDEN), np.float32),
-        "up": rng.standard_normal((RANKS, HIDDEN, INNER), np.float32) / HIDDEN**0.5,
-        "down": rng.standard_normal((RANKS, INNER, HIDDEN), np.float32) / INNER**0.5,
-        "y": np.zeros((RANKS, TOKENS, HIDDEN), np.float32),
+        "up": rng.standard_normal((ranks, HIDDEN, inner), np.float32) / HIDDEN**0.5,
+        "down": rng.standard_normal((ranks, inner, HIDDEN), np.float32) / inner**0.5,
+        "y": np.zeros((ranks, TOKENS, HIDDEN), np.float32),
     }
 
 
 def reference(x, up, down, y):
     """Return the MLP in float64, once for each rank."""
     wide = x.astype(np.float64)
-    total = sum(np.maximum(wide @ up[r], 0) @ down[r] for r in range(RANKS))
+    parts = zip(up, down, strict=True)
+    total = sum(np.maximum(wide @ first, 0) @ second for first, second in parts)
     return {"y": np.broadcast_to(total, y.shape)}
+
+
+def split(whole, ranks):
+    """Return the arguments of one rank as those of many: parts of the inner dimension."""
+    up, down = np.split(whole["up"][0], ranks, axis=1), np.split(whole["down"][0], ranks, axis=0)
+    y = np.zeros((ranks, TOKENS, HIDDEN), np.float32)
+    return {"x": whole["x"], "up": np.stack(up), "down": np.stack(down), "y": y}
+
+
+def joined(y):
+    """Return the result of many ranks, which all have all of it, as that of one."""
+    return y[-1:]

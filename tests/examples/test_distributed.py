@@ -41,3 +41,23 @@ def test_results_are_those_of_numpy(file: Any, monkeypatch: pytest.MonkeyPatch) 
         for name, wanted in expected.items():
             assert relative_error(result[name], wanted) <= 1e-5
     names["PROGRAM"].check(**arguments, orders=2, config=RunConfig(distributed_config=devices))
+
+
+@pytest.mark.usefixtures("toolchain")
+@pytest.mark.parametrize(
+    ("name", "size", "ranks"),
+    [("tensor_parallel_mlp", {"inner": 256}, 1), ("ring_attention", {"rows": 64}, 4)],
+)
+def test_results_do_not_depend_on_the_number_of_ranks(
+    name: str, size: dict[str, int], ranks: int
+) -> None:
+    """The same weights, or the same sequence, split over another number of ranks."""
+    names: dict[str, Any] = runpy.run_path(str(ROOT / "examples" / "distributed" / f"{name}.py"))
+    whole = names["inputs"](np.random.default_rng(1), ranks=1, **size)
+    expected = names["reference"](**whole)["y"]
+    for count in (ranks, names["RANKS"]):
+        arguments = names["split"](whole, count)
+        devices = RunConfig(distributed_config=DistributedConfig(device_ids=list(range(count))))
+        names["PROGRAM"](**arguments, config=devices)
+        assert relative_error(names["joined"](arguments["y"]), expected) <= 1e-5
+    names["PROGRAM"].check(**arguments, orders=2, config=devices)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
 import sys
 import threading
 import time
@@ -263,6 +264,7 @@ def test_cluster(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     ends_when_a_rank_is_killed(x)
     ends_when_nothing_goes_on(x)
     needs_a_cpu_for_each_rank(x, monkeypatch)
+    opens_no_window_of_who_has_ended()
 
 
 @pl.autotune(ROWS_OF_TILE=[8, 16, 32])
@@ -349,6 +351,15 @@ def ends_when_nothing_goes_on(x: Any) -> None:
     with pytest.raises(EvaluationError, match="gone on for 1 s: rank 0 on node") as found:
         busy(x, np.zeros_like(x), config=config("ray", ranks=1, timeout=1.0))
     assert found.value.slug == "rank-timeout"
+
+
+def opens_no_window_of_who_has_ended() -> None:
+    """The rank that has made a window may be killed before the others open it."""
+    from pypto._src.cluster.rank_actor import RankActor
+
+    gone = subprocess.Popen([sys.executable, "-c", ""])
+    gone.wait()
+    assert not RankActor(0, 2).open({1: 64}, {1: (gone.pid, 5)})
 
 
 def needs_a_cpu_for_each_rank(x: Any, monkeypatch: pytest.MonkeyPatch) -> None:

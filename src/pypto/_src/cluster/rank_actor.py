@@ -73,10 +73,15 @@ class RankActor:
             self._windows.add(Window.made(name, self._count, size))
         return {name: self._windows[name].handle for name in sizes}
 
-    def open(self, sizes: Mapping[int, int], handles: Mapping[int, tuple[int, int]]) -> None:
-        """Open windows that another rank of this node has made."""
+    def open(self, sizes: Mapping[int, int], handles: Mapping[int, tuple[int, int]]) -> bool:
+        """Open windows that another rank of this node has made; False if that one has ended."""
         for name, size in sizes.items():
-            self._windows.add(Window.opened(name, *handles[name], self._count, size))
+            try:
+                window = Window.opened(name, *handles[name], self._count, size)
+            except OSError:
+                return False
+            self._windows.add(window)
+        return True
 
     def close(self, names: Sequence[int]) -> None:
         """Forget windows."""

@@ -139,6 +139,9 @@ class RankWorld(World):
 
         Who adds to a box holds the window of its rank meanwhile, so that no other sum is lost.
         """
+        adds = kind in (TransferKind.BEGIN_ADD, TransferKind.END_ADD)
+        if not self.peers and not adds:
+            return  # all ranks are on this node
         part = self.windows.find(box.first)
         if part is None:
             return
@@ -153,7 +156,6 @@ class RankWorld(World):
                 part.window.sums.release()
             return
         where = (part.window.name, part.offset, list(box.sizes), list(box.strides))
-        adds = kind in (TransferKind.BEGIN_ADD, TransferKind.END_ADD)
         if kind in (TransferKind.FETCH, TransferKind.BEGIN_ADD):
             self.settle()
             while (found := peer.ask("fetch", *where, adds)()) is None:

@@ -151,7 +151,8 @@ class Session:
             if new
         ]
         for rank, ref in opened:
-            self._got(rank, ref)
+            if not self._got(rank, ref):
+                raise self.lost(firsts[self.nodes[rank].number])
         for program in programs:
             key, message = _as_message(program)
             self._keys[program] = key
