@@ -1,25 +1,30 @@
 """Random programs mean the same, bit for bit, before and after every pass.
 
-``python -m tests.passes.preservation [COUNT]`` draws COUNT programs (3,000 by default) and runs
-each with several arguments on the interpreter, as written and after each pass of both strategies;
-and after the optional passes, alone and one after the other, with the Default strategy behind
-them. The last line counts programs, comparisons and changed programs by pass.
+``python -m tests.passes.preservation [COUNT] [--on ray] [--keep FILE]`` draws COUNT programs (3,000
+by default) and runs each with several arguments on the interpreter, as written and after each pass
+of both strategies; and after the optional passes, alone and one after the other, with the Default
+strategy behind them. The last line counts programs, comparisons and differences. `tests.campaigns`
+says what the options do.
 """
 
 from __future__ import annotations
 
+import argparse
 import sys
 from collections.abc import Callable, Iterator
 from functools import partial
 from random import Random
+from typing import Any
 
 from pypto import ir
+from pypto._src.errors import PyptoError
 from pypto._src.passes.optimize.unroll_loops import UnrollLoops
 from pypto._src.passes.pass_base import Pass
 from pypto._src.passes.pass_manager import OPTIONAL, PassManager, optional_pass
 from pypto._src.passes.run_verifier import RunVerifier
 from pypto._src.passes.structure.convert_to_ssa import ConvertToSSA
 from pypto._src.passes.structure.flatten_call_expr import FlattenCallExpr
+from tests import campaigns
 from tests.natively import assert_close
 from tests.properties.programs import ALL_MAKERS, stages
 from tests.properties.test_programs import COUNTS, results
@@ -60,20 +65,42 @@ def check(kind: str, seed: int) -> tuple[int, dict[str, int]]:
     return compared, changed
 
 
-def main(count: int) -> None:
-    """Check ``count`` programs, each kind in turn, and print the totals."""
+def judged(number: int) -> dict[str, Any]:
+    """Compare the program of a number; return the counts, or what differs."""
     kinds = list(ALL_MAKERS)
-    total = 0
+    try:
+        compared, changed = check(kinds[number % len(kinds)], number)
+    except (AssertionError, PyptoError) as error:
+        return {"fault": str(error)}
+    return {"compared": compared, "changed": changed}
+
+
+def main() -> int:
+    """Check programs, each kind in turn, and print the totals; return 1 if any differs."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("count", type=int, nargs="?", default=3000)
+    campaigns.words(parser)
+    args = parser.parse_args()
+    total = checked = 0
     changed: dict[str, int] = {}
-    for number in range(count):
-        compared, by_pass = check(kinds[number % len(kinds)], number)
-        total += compared
-        for name, hits in by_pass.items():
+    faults: list[str] = []
+    judge = "tests.passes.preservation:judged"
+    for number, found in campaigns.outcomes(judge, range(args.count), args.on, args.keep):
+        checked += 1
+        fault = found.get("fault") or found.get("refused")
+        if fault:
+            faults.append(f"program {number}: {fault}")
+            continue
+        total += found["compared"]
+        for name, hits in found["changed"].items():
             changed[name] = changed.get(name, 0) + hits
     listed = ", ".join(f"{name} {hits}" for name, hits in changed.items())
     print(f"programs changed by optional passes alone: {listed}")
-    print(f"{count} programs, {total} arrays compared, 0 differences")
+    for fault in faults:
+        print(fault)
+    print(f"{checked} programs, {total} arrays compared, {len(faults)} differences")
+    return int(bool(faults))
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 3000)
+    sys.exit(main())

@@ -26,6 +26,7 @@ import pypto.language.distributed as pld
 from pypto._src.errors import CallError, EvaluationError, PyptoError
 from pypto.ir.distributed_compiled_program import DistributedConfig
 from pypto.runtime import DistributedWorker, RunConfig
+from tests import campaigns
 
 RANKS, ROWS, COLUMNS = 3, 4, 64
 
@@ -265,6 +266,7 @@ def test_cluster(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     ends_when_nothing_goes_on(x)
     needs_a_cpu_for_each_rank(x, monkeypatch)
     opens_no_window_of_who_has_ended()
+    spreads_campaigns(tmp_path)
 
 
 @pl.autotune(ROWS_OF_TILE=[8, 16, 32])
@@ -360,6 +362,19 @@ def opens_no_window_of_who_has_ended() -> None:
     gone = subprocess.Popen([sys.executable, "-c", ""])
     gone.wait()
     assert not RankActor(0, 2).open({1: 64}, {1: (gone.pid, 5)})
+
+
+def spreads_campaigns(folder: Path) -> None:
+    """Checks run on the cluster, in order; those that are known do not run again."""
+    keep, check = folder / "outcomes", "tests.run.test_cluster:squared"
+    assert [*campaigns.outcomes(check, range(2), keep=keep)] == [(0, {"is": 0}), (1, {"is": 1})]
+    found = campaigns.outcomes(check, range(5), on="ray", keep=keep)
+    assert [(n, each["is"]) for n, each in found] == [(n, n * n) for n in range(5)]
+    assert len(keep.read_text().splitlines()) == 5
+
+
+def squared(number: int) -> dict[str, int]:
+    return {"is": number * number}
 
 
 def needs_a_cpu_for_each_rank(x: Any, monkeypatch: pytest.MonkeyPatch) -> None:
