@@ -24,7 +24,7 @@ import tempfile
 import time
 import venv
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
@@ -37,21 +37,35 @@ IN_WHEEL = (
     "pypto/pages/errors.md",
     "pypto/pages/errors/shape-mismatch.md",
 )
+HOMES = ("HOME", "USERPROFILE", "LOCALAPPDATA")
+NO_COMPILER = {"PATH": "", "PYPTO_CXX": ""}
 IN_SDIST = ("pyproject.toml", "README.md", "LICENSE", "CHANGELOG.md", "tests/artifact.py")
 
 
-def run(command: Sequence[str | Path], folder: Path, **variables: str) -> str:
-    """Run a command in a folder, as somebody would who has no checkout; return what it prints."""
+def run(
+    command: Sequence[str | Path],
+    folder: Path,
+    variables: Mapping[str, str] | None = None,
+    status: int = 0,
+) -> str:
+    """Run a command in a folder, as somebody would who has no checkout; return what it prints.
+
+    Ends the program if the command ends with another status.
+    """
     words = [str(word) for word in command]
     hidden = ("PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV")
     environment = {name: value for name, value in os.environ.items() if name not in hidden}
-    environment |= {"PYPTO_CACHE_DIR": str(folder / "cache"), "PYTHONUTF8": "1", **variables}
+    environment |= {
+        "PYPTO_CACHE_DIR": str(folder / "cache"),
+        "PYTHONUTF8": "1",
+        **(variables or {}),
+    }
     begin = time.perf_counter()
     done = subprocess.run(
         words, cwd=folder, env=environment, capture_output=True, encoding="utf-8", check=False
     )
-    if done.returncode != 0:
-        sys.exit(f"{' '.join(words)} failed:\n{done.stdout}{done.stderr}")
+    if done.returncode != status:
+        sys.exit(f"{' '.join(words)} ended with {done.returncode}:\n{done.stdout}{done.stderr}")
     shown = " ".join([Path(words[0]).stem, *(w for w in words[1:] if len(w) < 60)])
     print(f"  {shown}: {time.perf_counter() - begin:.1f} s", flush=True)
     return done.stdout
@@ -155,11 +169,11 @@ def try_out(path: Path) -> None:
         # that nothing can be written to.
         run([commands / "pypto", "new", "kern"], folder)
         run([commands / "pypto", "run", "kern/kern.py"], folder)
-        run([commands / "pypto", "run", "kern/kern.py"], folder, PATH="", PYPTO_CXX="")
+        run([commands / "pypto", "run", "kern/kern.py"], folder, NO_COMPILER)
         (folder / "home").touch()  # no folder at all
         home = str(folder / "home")
-        variables = dict.fromkeys(("HOME", "USERPROFILE", "LOCALAPPDATA"), home)
-        run([commands / "pypto", "run", "kern/kern.py"], folder, PYPTO_CACHE_DIR="", **variables)
+        variables = {**dict.fromkeys(HOMES, home), "PYPTO_CACHE_DIR": ""}
+        run([commands / "pypto", "run", "kern/kern.py"], folder, variables)
         print(run([commands / "pypto", "demo"], folder).rstrip())
 
 

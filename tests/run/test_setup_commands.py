@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import importlib.util
 import json
 import os
-import select
 import shutil
 import subprocess
 import sys
@@ -23,6 +21,7 @@ from pypto._src.commands import explain
 from pypto._src.commands.setup import doctor
 from pypto._src.run import toolchain
 from tests.meta.test_slugs import raised
+from tests.shells import CASES, START, completed
 
 ROOT = Path(__file__).parents[2]
 PATH = os.environ["PATH"]
@@ -253,19 +252,6 @@ def test_explain_lists_errors(capsys: pytest.CaptureFixture[str]) -> None:
 # pypto completion
 # --------------------------------------------------------------------------------------------
 
-START = {
-    "bash": ["bash", "--noprofile", "--norc", "-i"],
-    "zsh": ["zsh", "-f", "-i"],
-}
-CASES = [
-    ("pypto doc", "doctor"),
-    ("pypto doctor --j", "doctor --json"),
-    ("pypto run kernel.py --targ", "run kernel.py --target"),
-    ("pypto run kernel.py --target inter", "run kernel.py --target interpreter"),
-    ("pypto show ker", "show kernel.py"),
-    ("pypto show kernel.py orch", "show kernel.py orchestration"),
-]
-
 
 def script(shell: str, capsys: pytest.CaptureFixture[str]) -> str:
     """Return the script of a shell."""
@@ -281,39 +267,9 @@ def test_completion_at_a_terminal(
     """What is typed and a tab make the whole word, in a shell at a terminal."""
     if shutil.which(shell) is None:
         pytest.skip(f"no {shell}")
-    (tmp_path / "kernel.py").touch()
     (tmp_path / "script").write_text(script(shell, capsys))
-    setup = "zstyle ':completion:*' insert-tab false; autoload -Uz compinit; compinit -u -D; "
-    # The command is a function that writes what it was called with.
-    stand_in = 'pypto() { echo "$*" >> said; }; source ./script'
-    typed = [setup + stand_in if shell == "zsh" else stand_in]
-    typed += [f"{words}\t" for words, _ in CASES]
-    type_in(START[shell], typed, tmp_path)
-    assert (tmp_path / "said").read_text().splitlines() == [wanted for _, wanted in CASES]
-
-
-def type_in(command: list[str], lines: list[str], folder: Path) -> None:
-    """Type lines at a terminal that a shell runs in, each when the shell asks for one."""
-    import pty
-
-    process, terminal = pty.fork()
-    if process == 0:
-        os.chdir(folder)
-        os.environ.update(TERM="dumb", HOME=str(folder), PS1="READY> ")
-        os.execvp(command[0], command)
-    try:
-        for line in [*lines, "exit"]:
-            said = b""
-            while b"READY> " not in said:
-                assert select.select([terminal], [], [], 60.0)[0], said
-                said += os.read(terminal, 1 << 16)
-            os.write(terminal, f"{line}\n".encode())
-        with contextlib.suppress(OSError):  # how Linux says that the other end is gone
-            while os.read(terminal, 1 << 16):
-                pass
-    finally:
-        os.close(terminal)
-        os.waitpid(process, 0)
+    wanted = [words for _, words in CASES]
+    assert completed(shell, "source ./script", tmp_path) == wanted
 
 
 def test_completion_in_fish(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
