@@ -59,6 +59,7 @@ from tests.op_kernels import (
     described,
     element_read,
     exact,
+    extracted,
     filled,
     indexed,
     is_scratch,
@@ -497,6 +498,21 @@ CASES: list[Case] = [
             rtol={D.FP32: 1e-5, D.FP16: 1e-5, D.BF16: 1e-5},
             atol={D.FP32: 1e-3, D.FP16: 1e-3, D.BF16: 1e-3},
             build=moved,
+        )
+        for space in (LEFT, RIGHT)
+        for transpose in (False, True)
+    ),
+    *(
+        Case(
+            memory.extract,
+            (((64, 96),),),
+            (D.INT8, D.FP16, D.BF16, D.FP32),
+            ints=((32, 64),),
+            scalars=(32, 32),
+            attrs={"target_memory": space, "transpose": transpose},
+            rtol={D.FP32: 1e-5, D.FP16: 1e-5, D.BF16: 1e-5},
+            atol={D.FP32: 1e-3, D.FP16: 1e-3, D.BF16: 1e-3},
+            build=extracted,
         )
         for space in (LEFT, RIGHT)
         for transpose in (False, True)

@@ -392,7 +392,19 @@ def moved(kernel: Kernel, case: Case, dtype: DataType, shapes: tuple[Shape, ...]
     """Multiply by what was moved to Left or Right."""
     (shape,) = shapes
     staged = kernel.tile(shape, dtype, MAT)
-    moved = kernel.let("moved", case.op.build([staged], case.attrs))
+    return _multiplied(kernel, case, case.op.build([staged], case.attrs), dtype)
+
+
+def extracted(kernel: Kernel, case: Case, dtype: DataType, shapes: tuple[Shape, ...]) -> Expr:
+    """Multiply by a part that was taken to Left or Right."""
+    (shape,) = shapes
+    staged = kernel.tile(shape, dtype, MAT)
+    part = case.op.build([staged, *case.scalars, list(case.ints[0])], case.attrs)
+    return _multiplied(kernel, case, part, dtype)
+
+
+def _multiplied(kernel: Kernel, case: Case, factor: Expr, dtype: DataType) -> Expr:
+    moved = kernel.let("moved", factor)
     assert isinstance(moved.type, TileType)
     rows, columns = static(moved.type)
     if case.attrs["target_memory"] is LEFT:

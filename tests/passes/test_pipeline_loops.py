@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import textwrap
+from itertools import pairwise
 from random import Random
 from typing import Any
 
@@ -259,6 +260,51 @@ def test_one_memory_may_be_shorter_than_others() -> None:
     rng = np.random.default_rng(0)
     a, b = (rng.standard_normal(size).astype(np.float32) for size in ((16, 512), (512, 128)))
     results = [np.zeros((64, 128), np.float32) for _ in range(2)]
+    runtime.compile(given, target="interpreter")(a, b, results[0])
+    runtime.compile(given, target="interpreter", strict="exhaustive")(a, b, results[1])
+    assert np.array_equal(results[0], results[1])
+
+
+PARTS = """
+import pypto.language as pl
+
+@pl.program
+class P:
+    @pl.function(type=pl.FunctionType.InCore)
+    def kernel(self, a: pl.Tensor[[32, 512], pl.FP16], b: pl.Tensor[[512, 256], pl.FP16],
+               c: pl.Out[pl.Tensor[[64, 256], pl.FP32]]):
+        for k in pl.pipeline(0, 512, 256, stage=2):
+            rows = pl.load(a, [0, k], [32, 256], target_memory=pl.MemorySpace.Mat)
+            columns = pl.load(b, [k, 0], [256, 256], target_memory=pl.MemorySpace.Mat)
+            acc = pl.matmul(
+                pl.tile.extract(rows, 0, 0, [32, 64], target_memory=pl.MemorySpace.Left),
+                pl.tile.extract(columns, 0, 0, [64, 256], target_memory=pl.MemorySpace.Right))
+            for s in pl.unroll(64, 256, 64):
+                left = pl.tile.extract(rows, 0, s, [32, 64], target_memory=pl.MemorySpace.Left)
+                right = pl.tile.extract(columns, s, 0, [64, 256],
+                                        target_memory=pl.MemorySpace.Right)
+                acc = pl.matmul_acc(acc, left, right)
+            c = pl.store(acc, [k // 8, 0], [32, 256], c)
+        return c
+"""
+
+
+def test_tiles_of_an_iteration_alternate_where_each_cannot_have_a_copy() -> None:
+    """Right has room for two of eight: a product works while the next one's tile is moved."""
+    given = pl.parse(PARTS)
+    assert isinstance(given, ir.Program)
+    found = lowered(given)
+    kernel = found.get_function("kernel")
+    assert kernel is not None
+    assert check_sync(kernel) == []
+    tiles = [s.var.type for s in stmts_in(kernel.body) if isinstance(s, ir.AssignStmt)]
+    memrefs = [kind.memref for kind in tiles if isinstance(kind, ir.TileType)]
+    moved = [m.addr_ for m in memrefs if m and m.memory_space_ is ir.MemorySpace.Right]
+    assert len(moved) == 8
+    assert all(one != other for one, other in pairwise(map(str, moved)))
+    rng = np.random.default_rng(0)
+    a, b = (rng.standard_normal(size).astype(np.float16) for size in ((32, 512), (512, 256)))
+    results = [np.zeros((64, 256), np.float32) for _ in range(2)]
     runtime.compile(given, target="interpreter")(a, b, results[0])
     runtime.compile(given, target="interpreter", strict="exhaustive")(a, b, results[1])
     assert np.array_equal(results[0], results[1])

@@ -44,7 +44,7 @@ from pypto._src.ops.matmul import (
     matmul_acc,
     matmul_bias,
 )
-from pypto._src.ops.memory import l0c_store, load, move, store
+from pypto._src.ops.memory import extract, l0c_store, load, move, store
 from pypto._src.ops.names import block_addc as addc
 from pypto._src.ops.names import block_addsc as addsc
 from pypto._src.ops.names import block_and_ as and_
@@ -191,6 +191,7 @@ __all__ = [
     "divs",
     "exp",
     "expands",
+    "extract",
     "fillpad",
     "fillpad_expand",
     "fillpad_inplace",

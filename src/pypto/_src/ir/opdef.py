@@ -47,6 +47,7 @@ TILE: Final = "Tile"
 SCALAR: Final = "Scalar"
 INTS: Final = "Ints"  # a tuple of index expressions: offsets, shape, indices
 OFFSETS: Final = "Offsets"  # one of which types depend on the constants only; see Param.attr_type
+INDEX: Final = "Index"  # a scalar of the type INDEX; see Param.attr_type
 AXIS: Final = "Axis"  # an integer constant that names a dimension
 ATTR: Final = "attribute"
 
@@ -64,8 +65,9 @@ class Param(NamedTuple):
     kind: str  # TENSOR, TILE, SCALAR, INTS, AXIS or ATTR
     default: Any  # REQUIRED if it must be given
     # Annotation text of an attribute: DataType, MemorySpace, bool, int, str. A SCALAR of the type
-    # MemorySpace is the constant number of one, INTS of the type OFFSETS are no sizes: of what is
-    # computed among them no type depends.
+    # MemorySpace is the constant number of one, and one of the type INDEX counts, whatever the
+    # elements are; INTS of the type OFFSETS are no sizes: of what is computed among them no type
+    # depends.
     attr_type: str = ""
 
 
@@ -684,6 +686,8 @@ def _operand(
         return ConstInt(value, DataType.INDEX, span)
     if param.attr_type == MemorySpace.__name__ and isinstance(value, MemorySpace):
         return space_number(value, span)
+    if param.attr_type == INDEX and isinstance(value, int) and not isinstance(value, bool):
+        return ConstInt(value, DataType.INDEX, span)
     if param.kind == SCALAR and isinstance(value, (int, float)) and not isinstance(value, bool):
         dtype = attributes.get("dtype", values.get("dtype")) or _element_type(values.values())
         return literal(value, dtype, span)

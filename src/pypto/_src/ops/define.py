@@ -28,6 +28,7 @@ from pypto._src.ir.exprs import Call
 from pypto._src.ir.opdef import (
     ATTR,
     AXIS,
+    INDEX,
     INTS,
     OFFSETS,
     REQUIRED,
@@ -154,6 +155,9 @@ def load_family(family: str) -> None:
         import_module(name)
 
 
+Index = Scalar
+"""A scalar that counts rows, columns or elements: bare numbers are of the type INDEX."""
+
 Space = MemorySpace
 """A memory space that is a positional expression of the call: its number, a constant."""
 
@@ -161,6 +165,7 @@ _KINDS: Final = {
     "Tensor": TENSOR,
     "Tile": TILE,
     "Scalar": SCALAR,
+    "Index": SCALAR,
     "Space": SCALAR,
     "Ints": INTS,
     "Offsets": INTS,
@@ -185,7 +190,7 @@ def _params(function: Callable[..., Any]) -> tuple[Param, ...]:
         kind = _KINDS.get(text.removesuffix(" | None"), ATTR)  # `OpDef.complete` makes the other
         if text == "Space":
             text = MemorySpace.__name__
-        elif kind != ATTR and text != OFFSETS:
+        elif kind != ATTR and text not in (OFFSETS, INDEX):
             text = ""
         params.append(Param(name, kind, default, text))
     return tuple(params)
@@ -396,6 +401,7 @@ __all__ = [
     "REGISTRY",
     "STORABLE",
     "Axis",
+    "Index",
     "Ints",
     "Offsets",
     "Scalar",

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from pypto._src.diagnostics import Span
 from pypto._src.dtypes import DataType
-from pypto._src.errors import OpError
+from pypto._src.errors import EvaluationError, OpError
 from pypto._src.ir.array_types import (
     TensorType,
     TileType,
@@ -26,7 +26,9 @@ from pypto._src.ir.opdef import RESULT, Operands, not_whole
 from pypto._src.ir.types import Type
 from pypto._src.lazy import lazy_module
 from pypto._src.ops.define import (
+    FACTORS,
     STORABLE,
+    Index,
     Ints,
     Offsets,
     Tensor,
@@ -602,5 +604,115 @@ def move(tile: Tile, target_memory: MemorySpace, transpose: bool = False) -> Til
 
     From Mat to Left or Right, the memories of a product's operands, also transposed; a row
     [1, C] from Mat to Bias; or from Vec to Vec.
+    """
+    ...
+
+
+# --------------------------------------------------------------------------------------------
+# Extract
+# --------------------------------------------------------------------------------------------
+
+
+def _extract_type(o: Operands) -> Type:
+    kind, name, shape = o.tile(0), operand_name(o, 0), o.ints(3)
+    space = target_of(o, _CUBE)
+    source = known_space(o.args[0])
+    if source is not None:
+        check_space(o.op, o.kwargs, 0, name, source)
+    check_space_dtype(space, kind.dtype)
+    if len(kind.shape) != 2 or len(shape) != 2:
+        refuse(
+            o,
+            f"{called(o.op)} takes a part of two dimensions of a tile that has two, got "
+            f"{dims(shape)} of {name} {dims(kind.shape)}",
+            "region-rank",
+            shown=(0,),
+        )
+    unit = whole_box(kind.dtype)
+    for axis, (corner, size, limit) in enumerate(zip(o.args[1:3], shape, kind.shape, strict=True)):
+        begin, length, whole = const_value(corner), const_value(size), known_size(limit)
+        if length is None or length <= 0 or length % unit or (begin or 0) % unit:
+            refuse(
+                o,
+                f"{called(o.op)} takes whole boxes of {unit} x {unit} elements of "
+                f"{kind.dtype.member}, got {'?' if length is None else length} elements from "
+                f"{'?' if begin is None else begin} in dimension {axis}",
+                "tile-layout",
+                f"begin at a multiple of {unit}, and take a multiple of {unit}",
+                shown=(0,),
+            )
+        if whole is not None and not 0 <= (begin or 0) <= whole - length:
+            refuse(
+                o,
+                f"{called(o.op)} of {length} elements from {'?' if begin is None else begin} in "
+                f"dimension {axis} is outside {name} {dims(kind.shape)}",
+                "out-of-bounds",
+                shown=(0,),
+            )
+    part = shape[::-1] if attribute(o, "transpose") else shape
+    return tile_type(part, kind, space)
+
+
+def _extract(
+    tile: Array, row: int, column: int, shape: Sequence[int], transpose: bool = False, **_: Any
+) -> Array:
+    part = region(tile, (row, column), shape, "extract", "tile")
+    unit = 32 if tile.dtype.itemsize == 1 else 16
+    if row % unit or column % unit:
+        raise EvaluationError(
+            f"extract from [{row}, {column}], which is not the corner of a box of {unit} x {unit} "
+            "elements",
+            slug="tile-layout",
+        )
+    return part.T.copy() if transpose else part.copy()
+
+
+def _extract_pto(site: PtoSite) -> None:
+    source, row, column, *_ = site.args
+    kind = site.arg_types[0]
+    if site.call.kwargs.get("transpose"):
+        tile = site.call.args[0]
+        source, kind = site.reinterpret(tile, _transposed(tile.type))
+        row, column = column, row
+    site.emit(
+        f"pto.textract ins({source}, {row}, {column} : {kind}, index, index) "
+        f"outs({site.dst} : {site.dst_type})"
+    )
+
+
+def _extract_cpp(site: CppSite) -> None:
+    source, row, column, *_ = site.args
+    if site.call.kwargs.get("transpose"):
+        tile = site.call.args[0]
+        source = site.reinterpret(tile, _transposed(tile.type), "t")
+        row, column = column, row
+    site.emit(f"TEXTRACT({site.dst}, {source}, {row}, {column});")
+
+
+@block_op(
+    pipe=PipeType.MTE1,
+    types=_extract_type,
+    dtypes=FACTORS,
+    in_place=(),
+    space=target_space,
+    spaces={0: MemorySpace.Mat},
+    numpy=_extract,
+    pto=_extract_pto,
+    isa=_extract_cpp,
+)
+def extract(
+    src: Tile,
+    index_row: Index,
+    index_col: Index,
+    shape: Ints,
+    target_memory: MemorySpace,
+    transpose: bool = False,
+) -> Tile:
+    """Return the part of ``src`` [R, C] in Mat memory that begins at ``index_row``, ``index_col``.
+
+    One load brings a wide matrix, of which each product takes a part: rows of 512 bytes load
+    faster than the same bytes in four. ``shape`` [r, c] is that of the part; the result, in
+    ``target_memory`` (Left or Right), has it too, or [c, r] with ``transpose``. Where the part
+    begins and its sizes are multiples of 16, of 32 for 8-bit elements.
     """
     ...

@@ -8,7 +8,7 @@ from pypto._src.ops.elementwise import adds, divs, lrelu, maxs, mins, muls, subs
 from pypto._src.ops.elementwise import maxs as maximums
 from pypto._src.ops.elementwise import mins as minimums
 from pypto._src.ops.matmul import batch_matmul, gemv, gemv_acc, gemv_bias, matmul_acc, matmul_bias
-from pypto._src.ops.memory import l0c_store, load, move, store
+from pypto._src.ops.memory import extract, l0c_store, load, move, store
 from pypto._src.ops.new_tiles import alloc, create_tile, fillpad, vec_move
 from pypto._src.ops.new_tiles import create_tile as create
 from pypto._src.ops.new_tiles import fillpad as fillpad_inplace
@@ -312,6 +312,7 @@ __all__ = [
     "divs",
     "exp",
     "expands",
+    "extract",
     "fillpad",
     "fillpad_expand",
     "fillpad_inplace",

@@ -58,6 +58,7 @@ def instruction_of(call: Call, op: OpDef[..., Any], pipe: PipeType) -> Instructi
         extra["src"] = _space_name(source)
     elif pipe is not PipeType.V and result is not None:
         extra["dst"] = op.space_of(call).name
+        source = result  # of which it may take a part
     elif result is not None and source is not None:
         extra["dst_cols"] = str(_sizes(result)[1])
     source_dtype = source.dtype.member.lower() if source is not None else "fp32"

@@ -20,7 +20,7 @@ from pypto._src.emit.tensor_parts import check_column
 from pypto._src.errors import EmitError
 from pypto._src.ir.array_types import TensorType, TileType
 from pypto._src.ir.exprs import Call, ConstInt, Expr, GlobalVar, Var, const_value
-from pypto._src.ir.opdef import AXIS, OpDef, aliased, no_form, op_of
+from pypto._src.ir.opdef import AXIS, INDEX, OpDef, aliased, no_form, op_of
 from pypto._src.ir.types import ScalarType
 from pypto._src.ops import tensor as tensor_ops
 from pypto._src.ops.layout import is_column
@@ -183,7 +183,8 @@ class Site:
             if param.kind == AXIS:
                 name, type_ = "", ""  # a fact of the op, no operand of the text
             elif isinstance(kind, ScalarType):
-                name, type_ = kernel.operand(arg, self._operand_dtype(kind.dtype))
+                dtype = kind.dtype if param.attr_type == INDEX else self._operand_dtype(kind.dtype)
+                name, type_ = kernel.operand(arg, dtype)
             else:
                 name, type_ = kernel.operand(arg)
             names.append(name)

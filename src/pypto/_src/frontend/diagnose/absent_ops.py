@@ -53,9 +53,5 @@ ABSENT: Final = {
         "a part of a tensor is repeated as a tile",
         "write pl.row_expand(x, column) or pl.col_expand(x, row)",
     ),
-    "extract": Absent(
-        "a part of a matrix is loaded as one",
-        "write pl.load(x, [row, column], [16, 64], target_memory=pl.MemorySpace.Mat)",
-    ),
 }
 """By name."""

@@ -18,7 +18,7 @@ holds nobody up; then the loop gets fewer stages, and the log says so.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, TypeAlias
 
 from pypto._src.analysis.accesses import Accesses
@@ -38,6 +38,7 @@ from pypto._src.passes.memory.memory_reuse import Buffer, buffers_of, merged, to
 from pypto._src.passes.memory.memref_assignment import MemRefs
 from pypto._src.passes.structure.copied_iterations import can_copy_iterations, copied_iteration
 from pypto._src.passes.structure.normalize_stmt_structure import normal_function
+from pypto._src.records import NamedTuple
 from pypto._src.targets import Target
 
 Stages: TypeAlias = "Mapping[ForStmt, int]"
@@ -96,6 +97,17 @@ _LEVELS: Final = 4
 """How much may be shared: nothing; what one pipe alone uses, among itself; with others; all."""
 
 
+class _Shared(NamedTuple):
+    """Buffers that share their bytes."""
+
+    buffers: list[Buffer]
+    alternates: bool = False
+    """True if tiles of one iteration, one after another, are in this buffer and others like it.
+
+    They overlap as copies of an iteration would, so that these need no buffers of their own.
+    """
+
+
 class _Buffers:
     """The buffers of a function: who works with them, and how copies of them fit into memory."""
 
@@ -122,6 +134,7 @@ class _Buffers:
         self.short: dict[MemorySpace, int] = {}
         """Those that are fewer than wanted."""
         self._together: dict[MemRef, set[int]] = {}
+        self._alternating: set[MemRef] = set()
         for space in self.found:
             self._fit(space, wanted)
         self.stages = {loop: self._stages(loop, count) for loop, count in wanted.items()}
@@ -132,7 +145,7 @@ class _Buffers:
 
     def count(self, memref: MemRef, stages: int) -> int:
         """Return how many buffers a tile of a loop has, which divides the copies of its body."""
-        if not self.is_for_several(memref):
+        if not self.is_for_several(memref) or self.shared.get(memref, memref) in self._alternating:
             return 1
         most = min(self.depths[memref.memory_space_], stages)
         return next(count for count in range(most, 0, -1) if stages % count == 0)
@@ -162,25 +175,28 @@ class _Buffers:
     def _fit(self, space: MemorySpace, wanted: Stages) -> None:
         """Find how many buffers of a memory fit, and which have to share for it."""
         usable = self.target.memories[space].usable_bytes
-        found: Sequence[Sequence[Buffer]] = [[buffer] for buffer in self.found[space]]
+        found = [_Shared([buffer]) for buffer in self.found[space]]
         self.depths[space] = 1  # where nothing is shared here: it is MemoryReuse that does
         for depth in range(self.most, 1, -1):
             stages = {loop: min(count, depth) for loop, count in wanted.items()}
-            levels = (self._slots(space, level) for level in range(_LEVELS))
+            levels = (self._slots(space, level, depth) for level in range(_LEVELS))
             slots = next((s for s in levels if self._bytes(space, s, stages) <= usable), None)
             if slots is not None:
                 self.depths[space], found = depth, slots
                 break
-        self.shared.update(merged(found))
+        self.shared.update(merged([slot.buffers for slot in found]))
         for slot in found:
-            pipes = self._pipes_of(slot)
-            for buffer in slot:
-                self._together[self.shared.get(buffer.memref, buffer.memref)] = pipes
+            pipes = self._pipes_of(slot.buffers)
+            for buffer in slot.buffers:
+                memref = self.shared.get(buffer.memref, buffer.memref)
+                self._together[memref] = pipes
+                if slot.alternates:
+                    self._alternating.add(memref)
         own = [m for each in self.own.values() for m in each if m.memory_space_ is space]
         if self.depths[space] < self.most and any(map(self.is_for_several, own)):
             self.short[space] = self.depths[space]
 
-    def _slots(self, space: MemorySpace, level: int) -> list[list[Buffer]]:
+    def _slots(self, space: MemorySpace, level: int, depth: int) -> list[_Shared]:
         """Return the buffers of a memory by the bytes that they share."""
         slots: list[list[Buffer]] = []
         for buffer in sorted(self.found[space], key=lambda b: -b.size):
@@ -192,7 +208,24 @@ class _Buffers:
                     break
             else:
                 slots.append([buffer])
-        return slots
+        if level < _LEVELS - 1:
+            return [_Shared(slot) for slot in slots]
+        return [part for slot in slots for part in self._alternating_parts(slot, depth)]
+
+    def _alternating_parts(self, slot: list[Buffer], depth: int) -> Iterator[_Shared]:
+        """Yield ``depth`` slots in place of one with ``depth`` copies, where they overlap more.
+
+        They do if each loop has several tiles, all of which go from one pipe to the same other one.
+        """
+        several = [buffer for buffer in slot if len(self._pipes(buffer)) > 1]
+        by_loop = [sum([each.memref in own for each in several]) for own in self.own.values()]
+        apart = any(self._pipes(each) != self._pipes(several[0]) for each in several)
+        if apart or not any(by_loop) or 1 in by_loop:
+            yield _Shared(slot)
+            return
+        slot.sort(key=lambda buffer: buffer.range.begins[0])
+        for first in range(min(depth, len(slot))):
+            yield _Shared(slot[first::depth], alternates=True)
 
     def _may_share(self, slot: Sequence[Buffer], level: int) -> bool:
         if level == _LEVELS - 1:
@@ -207,16 +240,16 @@ class _Buffers:
         """Return the pipes that work with bytes that buffers share."""
         return {pipe for buffer in slot for pipe in self._pipes(buffer)}
 
-    def _bytes(self, space: MemorySpace, slots: Sequence[Sequence[Buffer]], stages: Stages) -> int:
+    def _bytes(self, space: MemorySpace, slots: Sequence[_Shared], stages: Stages) -> int:
         """Return the bytes that buffers take with their copies."""
         memory, sizes = self.target.memories[space], list[int]()
         for slot in slots:
             copies = 1
-            if len(self._pipes_of(slot)) > 1:
+            if not slot.alternates and len(self._pipes_of(slot.buffers)) > 1:
                 for loop, count in stages.items():
-                    if any(buffer.memref in self.own[loop] for buffer in slot):
+                    if any(buffer.memref in self.own[loop] for buffer in slot.buffers):
                         copies = max(copies, count)
-            sizes += [max([buffer.size for buffer in slot])] * copies
+            sizes += [max([buffer.size for buffer in slot.buffers])] * copies
         return total_bytes(sizes, memory)
 
 
