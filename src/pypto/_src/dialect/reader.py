@@ -14,10 +14,16 @@ from typing import Any, Final, NoReturn, TypeVar
 from xdsl.context import Context
 from xdsl.dialects import arith, builtin, cf, func, scf
 from xdsl.ir import Operation, SSAValue, TypeAttribute
-from xdsl.parser import Parser
+from xdsl.parser import Parser, ParserState
 from xdsl.utils.exceptions import DiagnosticException, ParseError, VerifyException
+from xdsl.utils.lexer import Input, Token
 from xdsl.utils.lexer import Span as TextSpan
-from xdsl.utils.mlir_lexer import MLIRTokenKind
+from xdsl.utils.mlir_lexer import (
+    KIND_BY_PUNCTUATION_SPELLING,
+    MLIRLexer,
+    MLIRToken,
+    MLIRTokenKind,
+)
 
 from pypto._src.diagnostics import Span
 from pypto._src.dialect.ops import MORE_ARITH, PTO
@@ -75,18 +81,45 @@ _MOST_ELEMENTS: Final = 1 << 20
 """Of all dense literals of a text: ``dense<1>`` may stand for as many as its type says."""
 
 
+_TOKEN: Final = re.compile(
+    r"(?:\s+|//[^\n]*\n?)*+(?:([][,:()<>=}])|(%(?:\d+|[a-zA-Z$._-][\w$.-]*))|([a-zA-Z_][\w$.]*))",
+    re.ASCII,
+)
+"""The tokens that texts are full of, in groups: punctuation that begins no other, values, names."""
+_TOKEN_KINDS: Final = (None, None, MLIRTokenKind.PERCENT_IDENT, MLIRTokenKind.BARE_IDENT)
+
+
+class PtoLexer(MLIRLexer):
+    """The lexer of xDSL, which finds most tokens with one expression."""
+
+    def lex(self) -> MLIRToken:
+        """Return the next token."""
+        found = _TOKEN.match(self.input.content, self.pos)
+        if found is None:
+            return super().lex()
+        group = found.lastindex or 0
+        start, self.pos = found.span(group)
+        kind = _TOKEN_KINDS[group] or KIND_BY_PUNCTUATION_SPELLING[found[group]]
+        return Token(kind, TextSpan(start, self.pos, self.input))
+
+
+_MOST_TYPES: Final = 4096
+_TYPES: Final[dict[str, TypeAttribute]] = {}
+"""What texts of types were read as, in this process."""
+
+
 class PtoParser(Parser):
     """The parser of xDSL, which also notes spans and names, and reads a type's text once."""
 
     def __init__(self, context: Context, text: str, filename: str) -> None:
         super().__init__(context, text, filename)
+        self._parser_state = ParserState(PtoLexer(Input(text, filename)))
         self.begins: dict[Operation, int] = {}
         self.names: dict[SSAValue, str] = {}
         self.comments: dict[Operation, list[str]] = {}
         self.literals: dict[Operation, str] = {}
         self._literal = ""
         self._elements = 0  # of dense literals so far
-        self._types: dict[str, TypeAttribute] = {}
 
     def has_text(self) -> bool:
         """False for a text of nothing but blanks and comments, which is an empty module."""
@@ -110,13 +143,15 @@ class PtoParser(Parser):
         if written is None:
             self._check_width()
             return super().parse_optional_type()
-        known = self._types.get(written[0])
+        known = _TYPES.get(written[0])
         if known is not None:
             self._resume_from(written.end())
             return known
         found = super().parse_optional_type()
         if found is not None:
-            self._types[written[0]] = found
+            if len(_TYPES) >= _MOST_TYPES:
+                _TYPES.clear()
+            _TYPES[written[0]] = found
         return found
 
     def _check_width(self) -> None:
