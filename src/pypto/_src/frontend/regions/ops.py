@@ -13,20 +13,22 @@ from typing import Any, Final, cast
 from pypto._src.dtypes import DataType
 from pypto._src.errors import ParserError, ParserTypeError
 from pypto._src.frontend.regions.filled_tensors import filling_type
-from pypto._src.frontend.regions.products import (
+from pypto._src.frontend.regions.product_operands import (
     PRODUCTS,
-    begins_in_acc,
     called_name,
-    copied,
     in_vector_memory,
-    matmul,
-    matmul_acc,
-    matmul_bias,
     name_of,
-    narrowed,
     own_tensor,
     part_of_matrix,
     scratch,
+)
+from pypto._src.frontend.regions.products import (
+    begins_in_acc,
+    copied,
+    matmul,
+    matmul_acc,
+    matmul_bias,
+    narrowed,
 )
 from pypto._src.frontend.source.python_names import items_of
 from pypto._src.frontend.state.context import Context

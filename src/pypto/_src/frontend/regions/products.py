@@ -1,9 +1,7 @@
-"""Matrix products in regions: operands go to the memories that the matrix unit reads.
+"""Matrix products in regions: in blocks that fit Acc memory, of parts that fit Left and Right.
 
-A product takes its operands from Left and Right memory, where they come from Mat memory, and
-gives a tile in Acc. What was loaded for it is loaded to Mat; what was computed goes through a
-tensor of the region's own, and so does a product that vector ops take. Operands that are larger
-than Left or Right memory are multiplied in parts of K, products larger than Acc memory in blocks.
+Operands that are larger than Left or Right memory are multiplied in parts of K, products larger
+than Acc memory in blocks. `product_operands` brings them to the memories that they are read from.
 
 Rows and columns that fill no boxes of the memories on the way are padded there, with elements that
 are not valid. A product of a single row, one that is padded itself and one made in blocks have
@@ -19,34 +17,33 @@ from typing import Any, Final
 
 from pypto._src.dtypes import DataType
 from pypto._src.errors import ParserTypeError
+from pypto._src.frontend.regions.product_operands import (
+    DimPart,
+    Matrix,
+    assigned,
+    in_vector_memory,
+    is_in_acc,
+    matrix_operand,
+    own_tensor,
+    plus,
+)
 from pypto._src.frontend.state.context import Context
 from pypto._src.frontend.state.messages import describe
-from pypto._src.frontend.state.region import Loaded
 from pypto._src.frontend.syntax.annotations import plain_dims
 from pypto._src.frontend.syntax.calls import op_call
 from pypto._src.ir.array_types import TensorType, TileType, static_shape, valid_part
 from pypto._src.ir.enums import MemorySpace
 from pypto._src.ir.exprs import (
-    Add,
-    Call,
-    ConstInt,
     Expr,
-    MakeTuple,
     Var,
-    as_expr,
-    binary,
-    const_value,
 )
-from pypto._src.ir.opdef import OpDef, op_of
 from pypto._src.ir.stmts import AssignStmt, EvalStmt, ForStmt, IfStmt, Stmt, YieldStmt, seq
-from pypto._src.ir.traversal.queries import stmts_in
 from pypto._src.ir.types import scalar_type
 from pypto._src.ops import matmul as products
-from pypto._src.ops import memory, new_tiles, tensor
+from pypto._src.ops import memory
 from pypto._src.ops.define import BY_PYTHON_NAME
 from pypto._src.ops.layout import round_up, whole_box
 from pypto._src.ops.rules.type_rules import known_space
-from pypto._src.ops.unified import Unified
 from pypto._src.records import NamedTuple
 from pypto._src.targets import A2A3
 
@@ -56,283 +53,6 @@ _UNROLLED: Final = 32
 _MOST_LOADED: Final = 64 * 1024
 """Bytes of tensors that are loaded in one piece; more are copied in parts."""
 
-
-class _Span(NamedTuple):
-    """A part of a dimension: where it begins, its size, and the size with its padding."""
-
-    begin: Any  # an int; in a loop, its variable
-    size: int
-    padded: int
-
-
-class _Operand:
-    """A matrix in global memory: the whole of a tensor, or what a load reads of it."""
-
-    def __init__(
-        self,
-        ctx: Context,
-        source: Expr,
-        begins: Sequence[Any],
-        sizes: Sequence[int],
-        valid: Sequence[Any] | None,
-        loaded: Loaded | None,
-    ) -> None:
-        self.ctx = ctx
-        self.source = source
-        self.begins = begins
-        self.sizes = sizes
-        self.valid = valid
-        self.loaded = loaded  # the load behind which parts are loaded; None for here
-
-    def part(
-        self, axis: int, span: _Span, across: _Span, space: MemorySpace, node: ast.AST
-    ) -> Expr:
-        """Return a part of the matrix in Left or Right memory; K is its dimension ``axis``."""
-        transposed = axis == (0 if space is MemorySpace.Left else 1)
-        loaded = self._loaded((span, across) if axis == 0 else (across, span), node)
-        return op_call(self.ctx, memory.move, (loaded, space), {"transpose": transposed}, node)
-
-    def _loaded(self, spans: tuple[_Span, _Span], node: ast.AST) -> Var:
-        ctx, loaded = self.ctx, self.loaded
-        known = None if loaded is None else loaded.parts.get(spans)
-        if known is not None:
-            return known
-        begins = [_plus(at, span.begin) for at, span in zip(self.begins, spans, strict=True)]
-        sizes = [span.padded for span in spans]
-        words: dict[str, Any] = {"target_memory": MemorySpace.Mat}
-        valid = [span.size for span in spans]
-        if self.valid is not None:
-            whole = zip(spans, self.sizes, self.valid, strict=True)
-            valid = [v if span.size == size else span.size for span, size, v in whole]
-        if self.valid is not None or valid != sizes:
-            words["valid_shapes"] = valid
-        load: Expr = op_call(ctx, memory.load, (self.source, begins, sizes), words, node)
-        if loaded is None:
-            return _assigned(ctx, load)
-        var = Var("_tmp", load.type, load.span)
-        at = next(index for index, stmt in enumerate(loaded.block) if stmt is loaded.stmt) + 1
-        loaded.block.insert(at, AssignStmt(var, load, load.span))
-        loaded.parts[spans] = var
-        return var
-
-
-def _plus(begin: Any, start: Any) -> Any:
-    if isinstance(start, Expr):
-        return start if begin == 0 else binary(Add, as_expr(begin), start)
-    if start == 0:
-        return begin
-    if isinstance(begin, int):
-        return begin + start
-    return (
-        begin.value + start if isinstance(begin, ConstInt) else binary(Add, begin, ConstInt(start))
-    )
-
-
-def _assigned(ctx: Context, value: Expr) -> Var:
-    var = Var("_tmp", value.type, value.span)
-    ctx.append(var, value, value.span)
-    return var
-
-
-def _operand(ctx: Context, value: Any, node: ast.Call) -> _Operand:
-    """Return where the matrix unit gets an operand from."""
-    kind = value.type if isinstance(value, Expr) else None
-    if isinstance(kind, TensorType):
-        sizes = static_shape(kind)
-        if sizes is not None and len(sizes) == 2:
-            return _Operand(ctx, value, [0, 0], sizes, None, None)
-    if not isinstance(kind, TileType):
-        raise ParserTypeError(
-            f"a product is of two matrices of constant size, got {describe(value)}",
-            ctx.span(node),
-            hint="take a part of constant size, as in x[0:16, :]",
-            slug="product-operand",
-        )
-    found = _load_of(ctx, value)
-    if found is not None:
-        call, loaded = found
-        begins, sizes, *valid = [plain_dims(_elements(arg)) for arg in call.args[1:]]
-        numbers = [size for size in sizes if isinstance(size, int)]
-        if len(numbers) == len(sizes) == 2:
-            return _Operand(ctx, call.args[0], begins, numbers, valid[0] if valid else None, loaded)
-    return _through_memory(ctx, value, node)
-
-
-def part_of_matrix(
-    ctx: Context, tile: Var, shape: Sequence[Any], begins: Sequence[Any], node: ast.AST
-) -> Expr:
-    """Return a part of a matrix that was loaded for products: the part is loaded instead."""
-    assert ctx.region is not None
-    found = ctx.region.load_of(tile, ctx.block)
-    is_whole = found is not None and len(found.call.args) == 3
-    if found is None or not is_whole or ctx.inputs.get(found.call.args[0], found.call) is not None:
-        raise ParserTypeError(
-            f"{describe(tile)} is in Mat memory, from where no part of it can be taken here",
-            ctx.span(node),
-            hint="take the part of the tensor that it was loaded from",
-            slug="memory-space",
-        )
-    plain = plain_dims([as_expr(at) for at in begins])
-    starts = [_sum(a, b) for a, b in zip(_elements(found.call.args[1]), plain, strict=True)]
-    words = {"target_memory": MemorySpace.Mat}
-    return op_call(ctx, memory.load, (found.call.args[0], starts, [*shape]), words, node)
-
-
-def _sum(a: Expr, b: Any) -> Any:
-    known = const_value(a)
-    if known is not None and isinstance(b, int):
-        return known + b
-    return b if known == 0 else binary(Add, a, as_expr(b))
-
-
-def _plain_part(kind: TileType) -> list[Any] | None:
-    part = valid_part(kind)
-    return None if part is None else plain_dims(part)
-
-
-def _elements(arg: Expr) -> Sequence[Expr]:
-    assert isinstance(arg, MakeTuple)
-    return arg.elements
-
-
-def _load_of(ctx: Context, value: Expr) -> tuple[Call, Loaded | None] | None:
-    """Return the load that has made a tile, and where it stands; None if another may have."""
-    if isinstance(value, Call):
-        return (value, None) if value.op in _LOADS else None
-    assert ctx.region is not None
-    found = ctx.region.load_of(value, ctx.block) if isinstance(value, Var) else None
-    return None if found is None else (found.call, found)
-
-
-_LOADS: Final = (memory.load, memory.load_part)
-
-
-def own_tensor(ctx: Context, shape: Sequence[Any], dtype: DataType, node: ast.AST) -> Var:
-    """Return a tensor of the region's own, which is made before it."""
-    assert ctx.region is not None
-    made = op_call(ctx, tensor.create, ([*shape], dtype), {}, node)
-    var = Var("_scratch", made.type, made.span)
-    ctx.region.before.append(AssignStmt(var, made, made.span))
-    return var
-
-
-def scratch(ctx: Context, tile: Expr, node: ast.AST) -> Var:
-    """Return a tensor of the region's own, with a tile stored in it."""
-    kind = tile.type
-    assert isinstance(kind, TileType)
-    shape = plain_dims(kind.shape)
-    var = own_tensor(ctx, shape, kind.dtype, node)
-    zeros = [0 for _ in shape]
-    stored = op_call(ctx, memory.store, (tile, zeros, shape, var), {}, node)
-    return _assigned(ctx, stored)
-
-
-def _through_memory(ctx: Context, tile: Expr, node: ast.Call) -> _Operand:
-    """Return an operand that vector ops have computed; it is stored, for the cube core to load."""
-    kind = tile.type
-    assert isinstance(kind, TileType)
-    sizes = static_shape(kind)
-    if sizes is None or len(sizes) != 2:
-        raise ParserTypeError(
-            f"a product is of two matrices, got {describe(tile)}",
-            ctx.span(node),
-            hint="write pl.reshape(..., [rows, columns]) for it",
-            slug="product-operand",
-        )
-    return _Operand(ctx, scratch(ctx, tile, node), [0, 0], sizes, _plain_part(kind), None)
-
-
-def in_vector_memory(ctx: Context, value: Any, node: ast.AST) -> Any:
-    """Return a product as vector ops take it; other values as they are."""
-    if not isinstance(value, Expr) or not isinstance(value.type, TileType):
-        return value
-    if known_space(value) is not MemorySpace.Acc:
-        return value
-    stored = scratch(ctx, value, node)
-    shape = plain_dims(value.type.shape)
-    part = valid_part(value.type)
-    words: dict[str, Any] = {} if part is None else {"valid_shapes": plain_dims(part)}
-    zeros = [0 for _ in shape]
-    return _assigned(ctx, op_call(ctx, memory.load, (stored, zeros, shape), words, node))
-
-
-def settled(ctx: Context, name: str, value: Expr, node: ast.AST) -> Expr:
-    """Return a value as a name of an outer block takes it: a product where vector work is.
-
-    A tensor is loaded whole, where the name is of a tile.
-    """
-    old = ctx.names.values.get(name)
-    if not isinstance(old, Var) or not isinstance(old.type, TileType):
-        return value
-    is_inner = ctx.names.levels.get(name, 0) < ctx.names.level
-    if isinstance(value.type, TensorType):
-        is_same = static_shape(value.type) == static_shape(old.type)
-        if not is_inner or not is_same or value.type.dtype is not old.type.dtype:
-            return value
-        zeros = [0] * len(value.type.shape)
-        return op_call(ctx, memory.load, (value, zeros, plain_dims(value.type.shape)), {}, node)
-    if not is_in_acc(value):
-        return value
-    return in_vector_memory(ctx, value, node) if is_inner and known_space(old) is None else value
-
-
-def settle(ctx: Context, bodies: Sequence[ast.stmt]) -> None:
-    """Let products be in vector memory to which a loop or branch assigns what is no product.
-
-    So are those to which it adds products beside vector work, which they would have to outlive.
-    """
-    for stmt in (inner for body in bodies for inner in ast.walk(body)):
-        if not isinstance(stmt, ast.Assign | ast.AugAssign):
-            continue
-        target = stmt.targets[0] if isinstance(stmt, ast.Assign) else stmt.target
-        is_part = isinstance(target, ast.Subscript)  # the whole is another value then
-        target = target.value if isinstance(target, ast.Subscript) else target
-        value = ctx.names.values.get(target.id) if isinstance(target, ast.Name) else None
-        if not isinstance(target, ast.Name) or not isinstance(value, Var) or not is_in_acc(value):
-            continue
-        if not is_part and isinstance(stmt.value, ast.Call):
-            name = called_name(ctx, stmt.value.func)
-            if name in _BEGIN_PRODUCTS and name != "matmul_acc":
-                continue
-            if name == "matmul_acc":
-                from pypto._src.frontend.regions.vector_work import adds_up_beside_vector_work
-
-                if not adds_up_beside_vector_work(ctx, target.id, bodies):
-                    continue
-        ctx.assign(target.id, _outside_acc(ctx, value, stmt), target)
-
-
-def _outside_acc(ctx: Context, value: Var, node: ast.AST) -> Any:
-    """Return a tile in Acc memory as one in vector memory; one without a value is made there."""
-    every = (inner for stmt in ctx.block for inner in stmts_in(stmt))  # those of loops, too
-    made = [s.value for s in every if isinstance(s, AssignStmt) and s.var is value]
-    kind = value.type
-    has_no_value = bool(made) and all(op_of(each) is new_tiles.create_tile for each in made)
-    if isinstance(kind, TileType) and has_no_value:
-        return op_call(ctx, new_tiles.create_tile, (plain_dims(kind.shape), kind.dtype), {}, node)
-    return in_vector_memory(ctx, value, node)
-
-
-def called_name(ctx: Context, func: ast.expr) -> str:
-    """Return the name of the op that a call is of: ``pl.tensor`` has fewer than mean one here."""
-    found = name_of(ctx.peek(func))
-    return func.attr if not found and isinstance(func, ast.Attribute) else found
-
-
-def name_of(callee: Any) -> str:
-    """Return the name under which users call an op, at whatever level; empty if it is none."""
-    if isinstance(callee, Unified):
-        return callee.name
-    return callee.python_name if isinstance(callee, OpDef) else getattr(callee, "__name__", "")
-
-
-PRODUCTS: Final = frozenset({"matmul", "matmul_acc"})
-_BEGIN_PRODUCTS: Final = PRODUCTS | {"create_tensor", "create_tile"}
-
-
-# --------------------------------------------------------------------------------------------
-# Products
-# --------------------------------------------------------------------------------------------
 
 _OF_MATMUL: Final = ("lhs", "rhs", "out_dtype", "a_trans", "b_trans", "c_matrix_nz")
 _OF_MATMUL_ACC: Final = ("acc", "lhs", "rhs", "a_trans", "b_trans", "init_cond")
@@ -388,19 +108,12 @@ def matmul_bias(
         return None
     assert ctx.region is not None
     bias = ctx.region.operand(ctx, given["bias"], node)
-    made = _assigned(ctx, in_vector_memory(ctx, _product(ctx, None, given, node), node))
+    made = assigned(ctx, in_vector_memory(ctx, _product(ctx, None, given, node), node))
     return op_call(ctx, BY_PYTHON_NAME["block", "col_expand_add"], (made, bias), {}, node)
 
 
 def _is_placed(value: Any) -> bool:
     return isinstance(value, Expr) and known_space(value) in (MemorySpace.Left, MemorySpace.Right)
-
-
-def is_in_acc(value: Any) -> bool:
-    """True for a tile in the memory in which the matrix unit adds up."""
-    if not isinstance(value, Expr) or not isinstance(value.type, TileType):
-        return False
-    return known_space(value) is MemorySpace.Acc
 
 
 def _accumulator(ctx: Context, acc: Any, node: ast.Call) -> Expr:
@@ -432,7 +145,7 @@ def begins_in_acc(shape: Sequence[Any], dtype: DataType) -> bool:
 
 def _product(ctx: Context, acc: Expr | None, given: Mapping[str, Any], node: ast.Call) -> Expr:
     """Return the product of two matrices, added to ``acc`` if there is one."""
-    lhs, rhs = _operand(ctx, given["lhs"], node), _operand(ctx, given["rhs"], node)
+    lhs, rhs = matrix_operand(ctx, given["lhs"], node), matrix_operand(ctx, given["rhs"], node)
     transposed = bool(given.get("a_trans")), bool(given.get("b_trans"))
     left_axis, right_axis = (0 if transposed[0] else 1), (1 if transposed[1] else 0)
     rows, inner = lhs.sizes[1 - left_axis], lhs.sizes[left_axis]
@@ -463,7 +176,7 @@ def _product(ctx: Context, acc: Expr | None, given: Mapping[str, Any], node: ast
             ctx.region.gathered = Gathered(gathered, held, len(own), own[-1], product)
             return gathered  # which is stored elsewhere in parts
         made = op_call(ctx, memory.load, (gathered, [0, 0], [rows, columns]), words, node)
-        made = _assigned(ctx, made)
+        made = assigned(ctx, made)
         ctx.region.products.add(made)
     if acc is None or start is not None:
         return made
@@ -492,8 +205,8 @@ class _Product:
     def __init__(
         self,
         ctx: Context,
-        lhs: _Operand,
-        rhs: _Operand,
+        lhs: Matrix,
+        rhs: Matrix,
         axes: tuple[int, int],
         dtype: DataType,
         node: ast.AST,
@@ -520,13 +233,13 @@ class _Product:
         many = len(blocks) * len(parts) > _UNROLLED
         self.in_loops = many and plain and not ctx.strict_ssa
 
-    def _high(self, span: _Span) -> _Span:
+    def _high(self, span: DimPart) -> DimPart:
         return span._replace(padded=round_up(span.size, self.high))
 
-    def _wide(self, span: _Span) -> _Span:
+    def _wide(self, span: DimPart) -> DimPart:
         return span._replace(padded=round_up(span.size, self.wide))
 
-    def block(self, down: _Span, across: _Span, start: Expr | None = None) -> Expr:
+    def block(self, down: DimPart, across: DimPart, start: Expr | None = None) -> Expr:
         """Return a block of the product, added to ``start``: a tile in Acc memory."""
         down, across = self._high(down), self._wide(across)
         parts = _parts(down.padded, self.inner, across.padded, self.dtype)
@@ -534,10 +247,10 @@ class _Product:
             return self._in_a_loop(down, across, parts)
         result = start
         for part in parts[:-1]:
-            result = _assigned(self.ctx, self._part(part, down, across, result))
+            result = assigned(self.ctx, self._part(part, down, across, result))
         return self._part(parts[-1], down, across, result)
 
-    def _part(self, part: _Span, down: _Span, across: _Span, acc: Expr | None) -> Expr:
+    def _part(self, part: DimPart, down: DimPart, across: DimPart, acc: Expr | None) -> Expr:
         """Return a product of parts of K, added to ``acc``."""
         k = part._replace(padded=round_up(part.size, self.unit if part.size == 1 else self.depth))
         a = self.lhs.part(self.axes[0], k, down, MemorySpace.Left, self.node)
@@ -546,12 +259,12 @@ class _Product:
             return op_call(self.ctx, products.matmul, (a, b), {}, self.node)
         return op_call(self.ctx, products.matmul_acc, (acc, a, b), {}, self.node)
 
-    def _in_a_loop(self, down: _Span, across: _Span, parts: Sequence[_Span]) -> Expr:
+    def _in_a_loop(self, down: DimPart, across: DimPart, parts: Sequence[DimPart]) -> Expr:
         first, *others = parts
         ctx, span = self.ctx, self.ctx.span(self.node)
-        result = _assigned(ctx, self._part(first, down, across, None))
+        result = assigned(ctx, self._part(first, down, across, None))
 
-        def add(part: _Span) -> None:
+        def add(part: DimPart) -> None:
             made = self._part(part, down, across, result)
             ctx.block.append(AssignStmt(result, made, span))
 
@@ -564,25 +277,25 @@ class _Product:
         blocks = _blocks(self.rows, self.columns, self.dtype)
         held = target
 
-        def store(down: _Span, across: _Span) -> Expr:
+        def store(down: DimPart, across: DimPart) -> Expr:
             made = self.block(down, across)
             assert isinstance(made.type, TileType)
             part = valid_part(made.type)
             sizes = [down.size, across.size] if part is None else [*plain_dims(part)]
-            at = [_plus(begins[0], down.begin), _plus(begins[1], across.begin)]
+            at = [plus(begins[0], down.begin), plus(begins[1], across.begin)]
             return op_call(ctx, memory.store, (made, at, sizes, held), {}, self.node)
 
         if not self.in_loops:
             for down, across in blocks:
                 stored = store(down, across)
-                held = _assigned(ctx, stored)
+                held = assigned(ctx, stored)
                 ctx.follow(held, stored)
             return held
-        held = _assigned(ctx, target)
+        held = assigned(ctx, target)
         ctx.follow(held, target)
 
-        def row(down: _Span) -> None:
-            def column(across: _Span) -> None:
+        def row(down: DimPart) -> None:
+            def column(across: DimPart) -> None:
                 ctx.block.append(AssignStmt(held, store(down, across), span))
 
             self._each(list(dict.fromkeys(across for _, across in blocks)), "n", column)
@@ -590,7 +303,7 @@ class _Product:
         self._each(list(dict.fromkeys(down for down, _ in blocks)), "m", row)
         return held
 
-    def _each(self, spans: Sequence[_Span], name: str, body: Callable[[_Span], None]) -> None:
+    def _each(self, spans: Sequence[DimPart], name: str, body: Callable[[DimPart], None]) -> None:
         """Do something with spans that follow each other, of which the last may be shorter."""
         size = spans[0].size
         equal = [span for span in spans if span.size == size]
@@ -598,7 +311,7 @@ class _Product:
             ctx, where = self.ctx, self.ctx.span(self.node)
             counter = Var(f"_{name}", scalar_type(DataType.INDEX), where)
             outside, ctx.block = ctx.block, []
-            body(_Span(counter, size, size))
+            body(DimPart(counter, size, size))
             made, ctx.block = seq(ctx.block, where), outside
             begin, end = equal[0].begin, equal[-1].begin + size
             ctx.block.append(ForStmt(counter, begin, end, size, (), made, (), where))
@@ -632,7 +345,7 @@ def copied(ctx: Context, source: Expr, begins: Sequence[Any], target: Expr, node
         tile: Expr = op_call(ctx, memory.load, (source, at, here), {}, node)
         if dtype is not source.type.dtype and dtype in _NARROWED:
             tile = op_call(ctx, BY_PYTHON_NAME["block", "cast"], (tile, dtype), {}, node)
-        offsets = [_plus(begins[0], span.begin), *begins[1:]]
+        offsets = [plus(begins[0], span.begin), *begins[1:]]
         stored = op_call(ctx, memory.store, (tile, offsets, here, target), {}, node)
         if span.begin + span.size == sizes[0]:
             return stored
@@ -684,7 +397,7 @@ def narrowed(ctx: Context, value: Any, dtype: DataType, node: ast.AST) -> Any:
     return op_call(ctx, BY_PYTHON_NAME["block", "cast"], (value, dtype), {}, node)
 
 
-def _valid_of(operand: _Operand, axis: int) -> Any:
+def _valid_of(operand: Matrix, axis: int) -> Any:
     return (operand.sizes if operand.valid is None else operand.valid)[axis]
 
 
@@ -692,12 +405,12 @@ def _hint(given: Mapping[str, Any], inner: int, inner2: int, columns: int) -> st
     return "write b_trans=True" if inner == columns and not given.get("b_trans") else None
 
 
-def _spans(size: int, most: int) -> list[_Span]:
+def _spans(size: int, most: int) -> list[DimPart]:
     """Return a dimension in parts of at most ``most`` elements."""
-    return [_Span(start, part := min(most, size - start), part) for start in range(0, size, most)]
+    return [DimPart(start, part := min(most, size - start), part) for start in range(0, size, most)]
 
 
-def _blocks(rows: int, columns: int, dtype: DataType) -> list[tuple[_Span, _Span]]:
+def _blocks(rows: int, columns: int, dtype: DataType) -> list[tuple[DimPart, DimPart]]:
     """Return the blocks of a product: each fits Acc memory, its operands Left and Right."""
     unit = whole_box(dtype)
     down, across = round_up(rows, unit), round_up(columns, unit)
@@ -716,7 +429,7 @@ def _blocks(rows: int, columns: int, dtype: DataType) -> list[tuple[_Span, _Span
     return [(m, n) for m in _spans(rows, down) for n in _spans(columns, across)]
 
 
-def _parts(rows: int, inner: int, columns: int, dtype: DataType) -> list[_Span]:
+def _parts(rows: int, inner: int, columns: int, dtype: DataType) -> list[DimPart]:
     """Return the parts of K that Left and Right memory hold."""
     unit = whole_box(dtype)
     size = inner

@@ -20,7 +20,7 @@ from pypto._src.frontend import region_markers
 from pypto._src.frontend.regions import ops
 from pypto._src.frontend.regions.barriers import phases
 from pypto._src.frontend.regions.disjoint import check_disjoint
-from pypto._src.frontend.regions.products import settle, settled
+from pypto._src.frontend.regions.product_operands import settle, settled
 from pypto._src.frontend.regions.tasks import TASK, check_deps
 from pypto._src.frontend.source.assigned_names import aliased_names
 from pypto._src.frontend.source.python_names import MISSING
