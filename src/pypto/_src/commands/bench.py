@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from pypto._src.commands.cli_options import (
     Commands,
     duration,
+    entry_words,
     file_words,
     json_words,
     overlap_words,
@@ -40,10 +41,9 @@ def add(commands: Commands) -> None:
     """Add the command to the command line."""
     bench = commands.add_parser(
         "bench",
-        parents=[file_words(), json_words(), size_words(), overlap_words()],
+        parents=[file_words(), json_words(), size_words(), overlap_words(), entry_words()],
         help="measure a program on this machine: median, spread, share of the machine's peaks",
     )
-    bench.add_argument("--entry", metavar="FUNCTION", help="the function to call")
     bench.add_argument(
         "--seconds",
         type=seconds,

@@ -89,10 +89,16 @@ def size_words() -> argparse.ArgumentParser:
     return words
 
 
-def input_words() -> argparse.ArgumentParser:
-    """Return what commands have that run on arguments of the user's."""
+def entry_words() -> argparse.ArgumentParser:
+    """Return what commands have that call one function of a program."""
     words = argparse.ArgumentParser(add_help=False)
     words.add_argument("--entry", metavar="FUNCTION", help="the function to call")
+    return words
+
+
+def input_words() -> argparse.ArgumentParser:
+    """Return what commands have that run on arguments of the user's."""
+    words = argparse.ArgumentParser(add_help=False, parents=[entry_words()])
     words.add_argument(
         "--inputs",
         type=Path,

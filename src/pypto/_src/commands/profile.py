@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from pypto._src import build_output
 from pypto._src.commands.cli_options import (
     Commands,
+    entry_words,
     file_words,
     json_words,
     overlap_words,
@@ -32,10 +33,9 @@ def add(commands: Commands) -> None:
     """Add the command to the command line."""
     profile = commands.add_parser(
         "profile",
-        parents=[file_words(), json_words(), size_words(), overlap_words()],
+        parents=[file_words(), json_words(), size_words(), overlap_words(), entry_words()],
         help="predict how a program runs on the chip: how long, what bounds it, what waits",
     )
-    profile.add_argument("--entry", metavar="FUNCTION", help="the function to call")
     profile.add_argument(
         "-o",
         dest="page",

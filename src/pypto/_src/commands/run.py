@@ -13,6 +13,7 @@ from pypto._src.commands.cli_options import (
     Commands,
     cpp_words,
     duration,
+    entry_words,
     file_words,
     json_words,
     overlap_words,
@@ -38,11 +39,17 @@ def add(commands: Commands) -> None:
     """Add the command to the command line."""
     run = commands.add_parser(
         "run",
-        parents=[file_words(), json_words(), cpp_words(), size_words(), overlap_words()],
+        parents=[
+            file_words(),
+            json_words(),
+            cpp_words(),
+            size_words(),
+            overlap_words(),
+            entry_words(),
+        ],
         help="run a program on random arguments, or those of an example",
     )
     run.add_argument("--target", choices=TARGETS, help="default: cpu")
-    run.add_argument("--entry", metavar="FUNCTION", help="the function to call")
     run.add_argument("--seed", type=seed, default=0, help="of the arguments; default: %(default)s")
     run.add_argument(
         "--strict",

@@ -171,14 +171,20 @@ def _number_and_scratch(o: Operands) -> Type:
     return kind
 
 
-@block_op(
-    overload="and_",
+bits_of_tile_and_number: Final = partial(
+    block_op,
     types=_bits_and_number,
     valid=equal_part,
-    commutes=True,
     dtypes=BITS_AND_NUMBER,
-    in_place=(),  # the assembler wants source and result apart, here and below
+    in_place=(),  # the assembler wants source and result apart
     promotion=Promotion(0, number=1, keeps_first=True),
+)
+"""Registers an op on the bits of a tile [R, C] and a number."""
+
+
+@bits_of_tile_and_number(
+    overload="and_",
+    commutes=True,
     numpy=lambda lhs, rhs: lhs & beside(lhs, rhs),
     decomposition=on_filled(and_, NARROW),
     pto="pto.tands",
@@ -189,14 +195,9 @@ def ands(lhs: Tile, rhs: Scalar) -> Tile:
     ...
 
 
-@block_op(
+@bits_of_tile_and_number(
     overload="or_",
-    types=_bits_and_number,
-    valid=equal_part,
     commutes=True,
-    dtypes=BITS_AND_NUMBER,
-    in_place=(),
-    promotion=Promotion(0, number=1, keeps_first=True),
     numpy=lambda lhs, rhs: lhs | beside(lhs, rhs),
     decomposition=on_filled(or_, NARROW),
     pto="pto.tors",
@@ -207,16 +208,12 @@ def ors(lhs: Tile, rhs: Scalar) -> Tile:
     ...
 
 
-@block_op(
+@bits_of_tile_and_number(
     overload="xor",
     types=_number_and_scratch,
     complete=scratch_like("tmp", "lhs", "rhs"),
-    valid=equal_part,
-    dtypes=BITS_AND_NUMBER,
     reads=(0,),
     writes=(2,),
-    in_place=(),
-    promotion=Promotion(0, number=1, keeps_first=True),
     numpy=lambda lhs, rhs, _scratch: lhs ^ beside(lhs, rhs),
     decomposition=on_filled(xor, NARROW),
     pto="pto.txors",

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NoReturn
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from pypto._src.errors import EmitError, OpError
 from pypto._src.ir.array_types import TileType, same_dims, static_shape, valid_part
@@ -176,10 +177,11 @@ def _columns_cpp(name: str) -> Callable[[CppSite], None]:
     return emit
 
 
-@block_op(
-    types=_along_axis,
-    dtypes=ARITHMETIC,
-    in_place=(),
+_reduction: Final = partial(block_op, types=_along_axis, dtypes=ARITHMETIC, in_place=())
+"""Registers an op that drops a dimension."""
+
+
+@_reduction(
     numpy=lambda tile, axis=0, keepdim=False: np.max(tile, axis=axis, keepdims=keepdim),
     decomposition=_by_rows(row_max, by_order),
     pto=_columns_pto("pto.tcolmax"),
@@ -194,10 +196,7 @@ def max(tile: Tile, axis: int = 0, keepdim: bool = False) -> Tile:
     ...
 
 
-@block_op(
-    types=_along_axis,
-    dtypes=ARITHMETIC,
-    in_place=(),
+@_reduction(
     numpy=lambda tile, axis=0, keepdim=False: np.min(tile, axis=axis, keepdims=keepdim),
     decomposition=_by_rows(row_min, by_order),
     pto=_columns_pto("pto.tcolmin"),
@@ -212,10 +211,7 @@ def min(tile: Tile, axis: int = 0, keepdim: bool = False) -> Tile:
     ...
 
 
-@block_op(
-    types=_along_axis,
-    dtypes=ARITHMETIC,
-    in_place=(),
+@_reduction(
     numpy=lambda tile, axis, keepdim=False: total(tile, axis, keepdim),
     decomposition=_by_rows(row_sum, on_signed),
     pto=_columns_pto("pto.tcolsum"),

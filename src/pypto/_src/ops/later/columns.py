@@ -248,12 +248,18 @@ def row_argmin(tile: Tile, tmp_tile: Tile | None = None) -> Tile:
     ...
 
 
-@column_reduction(
+_position_in_column: Final = partial(
+    column_reduction,
     types=_column_position,
     complete=OWN_SCRATCH,
     dtypes=FLOATS,
     reads=(0,),
     writes=(1,),
+)
+"""Registers an op [R, C] -> [1, C] that finds a row, with a scratch tile."""
+
+
+@_position_in_column(
     numpy=lambda tile, _scratch: first_best(tile, 0, largest=True),
     pto="pto.tcolargmax",
     of_padded=as_one_row(lambda: row_argmax),
@@ -268,12 +274,7 @@ def col_argmax(tile: Tile, tmp_tile: Tile | None = None) -> Tile:
     ...
 
 
-@column_reduction(
-    types=_column_position,
-    complete=OWN_SCRATCH,
-    dtypes=FLOATS,
-    reads=(0,),
-    writes=(1,),
+@_position_in_column(
     numpy=lambda tile, _scratch: first_best(tile, 0, largest=False),
     pto="pto.tcolargmin",
     of_padded=as_one_row(lambda: row_argmin),

@@ -6,6 +6,7 @@ And what says where a window of a peer is read or written, for peers that share 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from pypto._src import ranks
@@ -200,15 +201,13 @@ def _deliver_cpp(site: CppSite) -> None:
     _box_cpp(site, is_done=True)
 
 
-@system_op(
-    types=_box_type,
-    dtypes=STORABLE,
-    reads=(0,),
-    writes=(0,),
-    numpy=_fetch,
-    pto=_no_pto,
-    isa=_fetch_cpp,
+_box_op: Final = partial(
+    system_op, types=_box_type, dtypes=STORABLE, reads=(0,), writes=(0,), pto=_no_pto
 )
+"""Registers an op that moves a box of a window between ranks."""
+
+
+@_box_op(numpy=_fetch, isa=_fetch_cpp)
 def fetch(window: Tensor, offsets: Offsets, sizes: Offsets, *, adds: bool = False) -> None:
     """Bring a box of a peer's ``window`` here, before it is read, or added to with ``adds``.
 
@@ -218,15 +217,7 @@ def fetch(window: Tensor, offsets: Offsets, sizes: Offsets, *, adds: bool = Fals
     ...
 
 
-@system_op(
-    types=_box_type,
-    dtypes=STORABLE,
-    reads=(0,),
-    writes=(0,),
-    numpy=_deliver,
-    pto=_no_pto,
-    isa=_deliver_cpp,
-)
+@_box_op(numpy=_deliver, isa=_deliver_cpp)
 def deliver(window: Tensor, offsets: Offsets, sizes: Offsets, *, adds: bool = False) -> None:
     """Send a box of a ``window`` to the peer it belongs to, after it was written, or added to.
 
