@@ -381,6 +381,28 @@ def test_a_deadlock_is_named(target: Any, mistake: dict[str, Any]) -> None:
     ]
 
 
+def test_a_deadlock_in_a_collective_is_named(target: Any) -> None:
+    """The line is that of the kernel, which has called the collective, on either target."""
+
+    @pl.jit(target=target)
+    def meet(bell: pl.InOut[pld.DistributedTensor[[2], pl.INT32]]):
+        with pl.at(level=pl.Level.CORE_GROUP):
+            if pld.rank(bell) == 0:
+                pld.tensor.barrier(bell)  # rank 1 does not come
+
+    @pl.jit.host
+    def run():
+        bells = pld.alloc_window_buffer([2], dtype=pl.INT32)
+        for r in pl.range(pld.world_size()):
+            meet(pld.window(bells, [2], dtype=pl.INT32), device=r)
+
+    with pytest.raises(EvaluationError, match="rank 0 waits for bells") as raised:
+        run(config=devices(2))
+    assert raised.value.slug == "deadlock"
+    assert raised.value.location.filename == __file__
+    assert raised.value.location.begin_line == line_of("# " + "rank 1 does not come")
+
+
 def test_a_wait_that_is_missing_shows(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without a wait the result depends on the order of the ranks."""
     x = floats(4, 1, COLUMNS)

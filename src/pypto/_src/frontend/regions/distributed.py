@@ -500,7 +500,9 @@ def _notify(site: _Site, given: Mapping[str, Any]) -> Expr:
 def _wait(site: _Site, given: Mapping[str, Any]) -> Expr:
     window_of(site.ctx, given["signal"], site.node, "the signal")
     cmp = _word(site, given["cmp"], markers.WaitCmp, "cmp")
-    words = {"at_least": cmp is markers.WaitCmp.Ge, "line": site.ctx.span(site.node).begin_line}
+    ctx = site.ctx
+    span = ctx.called_at if ctx.is_foreign and ctx.called_at is not None else ctx.span(site.node)
+    words = {"at_least": cmp is markers.WaitCmp.Ge, "line": span.begin_line}
     operands = (given["signal"], given["offsets"], given["expected"])
     return site.op(signals.wait, *operands, **words)
 

@@ -122,6 +122,7 @@ class Context:
         "around",
         "block",
         "broken",
+        "called_at",
         "constants",
         "declared",
         "environment",
@@ -192,6 +193,7 @@ class Context:
         self.is_host = False  # True if it launches entries, on one device or several
         self.is_specialised = False  # True if a branch that the constants exclude is not there
         self.around: Context | None = None  # the function inside which this one expands
+        self.called_at: Span | None = None  # and the call of that one's text that led here
         self.on_tiles: bool | None = None  # True if the function computes with tiles
         self.region: Region | None = None  # the region that is being parsed
         self.anew: list[str] = []  # names that each copy of an unrolled loop makes
@@ -244,6 +246,11 @@ class Context:
     def home(self) -> Context:
         """The function that is being made; this one may expand inside it."""
         return self if self.around is None else self.around
+
+    @property
+    def is_foreign(self) -> bool:
+        """True if the text stands in another file than the function that is being made."""
+        return self.source.filename != self.home.source.filename
 
     # ------------------------------------------------------------------ expressions
 

@@ -210,6 +210,7 @@ def expand(
             slug="recursion",
         )
     inner = _inside(ctx, function)
+    inner.called_at = ctx.called_at if ctx.is_foreign else ctx.span(node)
     for name, value, value_node in zip(names, args, value_nodes or node.args, strict=False):
         _bind(ctx, inner, name, value, value_node)
     if function.is_spliced:
