@@ -14,7 +14,7 @@ _ := $(shell test -x $(BIN)/python || rm -f $(VENV)/*.stamp)
 unexport PYTHONPATH PYTHONHOME
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check lint types all-tests format generate coverage docs bench attack golden texts clean
+.PHONY: help demo test check lint types all-tests format generate coverage docs notebooks bench attack golden texts clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
@@ -55,6 +55,9 @@ generate: $(VENV)/dev.stamp ## write what follows from the definitions of ops
 docs: $(VENV)/docs.stamp ## build the documentation site in build/site: all examples run, all links are checked
 	@$(BIN)/python -m tools.site
 
+notebooks: docs $(VENV)/browser.stamp ## run the tutorials in JupyterLab, in a headless Chromium
+	@$(BIN)/python -m tests.notebooks_in_browser build/site build/notebooks
+
 bench: $(VENV)/run.stamp ## run the benchmarks
 	@set -e; for file in bench/*.py; do \
 	  if [ ! -e "$$file" ]; then echo "bench/ has no benchmarks."; exit 0; fi; \
@@ -78,7 +81,7 @@ clean: ## remove the environment, caches and build results
 	rm -rf $(VENV) build dist .hypothesis .pytest_cache .ruff_cache .coverage .coverage.*
 	find src tests bench -type d -name __pycache__ -prune -exec rm -rf {} +
 
-# One environment with three stamps: what running needs, the development tools on top, and what the site needs.
+# One environment with four stamps: what running needs, the development tools on top, what the site and its notebooks need.
 $(VENV)/run.stamp: pyproject.toml $(BIN)/python
 	@echo "Installing pypto into $(VENV) ..."
 	@$(PIP_INSTALL) --editable .
@@ -93,6 +96,11 @@ $(VENV)/docs.stamp: pyproject.toml $(BIN)/python
 	@echo "Installing pypto and what its documentation needs into $(VENV) ..."
 	@$(PIP_INSTALL) --editable '.[docs]'
 	@touch $(VENV)/run.stamp $@
+
+$(VENV)/browser.stamp: pyproject.toml $(BIN)/python
+	@echo "Installing pypto and what opens its notebooks into $(VENV) ..."
+	@$(PIP_INSTALL) --editable '.[docs,browser]'
+	@touch $(VENV)/run.stamp $(VENV)/docs.stamp $@
 
 $(BIN)/python:
 	@for python in $(PYTHON); do \

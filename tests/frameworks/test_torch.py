@@ -47,13 +47,14 @@ def test_opcheck(softmax: Callable[..., Any], rows: int) -> None:
     assert len(checks) == 4
 
 
-def test_compiled(softmax: Callable[..., Any]) -> None:
+@pytest.mark.parametrize("backend", ["aot_eager", "inductor"])
+def test_compiled(softmax: Callable[..., Any], backend: str) -> None:
     """`torch.compile` calls it as a part of one graph, forwards and backwards."""
 
     def function(x: Any) -> Any:
         return (softmax(x * 2) + 1).square().sum()
 
-    compiled = torch.compile(function, backend="aot_eager", fullgraph=True, dynamic=True)
+    compiled = torch.compile(function, backend=backend, fullgraph=True, dynamic=True)
     for rows in (50, 33):
         x, same = x_of(rows), x_of(rows)
         compiled(x).backward()
@@ -82,7 +83,8 @@ def test_numbers_have_defaults() -> None:
     assert torch.ops.tested.scale(torch.ones(7, 64)).shape == (7, 64)
 
 
-def test_tensors_that_are_changed() -> None:
+@pytest.mark.parametrize("backend", ["aot_eager", "inductor"])
+def test_tensors_that_are_changed(backend: str) -> None:
     """A `pl.InOut` tensor, of BF16 here, is changed where it is, compiled or not."""
     append = pypto.torch.register(kernels.append)
     row = torch.ones(1, 64, dtype=torch.bfloat16)
@@ -91,7 +93,7 @@ def test_tensors_that_are_changed() -> None:
         append(row * 3, cache, at)
         return cache + 0
 
-    for call in (function, torch.compile(function, backend="aot_eager", fullgraph=True)):
+    for call in (function, torch.compile(function, backend=backend, fullgraph=True)):
         cache = torch.zeros(5, 64, dtype=torch.bfloat16)
         address = cache.data_ptr()
         seen = call(cache, 2)

@@ -159,7 +159,9 @@ def test_extras_are_those_of_the_package() -> None:
     """Doctor knows each extra of the package but those of its developers, with its package."""
     with (ROOT / "pyproject.toml").open("rb") as file:
         extras = tomllib.load(file)["project"]["optional-dependencies"]
-    assert list(doctor.EXTRAS) == [name for name in extras if name not in ("dev", "docs")]
+    assert list(doctor.EXTRAS) == [
+        name for name in extras if name not in ("browser", "dev", "docs")
+    ]
     for name, (package, _) in doctor.EXTRAS.items():
         assert extras[name][0].startswith(package)
 
