@@ -329,7 +329,10 @@ class Regions(Values):
                 args[-1] = drawn.text
         for option in helper.options:
             if self.chance(2):
-                args.append(f"{option}={self.one(('2.0', '0.5', 'f'))}")
+                factor = self.one(("2.0", "0.5", "f"))
+                # A helper that calls another one has no parameter `f`.
+                factor = "1.0" if self.apart and factor == "f" else factor
+                args.append(f"{option}={factor}")
         names = [self.fresh("v") for _ in helper.gives]
         self.add(f"{', '.join(names)} = {helper.name}({', '.join(args)})")
         scope.values |= dict(zip(names, helper.gives, strict=True))

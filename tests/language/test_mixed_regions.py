@@ -69,6 +69,22 @@ BODIES = {
             rows[step : step + 1, :] = w[100 + step : 101 + step, :]
         y[:, :] = total
 """,
+    # A branch that gives a scalar for nobody goes to the host with it.
+    "choice": """
+        product = pl.matmul(x[:, :], w[0:64, :], out_dtype=pl.FP32)
+        spare = pl.full([1, 64], dtype=pl.FP32, value=0.5)
+        unused = 3 if pl.read(n, [0, 0]) > 0 else 1
+        y[:, :] = pl.add(product, 1.0)
+""",
+    # So do loops of scalars, here before the product that they choose rows for.
+    "rows": """
+        at = pl.const(0, pl.INT32)
+        for step in pl.range(3):
+            at = at + 16
+        at = at if pl.read(n, [0, 0]) > 1 else 64
+        product = pl.matmul(x[:, :], w[at : at + 64, :], out_dtype=pl.FP32)
+        y[:, :] = pl.mul(product, 2.0)
+""",
     # Products are added to what was there before a loop that does vector work, too.
     "sums": """
         total = pl.matmul(x[:, :], w[0:64, :], out_dtype=pl.FP32)

@@ -296,6 +296,10 @@ class CompiledProgram:
     def run(self, args: Sequence[Any]) -> Any:
         """Run the program on a sequence of arguments; errors do not say whose call it was."""
         bound = self._signature.bind(args)
+        if self._config is not None and self._config.check_blocks and current_rank() is None:
+            from pypto._src.interp.block_orders import check_blocks
+
+            check_blocks(self.source, self.entry, bound.values)
         found = self._run(bound)
         if found is None:
             return None

@@ -118,6 +118,8 @@ class Evaluator:
         self._depth = sum(map(nesting, functions))
         self._plans: dict[str, Plan] = {}
         self._running: list[str] = []
+        self.orders: Mapping[ForStmt, Callable[[range], Sequence[int]]] = {}
+        """In which order loops run their iterations, if not in that of their numbers."""
         self.copies: list[ViewCopy] = []  # views whose bytes do not lie as an array has them
 
     def entry(self) -> str:
@@ -549,13 +551,15 @@ class Plan:
         slot = self._slot(stmt.loop_var)
         body = self._body(stmt.body, stmt.iter_args)
         leave = self._hand_over(stmt.iter_args, stmt.return_vars)
+        order = self.evaluator.orders.get(stmt)
 
         def run(env: Env) -> str | None:
             start, stop, step = (int(bound(env)) for bound in bounds)
             if step == 0:
                 raise EvaluationError("the step of a loop is zero", slug="loop-step").at(span)
             enter(env)
-            for index in range(start, stop, step):
+            numbers = range(start, stop, step)
+            for index in numbers if order is None else order(numbers):
                 env[slot] = index
                 signal = body(env)
                 if signal is BREAK:

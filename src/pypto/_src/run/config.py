@@ -22,7 +22,9 @@ class RunConfig:
     ``strategy`` chooses the passes, ``overlap`` lets iterations of loops overlap, or not, whatever
     the kernel was declared with. Before a run, ``dump_passes`` writes the program after each of
     them to the folder ``passes_dump`` of the program's ``output_dir``, and ``save_kernels`` the
-    texts for the device; ``save_kernels_dir`` is that folder. Fields that steer a device's runtime,
+    texts for the device; ``save_kernels_dir`` is that folder. ``check_blocks`` runs the program on
+    copies of the arguments first, with blocks of launches in other orders, and refuses one whose
+    results depend on them. Fields that steer a device's runtime,
     or its diagnostics, are kept and change nothing here.
     """
 
@@ -54,6 +56,7 @@ class RunConfig:
     ring_dep_pool: int | None = None
     memory_planner: Any = None
     overlap: bool | None = None
+    check_blocks: bool = False
 
     def __post_init__(self) -> None:
         """Check the name of the platform, and what this machine does something about.
@@ -67,7 +70,7 @@ class RunConfig:
             raise TypeError(f"strategy is {names}, got {self.strategy!r}")
         if not isinstance(self.overlap, bool | None):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise TypeError(f"overlap is True, False or None, got {self.overlap!r}")
-        for name in ("dump_passes", "save_kernels", "codegen_only"):
+        for name in ("dump_passes", "save_kernels", "codegen_only", "check_blocks"):
             if not isinstance(value := getattr(self, name), bool):
                 raise TypeError(f"{name} is True or False, got {value!r}")
         if self.platform not in HERE and self.platform not in DEVICES:

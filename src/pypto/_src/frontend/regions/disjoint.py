@@ -23,8 +23,18 @@ from pypto._src.ir.types import ScalarType
 _DEEPEST = 8  # of scalars that are made of one another
 
 
-def check_disjoint(ctx: Context, stmts: Sequence[Stmt], block: Var) -> None:
-    """Warn of stores that more than one block makes; each runs ``stmts``."""
+def check_disjoint(
+    ctx: Context,
+    stmts: Sequence[Stmt],
+    block: Var,
+    step: int = 1,
+    who: str = "block",
+) -> None:
+    """Warn of stores that more than one block makes; each runs ``stmts``.
+
+    The number ``block`` of each is ``step`` more than that of the one before.
+    """
+    around = "launch" if who == "block" else "loop"
     every = [stmt for top in stmts for stmt in stmts_in(top)]
     values = _values(every)
     depending = _depending(every, block)
@@ -38,12 +48,12 @@ def check_disjoint(ctx: Context, stmts: Sequence[Stmt], block: Var) -> None:
                 continue
             if not depending.isdisjoint(uses(exprs_of_type(call.args[0].type))):
                 continue
-            if _overlaps(ctx, call, block, depending, values):
+            if _overlaps(ctx, call, block, step, depending, values):
                 warn(
-                    f"blocks of the launch write the same part of {target.name!r}, and run at the "
-                    "same time",
+                    f"{who}s of the {around} write the same part of {target.name!r}, and run at "
+                    "the same time",
                     call.span,
-                    hint="let the part depend on the block, or write pl.assemble(..., "
+                    hint=f"let the part depend on the {who}, or write pl.assemble(..., "
                     "atomic=pl.AtomicType.Add)",
                     slug="region-blocks",
                 )
@@ -133,7 +143,12 @@ def _guarded(stmts: Sequence[Stmt], depending: set[Var]) -> set[Stmt]:
 
 
 def _overlaps(
-    ctx: Context, call: Call, block: Var, depending: set[Var], values: dict[Var, Expr]
+    ctx: Context,
+    call: Call,
+    block: Var,
+    step: int,
+    depending: set[Var],
+    values: dict[Var, Expr],
 ) -> bool:
     """True for a store whose boxes in this block and the next share elements, wherever they are."""
     _, offsets, shapes = call.args[:3]
@@ -155,9 +170,9 @@ def _overlaps(
             if not known:
                 break
             offset = substitute(offset, known)
-        after = substitute(offset, {block: binary(Add, block, ConstInt(1))})
+        after = substitute(offset, {block: binary(Add, block, ConstInt(step))})
         others = [var for var in uses([offset]) if var in depending and var is not block]
-        step = None if others else difference(after, offset, ctx.constants)
-        if size is None or not isinstance(step, int) or abs(step) >= size:
+        moved = None if others else difference(after, offset, ctx.constants)
+        if size is None or not isinstance(moved, int) or abs(moved) >= size:
             return False
     return True

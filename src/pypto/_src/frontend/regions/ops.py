@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, cast
 
 from pypto._src.dtypes import DataType
-from pypto._src.errors import ParserError, ParserTypeError
+from pypto._src.errors import ParserError, ParserTypeError, warn
 from pypto._src.frontend.regions.filled_tensors import filling_type
 from pypto._src.frontend.regions.product_operands import (
     PRODUCTS,
@@ -57,12 +57,13 @@ from pypto._src.ir.exprs import (
     binary,
     const_value,
 )
+from pypto._src.ir.inspect.source_names import user_name
 from pypto._src.ir.opdef import TENSOR, OpDef, spelling
 from pypto._src.ir.types import ScalarType
 from pypto._src.ops import elementwise, memory, new_tiles, reshaping, system, tensor
 from pypto._src.ops.define import BY_PYTHON_NAME, OVERLOADS
 from pypto._src.ops.promotion.casts import chain
-from pypto._src.ops.rules.type_rules import known_space
+from pypto._src.ops.rules.type_rules import dims, known_space
 from pypto._src.ops.unified import Unified, unified
 
 Handler = Callable[[Context, Sequence[Any], Mapping[str, Any], ast.Call], Any]
@@ -140,10 +141,33 @@ def _valid_like_the_first(ctx: Context, operands: list[Any], node: ast.AST) -> l
         if isinstance(kind, TileType) and len(kind.shape) == len(first.type.shape):
             dims = zip(kind.shape, first.type.shape, wanted, strict=True)
             sizes = [size if same_dim(own, dim) else own for own, dim, size in dims]
-            if not same_dims(sizes, valid_part(kind) or kind.shape):
+            own_part = valid_part(kind) or kind.shape
+            if not same_dims(sizes, own_part):
+                if any(_is_less(*pair) for pair in zip(own_part, sizes, strict=True)):
+                    _warn_of_rest(value, own_part, sizes, node, ctx)
                 value = op_call(ctx, mark, (value, [*plain_dims(sizes)]), {}, node)
         alike.append(value)
     return alike
+
+
+def _is_less(a: Expr, b: Expr) -> bool:
+    """True for two sizes of which the first is known to be less."""
+    first, second = const_value(a), const_value(b)
+    return first is not None and second is not None and first < second
+
+
+def _warn_of_rest(
+    value: Expr, valid: Sequence[Expr], wanted: Sequence[Expr], node: ast.AST, ctx: Context
+) -> None:
+    """Warn of an operand of which more is taken than is valid."""
+    name = describe(value) if not isinstance(value, Var) else user_name(value)
+    warn(
+        f"{dims(wanted)} of {name} is computed with, of which {dims(valid)} is valid: what is "
+        "outside of that is undefined",
+        ctx.span(node),
+        hint=f"fill it before: pl.fillpad({name})",
+        slug="valid-shape",
+    )
 
 
 def _on_tiles(name: str, callee: Unified | OpDef[..., Any]) -> Unified | OpDef[..., Any] | None:
@@ -335,6 +359,14 @@ def _part_of_valid(
     sizes = [_left(*each) for each in zip(valid, begins, shape, strict=True)]
     if all(left is size for left, size in zip(sizes, shape, strict=True)):
         return taken
+    none = any(isinstance(size, int) and size == 0 for size in sizes)
+    if none and 0 not in map(const_value, valid):
+        warn(
+            f"this part of the tile has no valid element: {dims(valid)} of the tile is valid",
+            ctx.span(node),
+            hint="take a part of what is valid, or fill the tile before: pl.fillpad(...)",
+            slug="valid-shape",
+        )
     return op_call(ctx, mark, (taken, sizes), {}, node)
 
 
@@ -461,6 +493,8 @@ def _element(
         return None
     callee = ctx.peek(node.func)
     name = name_of(callee)
+    if name == "write" and ctx.region is not None:
+        ctx.region.writes_elements = True
     return op_call(ctx, BY_PYTHON_NAME["tensor", name], args, kwargs, node)
 
 

@@ -363,6 +363,10 @@ def _region(
         ctx.run(node.body)
         made = _handed_out(ctx, node, region, read_later)
         stmts = without_unused_loads(ctx.block, region)
+        if region.writes_elements and not ctx.broken:
+            from pypto._src.frontend.regions.store_paths import check_store_paths
+
+            check_store_paths(stmts)
         retyped = names.retyped_since(mark)
     finally:
         ctx.region = names.shadow = None

@@ -57,6 +57,7 @@ class Region:
         "stored",
         "was_parsed_twice",
         "with_part",
+        "writes_elements",
     )
 
     def __init__(
@@ -86,6 +87,7 @@ class Region:
         self.shadowed: dict[str, Var] = {}  # tensors outside whose names are of tiles inside
         self.results: dict[str, Var] = {}  # the tensors that tiles read later are stored in
         self.before: list[Stmt] = []  # what has to stand before the region: tensors that it needs
+        self.writes_elements = False  # of tensors, one by one
         self.was_parsed_twice = False  # a statement of it: what it needed then may be unused
         self.products: set[Var] = set()  # in vector memory: a store of one rounds, as of any
         self.gathered: Any = None  # the last product made in blocks, in a tensor

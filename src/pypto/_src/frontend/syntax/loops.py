@@ -34,8 +34,8 @@ from pypto._src.frontend.syntax.loop_carried import (
 )
 from pypto._src.ir.array_types import ShapedType
 from pypto._src.ir.enums import ForKind
-from pypto._src.ir.exprs import ConstBool, ConstInt, Expr, IterArg, Var
-from pypto._src.ir.stmts import BreakStmt, ContinueStmt, ForStmt, WhileStmt
+from pypto._src.ir.exprs import ConstBool, ConstInt, Expr, IterArg, Var, const_value
+from pypto._src.ir.stmts import BreakStmt, ContinueStmt, ForStmt, ScopeStmt, Stmt, WhileStmt
 from pypto._src.ir.types import scalar_type
 
 _KINDS: Final[dict[Any, ForKind]] = {
@@ -125,6 +125,8 @@ def counted(ctx: Context, node: ast.For, kind: ForKind, stages: int = 1) -> None
     iter_args, body = iter_args_of(ctx, node, iter_names, inits or [])
     inside = {target.id: loop_var, **{arg.name: arg for arg in iter_args}}
     block, results = _loop(ctx, node, body, inside, iter_args, iter_names)
+    if kind is ForKind.Parallel and any(isinstance(stmt, ScopeStmt) for stmt in block.stmts):
+        _check_iterations(ctx, block.stmts, loop_var, (start, stop, step))
     ctx.block.append(
         ForStmt(
             loop_var,
@@ -140,6 +142,20 @@ def counted(ctx: Context, node: ast.For, kind: ForKind, stages: int = 1) -> None
         )
     )
     keep_names(ctx, iter_names, results)
+
+
+def _check_iterations(
+    ctx: Context, stmts: Sequence[Stmt], loop_var: Var, numbers: tuple[Expr, Expr, Expr]
+) -> None:
+    """Warn of stores in regions that more than one iteration of a parallel loop makes."""
+    start, stop, step = (const_value(number) for number in numbers)
+    if not isinstance(step, int) or ctx.broken:
+        return
+    if isinstance(start, int) and isinstance(stop, int) and len(range(start, stop, step)) < 2:
+        return
+    from pypto._src.frontend.regions.disjoint import check_disjoint
+
+    check_disjoint(ctx, stmts, loop_var, step, "iteration")
 
 
 def _refuse_shadow(ctx: Context, target: ast.Name) -> None:

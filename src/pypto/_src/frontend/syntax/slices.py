@@ -191,7 +191,10 @@ def _is_number(value: Any) -> bool:
 
 def _written(ctx: Context, base: Expr, index: Sequence[Any], number: Expr, node: ast.AST) -> Call:
     """Return the call that lets an element be a number."""
-    op = BY_PYTHON_NAME["tensor" if isinstance(base.type, TensorType) else "block", "write"]
+    is_tensor = isinstance(base.type, TensorType)
+    if is_tensor and ctx.region is not None:
+        ctx.region.writes_elements = True
+    op = BY_PYTHON_NAME["tensor" if is_tensor else "block", "write"]
     made = op_call(ctx, op, (base, index, number), {}, node)
     assert isinstance(made, Call)
     return made

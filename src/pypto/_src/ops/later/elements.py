@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pypto._src.dtypes import DataType
 from pypto._src.errors import EvaluationError
-from pypto._src.ir.array_types import TileType, static_shape
+from pypto._src.ir.array_types import TileType, static_shape, valid_part
 from pypto._src.ir.emit_sites import CppSite, PtoSite
 from pypto._src.ir.enums import PipeType
 from pypto._src.ir.exprs import Add, ConstInt, Expr, Mul, binary, const_value
@@ -23,6 +23,7 @@ from pypto._src.ops.rules.boxes import elements
 from pypto._src.ops.rules.type_rules import (
     called,
     check_operands,
+    dims,
     operand_name,
     refuse,
 )
@@ -48,8 +49,27 @@ def _check_element(o: Operands, value: int | None) -> None:
     if static_shape(kind) is None:
         refuse(o, f"{called(o.op)} takes a tile of constant sizes", "tile-shape", shown=(0,))
     check_indices(o, kind.shape, o.ints(1))
+    _check_valid(o, kind)
     if value is not None:
         check_number(o, kind.dtype, value)
+
+
+def _check_valid(o: Operands, kind: TileType) -> None:
+    """Check that an element lies in the part of its tile that is valid, where both are known."""
+    valid = valid_part(kind)
+    if valid is None:
+        return
+    for axis, (index, limit) in enumerate(zip(o.ints(1), valid, strict=False)):
+        at, size = const_value(index), const_value(limit)
+        if at is not None and size is not None and at >= size:
+            name = operand_name(o, 0)
+            refuse(
+                o,
+                f"{called(o.op)} of index {at} in dimension {axis} of {name}, of which "
+                f"{dims(valid)} is valid",
+                "valid-shape",
+                f"fill the rest before: {name} = pl.fillpad({name})",
+            )
 
 
 def check_number(o: Operands, dtype: DataType, index: int) -> None:

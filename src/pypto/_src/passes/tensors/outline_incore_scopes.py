@@ -31,11 +31,14 @@ from pypto._src.ir.roles import Role, role
 from pypto._src.ir.stmts import (
     AssignStmt,
     EvalStmt,
+    ForStmt,
     Function,
+    IfStmt,
     Program,
     ReturnStmt,
     ScopeStmt,
     Stmt,
+    WhileStmt,
     YieldStmt,
     seq,
     statements,
@@ -459,9 +462,9 @@ def _for_host(
     wanted = set(outside)
     chosen: set[Stmt] = set()
     for stmt in reversed(body):
-        if not isinstance(stmt, AssignStmt) or not _is_for_host(stmt.value):
+        if not _host_computes(stmt):
             continue
-        if stmt.var in wanted or (every and not _is_read(stmt.value)):
+        if not wanted.isdisjoint(defined_by(stmt)) or (every and not _reads_tensor(stmt)):
             chosen.add(stmt)
             wanted.update(_used_by([stmt]))
     before: list[Stmt] = []
@@ -475,14 +478,33 @@ def _for_host(
             before.append(stmt)
             continue
         inside.update(_defined_in([stmt]))
-        is_late = (
-            isinstance(stmt, AssignStmt)
-            and stmt in chosen
-            and stmt.var not in kept_uses
-            and isinstance(stmt.var.type, ScalarType)
+        is_late = stmt in chosen and all(
+            var not in kept_uses and isinstance(var.type, ScalarType) for var in defined_by(stmt)
         )
         (after if is_late else rest).append(stmt)
     return before, rest, after
+
+
+def _host_computes(stmt: Stmt) -> bool:
+    """True for what a host function does itself: scalars, views, new tensors.
+
+    So are a branch and a loop that give scalars and do nothing else.
+    """
+    if isinstance(stmt, AssignStmt):
+        return _is_for_host(stmt.value)
+    defined = defined_by(stmt)
+    if not defined or not all(isinstance(var.type, ScalarType) for var in defined):
+        return False
+    return all(
+        inner is stmt
+        or isinstance(inner, YieldStmt | IfStmt | ForStmt | WhileStmt)
+        or (
+            isinstance(inner, AssignStmt)
+            and isinstance(inner.var.type, ScalarType)
+            and _is_for_host(inner.value)
+        )
+        for inner in stmts_in(stmt)
+    )
 
 
 def _is_for_host(value: Expr) -> bool:
@@ -494,12 +516,12 @@ def _is_for_host(value: Expr) -> bool:
     return isinstance(value.type, ScalarType) or isinstance(value, Call)
 
 
-def _is_read(value: Expr) -> bool:
+def _is_read(value: Expr | Stmt) -> bool:
     return any(op_of(node) is tensor.read for node in walk(value))
 
 
 def _reads_tensor(stmt: Stmt) -> bool:
-    return isinstance(stmt, AssignStmt) and _is_read(stmt.value)
+    return _is_read(stmt)
 
 
 # --------------------------------------------------------------------------------------------
