@@ -104,6 +104,8 @@ PROSE = {
     "host-branch", "kernel-recursion", "kwargs", "lambda-kernel", "load-acc", "match",
     "host-tile", "misplaced-range", "out-never-written", "recursive-kernel", "region-swap",
     "star-args",
+    "at-three", "bind-dynamic-static", "host-op", "notify-op", "remote-store-window", "wait-cmp",
+    "window-buffer", "world-inside",
     "step-zero", "text", "unsupported", "unsupported-expressions",
     "unused-result", "while-values-condition", "yield-python", "yield-unnamed",
 }  # fmt: skip

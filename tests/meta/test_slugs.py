@@ -114,7 +114,6 @@ ELSEWHERE = {
               "is read before it has a value"),
     "unknown-slug": ("run/test_setup_commands.py::test_misspelt_slug", "unknown-slug"),
     "user-file": ("run/test_cli.py::test_files_that_are_no_kernels", "user-file"),
-    "window": ("run/test_ranks.py::test_tensors_are_no_windows", "window"),
     "verification": ("ir/test_verify.py::test_report", "verification"),
 }  # fmt: skip
 """Errors that no kernel's text leads to: the test, and the slug or words of the message in it."""

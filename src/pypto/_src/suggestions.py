@@ -137,7 +137,7 @@ def refuse_keywords(
         raise KeywordError(
             f"{owner} has no argument {name!r}; it has {', '.join(known) or 'none'}",
             span_of_frame(frame),
-            meant_keyword(name, known) if known else f"write {owner}",
+            (meant_keyword(name, known) or f"leave out {name}=") if known else f"write {owner}",
         )
 
 

@@ -54,6 +54,7 @@ from pypto._src.ops.rules.type_rules import (
     check_element,
     dims,
     known_space,
+    members,
     one_tile,
     operand_name,
     poison,
@@ -111,7 +112,9 @@ def check_space_dtype(space: MemorySpace, dtype: DataType) -> None:
     """Check that tiles of an element type can lie in a memory space."""
     if dtype not in SPACE_DTYPES[space]:
         raise OpError(
-            f"{space.name} memory holds no elements of {dtype.member}", slug="element-type"
+            f"{space.name} memory holds no elements of {dtype.member}",
+            hint=f"it holds {members(SPACE_DTYPES[space])}",
+            slug="element-type",
         )
 
 

@@ -144,11 +144,15 @@ def _reshape_view_type(o: Operands) -> Type:
     result = TensorType(shape, kind.dtype)
     old, new = static_shape(kind), static_shape(result)
     if old is not None and new is not None and -1 not in old and math.prod(old) != math.prod(new):
+        *front, _ = new
+        last, odd = divmod(math.prod(old), math.prod(front) or 1)
         refuse(
             o,
-            f"{called(o.op)} of {math.prod(old)} elements to {dims(shape)}, which has "
-            f"{math.prod(new)}",
+            f"pl.reshape of {math.prod(old)} elements to {dims(shape)}, which has {math.prod(new)}",
             "shape-mismatch",
+            f"give sizes whose product is {math.prod(old)}"
+            if odd or not last
+            else f"pl.reshape({operand_name(o, 0)}, {[*front, last]})",
             shown=(0,),
         )
     return result
@@ -199,6 +203,7 @@ def check_indices(o: Operands, shape: Sequence[Expr], indices: Sequence[Expr]) -
                 o,
                 f"{called(o.op)} of index {at} in dimension {axis} is outside {name} {dims(shape)}",
                 "out-of-bounds",
+                None if limit is None else f"take an index from 0 to {limit - 1}",
             )
 
 

@@ -529,7 +529,8 @@ class _Scalar:
 
     def _refuse(self, arg: Any) -> NoReturn:
         found = arg if isinstance(arg, int | float) else f"a {type(arg).__name__}"
-        hint = f"int({self.name})" if isinstance(arg, float) or _is_number_of_numpy(arg) else None
+        is_number = isinstance(arg, float) or _is_number_of_numpy(arg)
+        hint = f"int({self.name})" if is_number else f"pass a number: {self.name}=1"
         raise CallError(
             f"argument {self.name!r} of {self.function} is {found}; {self.text} was wanted",
             hint=hint,

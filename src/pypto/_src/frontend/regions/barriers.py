@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import ast
 import copy
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from pypto._src.diagnostics import Label
-from pypto._src.errors import ParserTypeError
+from pypto._src.errors import ParserSyntaxError, ParserTypeError
 from pypto._src.frontend import region_markers
 from pypto._src.frontend.state.context import Context
 from pypto._src.frontend.state.live_names import read_names
@@ -28,6 +28,9 @@ def phases(ctx: Context, node: Launch) -> list[Launch]:
     parts: list[list[ast.stmt]] = [[]]
     for stmt in node.body:
         if _is_barrier(ctx, stmt):
+            assert isinstance(stmt, ast.Expr)
+            assert isinstance(stmt.value, ast.Call)
+            _check_options(ctx, stmt.value)
             parts.append([])
             continue
         inner = next((n for n in ast.walk(stmt) if _is_barrier(ctx, n)), None)
@@ -57,6 +60,40 @@ def phases(ctx: Context, node: Launch) -> list[Launch]:
 def _is_barrier(ctx: Context, node: ast.AST) -> bool:
     call = node.value if isinstance(node, ast.Expr) else None
     return isinstance(call, ast.Call) and ctx.peek(call.func) is region_markers.syncall
+
+
+_CORES: Final = ("mix", "aic_only", "aiv_only")
+_MODES: Final = ("hard", "soft")
+_OF_SOFT: Final = ("gm_workspace", "used_cores")
+
+
+def _check_options(ctx: Context, call: ast.Call) -> None:
+    """Check who waits at a barrier, and how: they change no value.
+
+    Raises:
+        ParserSyntaxError: there are no such cores, or no such way to wait.
+    """
+    words = {word.arg: word.value for word in call.keywords if word.arg is not None}
+    known = {"core_type": _CORES, "mode": _MODES}
+    found = {key: ctx.value(words[key]) if key in words else known[key][0] for key in known}
+    problem, wanted = "", None
+    if call.args or not {*words} <= {*known, *_OF_SOFT}:
+        problem = "pl.system.syncall takes core_type, mode, gm_workspace and used_cores, by name"
+        wanted = 'core_type="mix"'
+    for key, choices in known.items():
+        if wanted is None and found[key] not in choices:
+            problem = f"{key} of a barrier is one of {', '.join(choices)}, got {found[key]!r}"
+            wanted = f'{key}="{choices[0]}"'
+    is_soft = found["mode"] == "soft"
+    odd = [key for key in _OF_SOFT if (key in words) is not is_soft]
+    if wanted is None and odd:
+        verb = "needs" if is_soft else "takes no"
+        problem = f"a {found['mode']} barrier {verb} {' and '.join(odd)}"
+        wanted = 'mode="soft", gm_workspace=flags, used_cores=4' if is_soft else 'mode="hard"'
+    if wanted is not None:
+        raise ParserSyntaxError(
+            problem, ctx.span(call), hint=f"write pl.system.syncall({wanted})", slug="barrier"
+        )
 
 
 _OF_NUMBERS = frozenset({"get_block_idx", "get_block_num", "min", "max", "cast", "dim"})

@@ -51,7 +51,7 @@ def shard(ctx: Context, node: ast.Call) -> Any:
         raise ParserSyntaxError(
             "pl.aiv_shard takes one value, in a loop over the vector cores of a cluster",
             ctx.span(node),
-            hint="write for lane in pl.split_aiv(2, mode=pl.SplitMode.UP_DOWN): around it",
+            hint="put for lane in pl.split_aiv(2, mode=pl.SplitMode.UP_DOWN): around it",
             slug="split-aiv",
         )
     mode, lane = lanes

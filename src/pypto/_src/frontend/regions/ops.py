@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final, cast
+from typing import Any, Final, TypeAlias, cast
 
 from pypto._src.dtypes import DataType
 from pypto._src.errors import ParserError, ParserTypeError, warn
@@ -97,9 +97,13 @@ def call(
         if error.slug != "valid-shape":
             raise
         try:
-            return op_call(ctx, form, _valid_like_the_first(ctx, loaded, node), named, node)
+            alike, lacking = _valid_like_the_first(ctx, loaded, node)
+            made = op_call(ctx, form, alike, named, node)
         except ParserError:
             raise error from None  # which is about what the program says
+    for value, valid, wanted in lacking:
+        _warn_of_rest(value, valid, wanted, node, ctx)
+    return made
 
 
 def _texts(
@@ -124,7 +128,13 @@ def _texts(
     }
 
 
-def _valid_like_the_first(ctx: Context, operands: list[Any], node: ast.AST) -> list[Any]:
+_Lacking: TypeAlias = "list[tuple[Expr, Sequence[Expr], Sequence[Expr]]]"
+"""Operands of which more is taken than is known to be valid, with what is valid and taken."""
+
+
+def _valid_like_the_first(
+    ctx: Context, operands: list[Any], node: ast.AST
+) -> tuple[list[Any], _Lacking]:
     """Return operands of which the same part is valid as of the first tile.
 
     In a region the first operand of an op says what is valid of the result. Of the others the
@@ -132,22 +142,23 @@ def _valid_like_the_first(ctx: Context, operands: list[Any], node: ast.AST) -> l
     """
     first = operands[0] if operands else None
     if not isinstance(first, Expr) or not isinstance(first.type, TileType):
-        return operands
+        return operands, []
     wanted = valid_part(first.type) or first.type.shape
     mark = BY_PYTHON_NAME["block", "set_validshape"]
     alike: list[Any] = [first]
+    lacking: _Lacking = []
     for value in operands[1:]:
         kind = value.type if isinstance(value, Expr) else None
         if isinstance(kind, TileType) and len(kind.shape) == len(first.type.shape):
-            dims = zip(kind.shape, first.type.shape, wanted, strict=True)
-            sizes = [size if same_dim(own, dim) else own for own, dim, size in dims]
-            own_part = valid_part(kind) or kind.shape
-            if not same_dims(sizes, own_part):
-                if any(_is_less(*pair) for pair in zip(own_part, sizes, strict=True)):
-                    _warn_of_rest(value, own_part, sizes, node, ctx)
+            own = valid_part(kind) or kind.shape
+            pairs = zip(kind.shape, first.type.shape, wanted, own, strict=True)
+            sizes = [size if same_dim(dim, other) else now for dim, other, size, now in pairs]
+            if not same_dims(sizes, own):
+                if any(_is_less(*pair) for pair in zip(own, sizes, strict=True)):
+                    lacking.append((value, own, sizes))
                 value = op_call(ctx, mark, (value, [*plain_dims(sizes)]), {}, node)
         alike.append(value)
-    return alike
+    return alike, lacking
 
 
 def _is_less(a: Expr, b: Expr) -> bool:
@@ -320,6 +331,15 @@ def _without(ctx: Context, tile: Expr, dropped: Sequence[int], node: ast.Call) -
         return tile
     rank = len(kind.shape)
     axes = {axis % rank for axis in dropped}
+    for axis in sorted(axes):
+        if const_value(kind.shape[axis]) != 1:
+            ones = [at for at, size in enumerate(plain_dims(kind.shape)) if size == 1]
+            raise ParserTypeError(
+                f"dimension {axis} of {dims(kind.shape)} is not 1, and drop_dims names it",
+                ctx.span(node),
+                hint=f"write drop_dims={ones}" if ones else "leave out drop_dims",
+                slug="axis",
+            )
     kept = [size for axis, size in enumerate(plain_dims(kind.shape)) if axis not in axes]
     kept = [1] * (2 - len(kept)) + kept
     if len(kept) == rank:
@@ -467,6 +487,13 @@ def _assemble(
         and BY_PYTHON_NAME.get(("block", "assemble")) is None
     ):
         return with_part(ctx, cast("Any", target), cast("Any", source), offset, node)
+    if isinstance(target, Expr) and isinstance(target.type, TileType) and "atomic" in given:
+        raise ParserTypeError(
+            "atomic= adds to a tensor in global memory, this is a value of the region",
+            ctx.span(node),
+            hint="add the part to it: x[0:32, :] = pl.add(x[0:32, :], part)",
+            slug="region-option",
+        )
     if given.keys() - {"target", "source", "offset", "atomic"} or not isinstance(target, Expr):
         return None
     if not isinstance(target.type, TensorType) or not isinstance(source, Expr):

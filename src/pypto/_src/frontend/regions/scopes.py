@@ -151,6 +151,14 @@ def _at(ctx: Context, node: ast.With, call: ast.Call, target: ast.expr | None) -
             hint="write with pl.at(level=pl.Level.CORE_GROUP):",
             slug="region-option",
         )
+    role = words.get("role")
+    if role is not None and not (isinstance(role, ast.Constant) and role.value is None):
+        raise ParserSyntaxError(
+            f"a region of cores has no role, got {ctx.source.text(role)}",
+            ctx.span(role),
+            hint="leave out role=",
+            slug="region-option",
+        )
     divided = _options(ctx, call, words)
     if ctx.region is not None and not ctx.region.may_carry:
         raise _nested(ctx, call)

@@ -45,7 +45,14 @@ from pypto._src.frontend.state.scope import (
     same_value_type,
 )
 from pypto._src.frontend.state.signatures import Callee, Swapped
-from pypto._src.ir.array_types import MemRef, TensorType, TileType, same_dims, valid_part
+from pypto._src.ir.array_types import (
+    MemRef,
+    ShapedType,
+    TensorType,
+    TileType,
+    same_dims,
+    valid_part,
+)
 from pypto._src.ir.enums import FunctionType
 from pypto._src.ir.exprs import Call, Expr, MakeTuple, Var
 from pypto._src.ir.inspect.source_names import user_name
@@ -323,8 +330,12 @@ class Context:
         hint = f"choose by element: pl.sel({text}, if_so, if_not)" if compared else None
         if isinstance(number, float) and number.is_integer():
             hint = f"write {int(number)}"
+        elif isinstance(number, float):
+            hint = f"write {int(number) + 1}"
         elif isinstance(kind, ScalarType) and number is None:
             hint = f"write pl.cast({text}, pl.INT64)"
+        elif isinstance(kind, ShapedType) and not compared and not integer:
+            hint = f"take an element: pl.read({text}, [{', '.join(['0'] * len(kind.shape))}])"
         raise ParserTypeError(
             f"{what} is {wanted}, got {describe(found if number is None else number)}",
             self.span(node),

@@ -74,6 +74,8 @@ def bad_target(ctx: Context, target: ast.expr) -> ParserError:
         hint = f"assign to a name: {target.attr} = ..."
     elif isinstance(target, ast.Starred):
         hint = "write one name for each value"
+    elif isinstance(target, ast.Subscript):
+        hint = f"leave out the annotation: {text} = ..."
     return UnsupportedFeatureError(
         f"{text} cannot be assigned in this way", ctx.span(target), hint=hint, slug="target"
     )

@@ -157,7 +157,8 @@ def in_order(
             if unknown is not None
             else f"gets {', '.join(sorted(twice))} twice"
             if twice
-            else f"takes {counted(len(names), 'argument')} ({', '.join(names)}), got {len(given)}"
+            else f"takes {counted(len(names), 'argument')} ({', '.join(names)}), "
+            f"got {len(args) + len(kwargs)}"
         )
         raise ParserTypeError(
             f"{function.name} {problem}",

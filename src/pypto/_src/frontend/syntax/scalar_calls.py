@@ -29,6 +29,14 @@ def scalar_form(
         if not isinstance(dtype, DataType):
             raise no_dtype(ctx, node, "pl.cast", dtype)
         return Cast(ctx.as_expr(args[0], node.args[0]), dtype, span)
+    if name == "cast" and "mode" in kwargs and len(args) == 2 and isinstance(args[1], DataType):
+        text = ctx.source.text(node.args[0])
+        raise ParserTypeError(
+            "a cast of a number has no mode; a float that becomes an integer is cut off",
+            span,
+            hint=f"write pl.cast({text}, pl.{args[1].member})",
+            slug="unknown-keyword",
+        )
     if kwargs or not all(map(is_scalar, args)):
         return None
     try:

@@ -124,13 +124,17 @@ def write(ctx: Context, target: ast.Subscript, value: Any, source: ast.expr) -> 
             number = ctx.as_expr(value, source, base.type.dtype)
             ctx.block.append(EvalStmt(_written(ctx, base, index, number, target), ctx.span(target)))
             return
-    if ctx.region is not None and isinstance(base, Expr) and isinstance(base.type, TileType):
+    if (
+        ctx.region is not None
+        and isinstance(name, ast.Name)
+        and isinstance(base, Expr)
+        and isinstance(base.type, TileType)
+    ):
         region = _region(ctx, target, base.type)
         value = ctx.region.operand(ctx, value, target)
         if isinstance(value, Expr) and isinstance(value.type, TileType):
             _check_fits(ctx, target, region, value, source)
             made = ctx.region.with_part(ctx, base, value, region.begins, target)
-            assert isinstance(name, ast.Name)
             ctx.assign(name.id, made, name, source=source)
             return
     if _is_a_tile(base) and _is_a_tile(value) and isinstance(name, ast.Name):
@@ -141,15 +145,20 @@ def write(ctx: Context, target: ast.Subscript, value: Any, source: ast.expr) -> 
         made = TileParts(ctx, op_call, target).assembled(base, value, region.begins)
         ctx.assign(name.id, made, name, source=source)
         return
-    if not isinstance(base, Expr) or not isinstance(base.type, TensorType):
+    is_part = isinstance(name, ast.Subscript) and isinstance(base, Expr)
+    if not is_part and (not isinstance(base, Expr) or not isinstance(base.type, TensorType)):
         raise _no_tensor(ctx, target, base, value, source)
     if not isinstance(name, ast.Name):
         raise UnsupportedFeatureError(
             f"{ctx.source.text(name)} has no name to which the written tensor could be assigned",
             ctx.span(target),
-            hint=f"write t = {ctx.source.text(name)} before, and t[...] = here",
+            hint=f"write t = {ctx.source.text(name)} before, and t[...] = here"
+            if ctx.region is None
+            else "name the part by one subscript: x[0:2, 0:64] = ...",
             slug="target",
         )
+    assert isinstance(base, Expr)
+    assert isinstance(base.type, TensorType)
     region = _region(ctx, target, base.type)
     named = base
     base, region = _without_indices(ctx, target, base, region)
@@ -464,7 +473,7 @@ def _no_slice(ctx: Context, node: ast.Subscript, items: Sequence[Any]) -> Parser
     return ParserTypeError(
         f"an index of {describe(ctx.value(node.value))} is a slice, got {describe(odd)}",
         ctx.span(node),
-        hint=hint,
+        hint=hint or f"write {text}[0:1]",
         slug="subscript",
     )
 
@@ -504,6 +513,8 @@ def _no_tile(
     if _is_number(value) and all(isinstance(size, int) for size in region.sizes):
         text = ctx.source.text(source)
         hint = f"write pl.full({region.sizes}, pl.{kind.dtype.member}, {text})"
+    elif value is None and isinstance(source, ast.Call):
+        hint = f"end {ctx.source.text(source.func)} with return value"
     what = "a tile" if isinstance(kind, TileType) else "a tile or tensor"
     return ParserTypeError(
         f"{what} is written to {spell(kind)}, got {describe(value)}",
