@@ -290,6 +290,7 @@ def as_module() -> Any:
     pl.jit = Decorator()
     pl.dynamic = lambda name: name
     pl.at, pl.scope, pl.manual_scope, pl.split = region, nothing, nothing, nothing
+    pl.cross_core_slot = nothing
     pl.spmd = pl.blocks_ = blocks
     pl.range = pl.parallel = pl.pipeline = pl.unroll = counted
     pl.split_aiv = counted

@@ -25,7 +25,11 @@ def drawn(
     n: pl.Tensor[[1, 8], pl.INT32],
     y: pl.Out[pl.Tensor[[16, 64], pl.FP32]],
 ):
-    with pl.at(level=pl.Level.CORE_GROUP, name_hint="mixed"):
+    with pl.at(
+        level=pl.Level.CORE_GROUP,
+        optimizations=[pl.cross_core_slot(slot_num=4)],
+        name_hint="mixed",
+    ):
 """
 
 BODIES = {
