@@ -46,6 +46,65 @@ _DOC = {
 }
 """What `pypto.language.<level>` says of itself."""
 
+_FORMS = {
+    "assemble": [
+        (
+            "target: Tensor, source: Tensor | Tile, offset: Offsets, *, atomic: AtomicType",
+            "Tensor",
+            "Add ``source`` to the region of ``target`` at ``offset``; return the target.",
+        ),
+        (
+            "target: Tile, source: Tensor | Tile, offset: Offsets",
+            "Tile",
+            "Return a tile like ``target`` with ``source`` at ``offset``.",
+        ),
+    ],
+    "create_tensor": [
+        (
+            "shape: Ints, dtype: DataType, layout: Any = None, manual_dep: bool = False, "
+            "init_value: Scalar | None = None",
+            "Tensor",
+            "Return a new tensor of ``shape`` whose elements are ``init_value``, if that is given.",
+        )
+    ],
+    "fillpad": [
+        (
+            "input: Tensor, pad_value: int | None = None",
+            "Tensor",
+            "Return a copy of ``input`` with zeros, or as told, where it holds no valid elements.",
+        )
+    ],
+    "matmul_acc": [
+        (
+            "acc: Tensor, lhs: Tensor | Tile, rhs: Tensor | Tile, a_trans: bool = False, "
+            "b_trans: bool = False, init_cond: Scalar | None = None",
+            "Tensor",
+            "Return ``acc`` plus the product, the product alone where ``init_cond`` holds.",
+        )
+    ],
+    "set_validshape": [
+        (
+            "input: Tensor | Tile, rows: Scalar, columns: Scalar",
+            "Tensor",
+            "Return ``input`` of which so many ``rows`` and ``columns`` are valid.",
+        ),
+        (
+            "input: Tensor, valid_shape: Ints",
+            "Tensor",
+            "Return ``input`` of which ``valid_shape`` is valid.",
+        ),
+    ],
+    "store": [
+        (
+            "tile: Tensor | Tile, offsets: Offsets, output_tensor: Tensor, "
+            "shapes: Ints | None = None, *, atomic: AtomicType | None = None",
+            "Tensor",
+            "Store the valid part of ``tile`` in ``output_tensor`` at ``offsets``; return that.",
+        )
+    ],
+}
+"""What names take in regions besides what their ops do: parameters, result, meaning."""
+
 _MARKERS = {
     "block": (
         "aiv_shard",
@@ -242,12 +301,17 @@ class Generator:
             UNIFIED: {"Unified": "Unified"},
         }
         body: list[str] = []
+        imports["pypto._src.ir.enums"] = {"AtomicType": "AtomicType"}
         for name, op in short.items():
             if self.is_unified(op):
                 body += self.overloads(name, imports)
+            elif name in _FORMS:
+                body += self.with_forms(name, op, imports)
         body += [f"{name}: Unified" for name in self.on_a_level()]
         for source, found in self.singles(short).items():
-            imports.setdefault(source, {}).update(found)
+            kept = {name: own for name, own in found.items() if name not in _FORMS}
+            if kept:
+                imports.setdefault(source, {}).update(kept)
         return module(
             "The short names of the ops, as type checkers and editors see them.",
             imports,
@@ -282,11 +346,27 @@ class Generator:
                 first, second = args.args[:2]
                 yield stub(name, f"{first.arg}: Scalar, {second.arg}: {returns}", returns, op.doc)
             yield from self.without_scratch(name, op, args, returns)
+        yield from (stub(name, *form) for form in _FORMS.get(name, ()))
         yield from self.on_scalars(name)
         returns = "Any" if has_value or not found else "None"
         yield stub(name, "operand: Expr, /, *others: Any, **named: Any", returns)
         if number_first:
             yield stub(name, "lhs: float, rhs: Expr, /, **named: Any", "Any")
+
+    def with_forms(
+        self, name: str, op: Any, imports: dict[str, dict[str, str]]
+    ) -> Iterator[str]:
+        """Yield the overloads of a name that stands for one op: its own, and those in regions."""
+        source, original = self.place(op)
+        family = next(each for each in self.sources if each.module == source)
+        function = family.functions[original]
+        for used in names_annotated(function.args):
+            where = family.imports.get(used)
+            if where is not None:
+                imports.setdefault(where, {})[used] = used
+        returns = ast.unparse(function.returns or ast.Constant(None))
+        yield stub(name, ast.unparse(function.args), returns, op.doc)
+        yield from (stub(name, *form) for form in _FORMS[name])
 
     def on_scalars(self, name: str) -> Iterator[str]:
         """Yield the overload for scalars, if the name is one of theirs."""

@@ -2,8 +2,6 @@
 
 # Kernels are called by whoever asks.
 # pyright: reportUnusedFunction=false
-# A value of a region is a tile that authors call a tensor.
-# pyright: reportCallIssue=false, reportUnknownVariableType=false
 
 from __future__ import annotations
 

@@ -6,22 +6,21 @@ Written by `make generate` from the definitions of the ops.
 from typing import Any, overload
 
 from pypto._src.dtypes import DataType
+from pypto._src.ir.enums import AtomicType
 from pypto._src.ir.exprs import Expr
 from pypto._src.ops.compare_select import cmps, prelu, sel
 from pypto._src.ops.define import Axis, Ints, Offsets, Scalar, Tensor, Tile
 from pypto._src.ops.elementwise import adds, divs, lrelu, maxs, mins, muls, subs
 from pypto._src.ops.elementwise import maxs as maximums
 from pypto._src.ops.elementwise import mins as minimums
-from pypto._src.ops.matmul import batch_matmul, gemv, gemv_acc, gemv_bias, matmul_acc, matmul_bias
-from pypto._src.ops.memory import extract, l0c_store, load, move, store
-from pypto._src.ops.new_tiles import alloc, create_tile, fillpad, vec_move
+from pypto._src.ops.matmul import batch_matmul, gemv, gemv_acc, gemv_bias, matmul_bias
+from pypto._src.ops.memory import extract, l0c_store, load, move
+from pypto._src.ops.new_tiles import alloc, create_tile, vec_move
 from pypto._src.ops.new_tiles import create_tile as create
 from pypto._src.ops.new_tiles import fillpad as fillpad_inplace
 from pypto._src.ops.rules.type_rules import RoundMode
 from pypto._src.ops.system import get_block_idx
-from pypto._src.ops.tensor import create as create_tensor
 from pypto._src.ops.tensor import dim, reshape_view
-from pypto._src.ops.tensor_math import assemble
 from pypto._src.ops.unified import Unified
 
 @overload
@@ -149,6 +148,27 @@ def arange(
 
 @overload
 def arange(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
+@overload
+def assemble(target: Tensor, source: Tensor, offset: Offsets) -> Tensor:
+    """Write ``source`` to the region of ``target`` at ``offset``; return the target.
+
+    The value is the very tensor ``target``: its other elements stay. A source of FP16 or BF16
+    becomes FP32 in a target of that type.
+    """
+    ...
+
+@overload
+def assemble(
+    target: Tensor, source: Tensor | Tile, offset: Offsets, *, atomic: AtomicType
+) -> Tensor:
+    """Add ``source`` to the region of ``target`` at ``offset``; return the target."""
+    ...
+
+@overload
+def assemble(target: Tile, source: Tensor | Tile, offset: Offsets) -> Tile:
+    """Return a tile like ``target`` with ``source`` at ``offset``."""
+    ...
+
 @overload
 def cast(tile: Tile, target_type: DataType, mode: RoundMode = "round") -> Tile:
     """Return ``tile`` [R, C] with elements of ``target_type``.
@@ -422,6 +442,22 @@ def cos(input: Tensor) -> Tensor:
 @overload
 def cos(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
 @overload
+def create_tensor(shape: Ints, dtype: DataType) -> Tensor:
+    """Return a new tensor of ``shape`` with elements of ``dtype`` that have no value yet."""
+    ...
+
+@overload
+def create_tensor(
+    shape: Ints,
+    dtype: DataType,
+    layout: Any = None,
+    manual_dep: bool = False,
+    init_value: Scalar | None = None,
+) -> Tensor:
+    """Return a new tensor of ``shape`` whose elements are ``init_value``, if that is given."""
+    ...
+
+@overload
 def div(lhs: Tile, rhs: Tile) -> Tile:
     """Return ``lhs / rhs`` [R, C], element by element, for floats."""
     ...
@@ -474,6 +510,22 @@ def expands(target: Tensor, scalar: Scalar) -> Tensor:
 
 @overload
 def expands(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
+@overload
+def fillpad(tile: Tile, pad_value: int | None = None) -> Tile:
+    """Return a copy of ``tile`` [R, C] with zeros where it holds no valid elements.
+
+    With ``pad_value=pl.PadValue.max`` or ``min`` these are the largest or smallest element of the
+    type, of floats infinity.
+
+    The copy is valid throughout: a tile of which a part is valid is loaded with ``valid_shapes``.
+    """
+    ...
+
+@overload
+def fillpad(input: Tensor, pad_value: int | None = None) -> Tensor:
+    """Return a copy of ``input`` with zeros, or as told, where it holds no valid elements."""
+    ...
+
 @overload
 def fillpad_expand(input: Tensor, shape: Ints, pad_value: int | None = None) -> Tensor:
     """Return ``input`` [M, N] at the beginning of a larger tensor of ``shape``, padded as told.
@@ -657,6 +709,26 @@ def matmul(
 
 @overload
 def matmul(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
+@overload
+def matmul_acc(acc: Tile, lhs: Tile, rhs: Tile) -> Tile:
+    """Return ``acc`` [M, N] plus the product of ``lhs`` [M, K] and ``rhs`` [K, N], in Acc.
+
+    The result takes the place of ``acc``, which must not be used afterwards.
+    """
+    ...
+
+@overload
+def matmul_acc(
+    acc: Tensor,
+    lhs: Tensor | Tile,
+    rhs: Tensor | Tile,
+    a_trans: bool = False,
+    b_trans: bool = False,
+    init_cond: Scalar | None = None,
+) -> Tensor:
+    """Return ``acc`` plus the product, the product alone where ``init_cond`` holds."""
+    ...
+
 @overload
 def max(tile: Tile, axis: int = 0, keepdim: bool = False) -> Tile:
     """Return the largest elements of ``tile`` along dimension ``axis``; NaN where there is one.
@@ -1484,6 +1556,16 @@ def set_validshape(tile: Tile, valid_shape: Ints) -> Tile:
     ...
 
 @overload
+def set_validshape(input: Tensor | Tile, rows: Scalar, columns: Scalar) -> Tensor:
+    """Return ``input`` of which so many ``rows`` and ``columns`` are valid."""
+    ...
+
+@overload
+def set_validshape(input: Tensor, valid_shape: Ints) -> Tensor:
+    """Return ``input`` of which ``valid_shape`` is valid."""
+    ...
+
+@overload
 def set_validshape(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
 @overload
 def shl(lhs: Tile, rhs: Tile) -> Tile:
@@ -1623,6 +1705,28 @@ def sqrt(input: Tensor) -> Tensor:
 
 @overload
 def sqrt(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
+@overload
+def store(tile: Tile, offsets: Offsets, shapes: Ints, output_tensor: Tensor) -> Tensor:
+    """Write ``tile`` to the region of ``output_tensor`` at ``offsets``; return the tensor.
+
+    ``shapes`` is the size of the region: the shape of the tile, or its valid part, which alone is
+    written; ``pl.store(tile, offsets, output_tensor)`` means that, too. The value is the very
+    tensor: its other elements stay. A tile in Acc may be stored as a narrower float.
+    """
+    ...
+
+@overload
+def store(
+    tile: Tensor | Tile,
+    offsets: Offsets,
+    output_tensor: Tensor,
+    shapes: Ints | None = None,
+    *,
+    atomic: AtomicType | None = None,
+) -> Tensor:
+    """Store the valid part of ``tile`` in ``output_tensor`` at ``offsets``; return that."""
+    ...
+
 @overload
 def store_add(tile: Tile, offsets: Offsets, shapes: Ints, output_tensor: Tensor) -> Tensor:
     """Add ``tile`` to the region of ``output_tensor`` at ``offsets``; return the tensor.
