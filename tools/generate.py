@@ -353,9 +353,7 @@ class Generator:
         if number_first:
             yield stub(name, "lhs: float, rhs: Expr, /, **named: Any", "Any")
 
-    def with_forms(
-        self, name: str, op: Any, imports: dict[str, dict[str, str]]
-    ) -> Iterator[str]:
+    def with_forms(self, name: str, op: Any, imports: dict[str, dict[str, str]]) -> Iterator[str]:
         """Yield the overloads of a name that stands for one op: its own, and those in regions."""
         source, original = self.place(op)
         family = next(each for each in self.sources if each.module == source)

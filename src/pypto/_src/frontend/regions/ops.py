@@ -302,13 +302,13 @@ def _slice(
         if valid is not None:
             mark = BY_PYTHON_NAME["block", "set_validshape"]
             taken = op_call(ctx, mark, (taken, valid), {}, node)
-        return _without(ctx, taken, dropped, node)
+        return _without(ctx, taken, shape, dropped, node)
     if "clamp" in given:
         valid = _clamped(source.type, begins, shape if valid is None else valid)
         valid = None if all(a is b for a, b in zip(valid, shape, strict=True)) else valid
     words: dict[str, Any] = {} if valid is None else {"valid_shapes": valid}
     loaded = op_call(ctx, memory.load, (source, begins, shape), words, node)
-    return _without(ctx, loaded, dropped, node)
+    return _without(ctx, loaded, shape, dropped, node)
 
 
 _OF_SLICE: Final = ("x", "shape", "offset", "valid_shape", "drop_dims", "pad_value", "clamp")
@@ -324,22 +324,28 @@ def _clamped(kind: TensorType, begins: Sequence[Any], sizes: Sequence[Any]) -> l
     ]
 
 
-def _without(ctx: Context, tile: Expr, dropped: Sequence[int], node: ast.Call) -> Expr:
-    """Return a tile without dimensions of 1, but for the two that each has."""
+def _without(
+    ctx: Context, tile: Expr, shape: Sequence[Any], dropped: Sequence[int], node: ast.Call
+) -> Expr:
+    """Return a tile, a slice of ``shape``, without dimensions of 1, but for the two that each has.
+
+    Raises:
+        ParserTypeError: one of the dimensions is not 1.
+    """
     kind = tile.type
     if not dropped or not isinstance(kind, TileType):
         return tile
+    wide = next((axis for axis in dropped if const_value(as_expr(shape[axis])) != 1), None)
+    if wide is not None:
+        ones = [axis for axis, size in enumerate(shape) if const_value(as_expr(size)) == 1]
+        raise ParserTypeError(
+            f"dimension {wide} of the slice is {shape[wide]}, and drop_dims names it",
+            ctx.span(node),
+            hint=f"write drop_dims={ones}" if ones else "leave out drop_dims",
+            slug="axis",
+        )
     rank = len(kind.shape)
     axes = {axis % rank for axis in dropped}
-    for axis in sorted(axes):
-        if const_value(kind.shape[axis]) != 1:
-            ones = [at for at, size in enumerate(plain_dims(kind.shape)) if size == 1]
-            raise ParserTypeError(
-                f"dimension {axis} of {dims(kind.shape)} is not 1, and drop_dims names it",
-                ctx.span(node),
-                hint=f"write drop_dims={ones}" if ones else "leave out drop_dims",
-                slug="axis",
-            )
     kept = [size for axis, size in enumerate(plain_dims(kind.shape)) if axis not in axes]
     kept = [1] * (2 - len(kept)) + kept
     if len(kept) == rank:
