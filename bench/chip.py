@@ -14,6 +14,7 @@ import argparse
 import csv
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import pypto.language as pl
@@ -40,26 +41,40 @@ class Gemm:
     @pl.function(type=pl.FunctionType.InCore)
     def core(
         self,
-        a: pl.Tensor[[{cm}, {k}], pl.FP16],
-        b: pl.Tensor[[{b_core}], pl.FP16],
+        a: pl.Tensor[[{cm}, {k}], pl.{dtype}],
+        b: pl.Tensor[[{cn}, {k}], pl.{dtype}],
         c: pl.Out[pl.Tensor[[{cm}, {cn}], pl.{out}]],
     ):
         for m in pl.range(0, {cm}, {bm}):
             for n in pl.range(0, {cn}, {bn}):
-{body}
+                acc = pl.create_tile([{bm}, {bn}], pl.FP32, target_memory=pl.MemorySpace.Acc)
+                for k in {loop}:
+                    rows = pl.load(a, [m, k], [{bm}, {wide}], target_memory=pl.MemorySpace.Mat)
+                    columns = pl.load(b, [n, k], [{bn}, {wide}], target_memory=pl.MemorySpace.Mat)
+                    for s in pl.unroll(0, {wide}, {bk}):
+                        left = pl.tile.extract(
+                            rows, 0, s, [{bm}, {bk}], target_memory=pl.MemorySpace.Left)
+                        right = pl.tile.extract(
+                            columns, 0, s, [{bn}, {bk}], target_memory=pl.MemorySpace.Right,
+                            transpose=True)
+                        if k + s == 0:
+                            acc = pl.matmul(left, right)
+                        else:
+                            acc = pl.matmul_acc(acc, left, right)
+                c = pl.store(acc, [m, n], [{bm}, {bn}], c)
         return c
 
     @pl.function(type=pl.FunctionType.Orchestration)
     def main(
         self,
-        a: pl.Tensor[[{m}, {k}], pl.FP16],
-        b: pl.Tensor[[{b_all}], pl.FP16],
+        a: pl.Tensor[[{m}, {k}], pl.{dtype}],
+        b: pl.Tensor[[{n}, {k}], pl.{dtype}],
         c: pl.Out[pl.Tensor[[{m}, {n}], pl.{out}]],
     ):
         for i in pl.range(0, {m}, {cm}):
             for j in pl.range(0, {n}, {cn}):
                 pa = pl.tensor.view(a, [{cm}, {k}], [i, 0])
-                pb = pl.tensor.view(b, [{b_core}], [{b_at}])
+                pb = pl.tensor.view(b, [{cn}, {k}], [j, 0])
                 pc = pl.tensor.view(c, [{cm}, {cn}], [i, j])
                 pc = self.core(pa, pb, pc)
         return c
@@ -72,82 +87,119 @@ import pypto.language as pl
 class Copy:
     @pl.function(type=pl.FunctionType.InCore)
     def core(self, x: pl.Tensor[[{rows}, {n}], pl.FP16]):
-        for r in pl.range(0, {rows}, {tile_rows}):
-            for c in pl.range(0, {n}, {tile_cols}):
-                tile = pl.load(x, [r, c], [{tile_rows}, {tile_cols}])
+        for part in pl.range(0, {n}, {slice}):
+            for again in pl.range({passes}):
+                for r in pl.range(0, {rows}, {tile_rows}):
+                    for c in pl.pipeline(0, {slice}, {tile_cols}, stage=2):
+                        tile = pl.load(x, [r, part + c], [{tile_rows}, {tile_cols}],
+                                       target_memory=pl.MemorySpace.{memory})
+                        used = {use}
 
     @pl.function(type=pl.FunctionType.Orchestration)
-    def main(self, x: pl.Tensor[[{m}, {n}], pl.FP16]):
+    def main(self, x: pl.Tensor[[{m}, {pitch}], pl.FP16]):
         for i in pl.range(0, {m}, {rows}):
             part = pl.tensor.view(x, [{rows}, {n}], [i, 0])
             self.core(part)
 """
 
+TOP_K = """
+import pypto.language as pl
 
-@dataclass(frozen=True)
-class Gemm:
-    """A matrix product: its size, that of a core's part, and of a tile of the product."""
+@pl.program
+class TopK:
+    @pl.function(type=pl.FunctionType.InCore)
+    def core(
+        self,
+        x: pl.Tensor[[{rows}, 1280], pl.FP32],
+        positions: pl.Tensor[[1, 1024], pl.UINT32],
+        values: pl.Out[pl.Tensor[[{rows}, 1024], pl.FP32]],
+        indices: pl.Out[pl.Tensor[[{rows}, 1024], pl.INT32]],
+    ):
+        for r in pl.pipeline(0, {rows}, 1, stage=2):
+            row = pl.load(x, [r, 0], [1, 1024])
+            columns = pl.load(positions, [0, 0], [1, 1024])
+            pairs = pl.sort32(row, columns)
+            pairs = pl.mrgsort(pairs, block_len=64)
+            pairs = pl.mrgsort(pairs, block_len=256)
+            pairs = pl.mrgsort(
+                pl.view(pairs, [1, 1024], [0, 0]), pl.view(pairs, [1, 1024], [0, 1024]))
+            best = pl.gather(pairs, mask_pattern=pl.tile.MaskPattern.P0101)
+            at = pl.gather(
+                pairs, mask_pattern=pl.tile.MaskPattern.P1010, output_dtype=pl.INT32)
+            values = pl.store(best, [r, 0], [1, 1024], values)
+            indices = pl.store(at, [r, 0], [1, 1024], indices)
+        return values, indices
 
-    m: int
-    n: int
-    k: int
-    core: tuple[int, int]
-    base: tuple[int, int, int]  # rows, columns, k
-    buffers: int = 1  # how many slices of k are loaded before the first is used
-    b_is_transposed: bool = False
-    out: str = "FP32"
+    @pl.function(type=pl.FunctionType.Orchestration)
+    def main(
+        self,
+        x: pl.Tensor[[{all_rows}, 1280], pl.FP32],
+        positions: pl.Tensor[[1, 1024], pl.UINT32],
+        values: pl.Out[pl.Tensor[[{all_rows}, 1024], pl.FP32]],
+        indices: pl.Out[pl.Tensor[[{all_rows}, 1024], pl.INT32]],
+    ):
+        for i in pl.range(0, {all_rows}, {rows}):
+            px = pl.tensor.view(x, [{rows}, 1280], [i, 0])
+            pv = pl.tensor.view(values, [{rows}, 1024], [i, 0])
+            pi = pl.tensor.view(indices, [{rows}, 1024], [i, 0])
+            pv, pi = self.core(px, positions, pv, pi)
+        return values, indices
+"""
 
-    def text(self) -> str:
-        """Return the program."""
-        (cm, cn), (bm, bn, _) = self.core, self.base
-        b_core, b_all, b_at = f"{self.k}, {cn}", f"{self.k}, {self.n}", "0, j"
-        if self.b_is_transposed:
-            b_core, b_all, b_at = f"{cn}, {self.k}", f"{self.n}, {self.k}", "j, 0"
-        return GEMM.format(
-            m=self.m,
-            n=self.n,
-            k=self.k,
-            cm=cm,
-            cn=cn,
-            bm=bm,
-            bn=bn,
-            b_core=b_core,
-            b_all=b_all,
-            b_at=b_at,
-            out=self.out,
-            body="\n".join(self._body()),
-        )
 
-    def _body(self) -> list[str]:
-        bm, bn, bk = self.base
-        depth = bk * self.buffers
-        inner = [f"    {line}" for line in self._step("kk + ", is_first=False)]
-        lines = [
-            *self._step("", is_first=True),
-            *[f"for kk in pl.range({depth}, {self.k}, {depth}):", *inner],
-            f"c = pl.store(acc, [m, n], [{bm}, {bn}], c)",
-        ]
-        return [" " * 16 + line for line in lines]
+def gemm(
+    m: int,
+    n: int,
+    k: int,
+    core: tuple[int, int],
+    *,
+    base: tuple[int, int, int] = (128, 256, 64),
+    slices: int = 1,
+    stages: int = 1,
+    dtype: str = "FP16",
+    out: str = "FP32",
+) -> str:
+    """Return a matrix product with B transposed, of which each core makes parts of size ``core``.
 
-    def _step(self, at: str, *, is_first: bool) -> list[str]:
-        bm, bn, bk = self.base
-        lines: list[str] = []
-        for u in range(self.buffers):
-            here = f"{at}{u * bk}"
-            b_at, b_size = f"{here}, n", f"{bk}, {bn}"
-            if self.b_is_transposed:
-                b_at, b_size = f"n, {here}", f"{bn}, {bk}"
-            mat = "target_memory=pl.MemorySpace.Mat"
-            lines.append(f"a{u} = pl.load(a, [m, {here}], [{bm}, {bk}], {mat})")
-            lines.append(f"b{u} = pl.load(b, [{b_at}], [{b_size}], {mat})")
-        turn = ", transpose=True" if self.b_is_transposed else ""
-        for u in range(self.buffers):
-            lines.append(f"l{u} = pl.move(a{u}, target_memory=pl.MemorySpace.Left)")
-            lines.append(f"r{u} = pl.move(b{u}, target_memory=pl.MemorySpace.Right{turn})")
-        for u in range(self.buffers):
-            call = "pl.matmul(" if is_first and u == 0 else "pl.matmul_acc(acc, "
-            lines.append(f"acc = {call}l{u}, r{u})")
-        return lines
+    ``base`` are the rows, columns and depth of an instruction; a load brings ``slices`` of them,
+    while the one before is used if ``stages`` is 2.
+    """
+    (cm, cn), (bm, bn, bk) = core, base
+    wide = bk * slices
+    loop = f"pl.pipeline(0, {k}, {wide}, stage={stages})"
+    names = {"m": m, "n": n, "k": k, "cm": cm, "cn": cn, "bm": bm, "bn": bn, "bk": bk}
+    return GEMM.format(**names, wide=wide, loop=loop, dtype=dtype, out=out)
+
+
+def copy(
+    cores: int,
+    rows: int,
+    tile: tuple[int, int],
+    *,
+    n: int = 12288,
+    memory: str = "Vec",
+    pitch: int = 0,
+    passes: int = 1,
+    slices: int = 1,
+) -> str:
+    """Return a program that loads: ``passes`` times each of ``slices`` parts of the columns.
+
+    Rows of ``n`` elements lie ``pitch`` apart. A little of each tile is used, so that there are two
+    buffers with flags: one after another, loads to one buffer would wait for each other.
+    """
+    use = "pl.add(pl.view(tile, [1, 64], [0, 0]), 1.0)"
+    if memory == "Mat":
+        part = "pl.tile.extract(tile, 0, 0, [16, 16], target_memory=pl.MemorySpace.{})"
+        use = f"pl.matmul({part.format('Left')}, {part.format('Right')})"
+    names = {"rows": rows, "n": n, "m": cores * rows, "tile_rows": tile[0], "tile_cols": tile[1]}
+    return COPY.format(
+        **names, memory=memory, pitch=pitch or n, passes=passes, slice=n // slices, use=use
+    )
+
+
+def top_k(cores: int, rows: int) -> str:
+    """Return a program that sorts rows of 1024 numbers with their positions."""
+    return TOP_K.format(rows=rows, all_rows=cores * rows)
 
 
 @dataclass(frozen=True)
@@ -161,47 +213,118 @@ class Kernel:
     different: str = ""
 
 
-def copy(cores: int, rows: int, n: int, tile: tuple[int, int]) -> str:
-    """Return a program that only loads."""
-    names = {"rows": rows, "n": n, "m": cores * rows, "tile_rows": tile[0], "tile_cols": tile[1]}
-    return COPY.format(**names)
-
+buffered = partial(gemm, slices=4, stages=2)
 
 KERNELS = [
     Kernel(
         "k119.gemm",
         "GEMM 8192, one core, tiles 64 x 64 x 64, no buffering",
-        Gemm(512, 512, 8192, (512, 512), (64, 64, 64), 1, True, "FP16").text(),
+        gemm(512, 512, 8192, (512, 512), base=(64, 64, 64), out="FP16"),
         scale=256,
         different="its scalar unit is busy 67 % of the time, ours with issue alone",
     ),
     Kernel(
         "k120.gemm",
         "GEMM 8192, one core, tiles 128 x 256 x 64, no buffering",
-        Gemm(1024, 1024, 8192, (1024, 1024), (128, 256, 64), 1, True, "FP16").text(),
+        gemm(1024, 1024, 8192, (1024, 1024), out="FP16"),
         scale=64,
         different="as above, 26 %",
     ),
     Kernel(
-        "k001.gemm",
-        "GEMM 1536, 24 cores, tiles 128 x 256 x 64, double buffers",
-        Gemm(1536, 1536, 1536, (384, 256), (128, 256, 64), 2).text(),
-        different="rows of A are loaded by 128 B, not 512, as tiles in Mat have no parts here: "
-        "278 cycles more a slice of k, 0.28 of the ratio",
+        "k121.gemm",
+        "GEMM 8192, 24 cores, tiles 128 x 256 x 64, no buffering",
+        gemm(1024, 12 * 768, 8192, (512, 768), out="FP16"),
+        scale=8 * 683 / 768,
+        different="its loads of 128 bytes a row are a quarter slower than those of one core alone, "
+        "and its scalar unit is busy 24 % of the time",
     ),
     Kernel(
-        "k002.gemm",
-        "GEMM 3072, 24 cores, tiles 128 x 256 x 64, double buffers",
-        Gemm(3072, 3072, 3072, (768, 512), (128, 256, 64), 2).text(),
-        different="as above, 0.42 of the ratio",
+        "k001.gemm",
+        "GEMM 1536, 24 cores, tiles 128 x 256 x 64, four slices a load, double buffers",
+        buffered(1536, 1536, 1536, (384, 256)),
+    ),
+    Kernel("k002.gemm", "GEMM 3072, the same", buffered(3072, 3072, 3072, (768, 512))),
+    Kernel("k003.gemm", "GEMM 6144, the same", buffered(6144, 6144, 6144, (1536, 1024))),
+    Kernel("k004.gemm", "GEMM 7680, the same", buffered(7680, 7680, 7680, (1920, 1280))),
+    Kernel(
+        "k005.gemm",
+        "GEMM 6144, FP16 result, the same",
+        buffered(6144, 6144, 6144, (1536, 1024), out="FP16"),
+        different="its blocks are in an order that keeps panels in the cache",
+    ),
+    Kernel(
+        "k095.gemm",
+        "GEMM 5504 x 6144 by 1536, 258 tiles dealt to 24 cores",
+        buffered(5504, 1536, 6144, (128, 256), out="FP16"),
+        different="each tile is a task",
+    ),
+    Kernel(
+        "k123.gemm",
+        "GEMM 8192, 24 cores, parts of 2048 x 1536",
+        buffered(8192, 9216, 8192, (2048, 1536), out="FP16"),
+        different="bounds of its loops are known at run time",
+    ),
+    Kernel(
+        "k126.gemm",
+        "GEMM 8192, 24 cores, the same with constant bounds",
+        buffered(8192, 9216, 8192, (2048, 1536), out="FP16"),
+    ),
+    Kernel(
+        "k128.gemm",
+        "GEMM 128 x 1024 by 30720, one buffer",
+        gemm(128, 30720, 1024, (128, 1280), slices=4, out="FP16"),
+    ),
+    Kernel(
+        "k100.copy",
+        "loads of 64 x 1024 to 48 vector cores, rows begin anywhere",
+        copy(48, 64, (64, 1024), pitch=12289),
+        scale=4,
+        different="rows off the grid of 512 bytes load slower, which the model does not know",
+    ),
+    Kernel(
+        "k101.copy",
+        "loads of 64 x 64 to 24 matrix cores",
+        copy(24, 64, (64, 64), memory="Mat"),
+        scale=8,
+    ),
+    Kernel(
+        "k103.copy",
+        "loads of 64 x 256 to 24 matrix cores, rows begin anywhere",
+        copy(24, 64, (64, 256), memory="Mat", pitch=12289),
+        scale=8,
+        different="as above: at half the speed",
     ),
     Kernel(
         "k104.copy",
         "loads of 64 x 1024 to 48 vector cores, four passes that miss",
-        copy(48, 64, 12288, (64, 1024)),
+        copy(48, 64, (64, 1024)),
         scale=4 * 4,
-        different="one buffer: each load waits for the one before it",
     ),
+    Kernel(
+        "k105.copy",
+        "loads of 64 x 1024 to 48 vector cores, four passes of which three hit",
+        copy(48, 64, (64, 1024), passes=4, slices=4),
+        scale=4,
+    ),
+    Kernel(
+        "k106.copy",
+        "loads of 64 x 256 to 24 matrix cores, four passes that miss",
+        copy(24, 64, (64, 256), memory="Mat"),
+        scale=8 * 4,
+    ),
+    Kernel(
+        "k107.copy",
+        "loads of 64 x 256 to 24 matrix cores, four passes of which three hit",
+        copy(24, 64, (64, 256), memory="Mat", passes=4, slices=4),
+        scale=8,
+    ),
+    Kernel(
+        "k011.topk",
+        "top 1000 of 1024 of 4800 rows",
+        top_k(48, 100),
+        different="merges of runs longer than 64 were never measured apart: ours cost as much each",
+    ),
+    Kernel("k012.topk", "top 1000 of 1024 of 3456 rows", top_k(48, 72), different="as above"),
 ]
 
 
@@ -239,7 +362,7 @@ def shown(kernel: Kernel, measured: dict[str, str]) -> list[str]:
     return [
         f"{kernel.id:<12}{us:>12.1f}{known or '-':>12}{ratio}  {kernel.title}",
         f"{'':<12}busy: {', '.join(shares)}",
-        f"{'':<12}{kernel.different}",
+        *([f"{'':<12}{kernel.different}"] if kernel.different else []),
     ]
 
 

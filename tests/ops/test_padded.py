@@ -44,6 +44,7 @@ def test_few_rows_are_refused() -> None:
         "block.sum",
         "block.reshape",
         "block.cast",
+        "block.extract",
         "block.move",
         "block.gather",
         "block.gather_along",
