@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
+import ctypes
 import shutil
 from collections.abc import Sequence
 from dataclasses import replace
@@ -44,7 +44,7 @@ class Lines:
 
     def kinds(self) -> list[str]:
         """Return what each compilation since the last time was, sorted: two go on at once."""
-        marks = {"-x c++-header": "header", "-include": "with header"}
+        marks = {"-x c++-header": "header", " -c ": "object", "-include": "with header"}
         found = [
             next((kind for mark, kind in marks.items() if mark in line), "plain")
             for line in self.lines
@@ -100,20 +100,48 @@ def test_prelude_is_what_comes_before_all_else(source: str, wanted: tuple[str, .
 def test_header_is_compiled_beside_the_first_source(
     toolchain: Toolchain, headers: Path, lines: Lines
 ) -> None:
-    """The first source does not wait for the header; the second one uses it."""
+    """The first source does not wait for header and object; the second one uses them."""
     compiled(1, toolchain, headers)
-    assert lines.kinds() == ["header", "plain"]
+    assert lines.kinds() == ["header", "object", "plain"]
     compiled(2, toolchain, headers)
     assert lines.kinds() == ["with header"]
 
 
-def test_object_is_the_same(toolchain: Toolchain, headers: Path, lines: Lines) -> None:
-    """An object does not show whether its header was precompiled."""
-    first = compiled(1, toolchain, headers)
-    digest = hashlib.sha256(first.read_bytes()).digest()
-    first.unlink()
-    assert hashlib.sha256(compiled(1, toolchain, headers).read_bytes()).digest() == digest
-    assert lines.kinds() == ["header", "plain", "with header"]
+FIXED = """\
+#pragma once
+extern const char* ahead;
+#if !defined(PTO_COMPILED_AHEAD)
+#if defined(PTO_COMPILES_AHEAD)
+const char* ahead = "in the object";
+#else
+inline const char* ahead = "in the kernel";
+#endif
+#endif
+"""
+WHERE = 'extern "C" __attribute__((visibility("default"))) const char* where() { return ahead; }\n'
+
+
+def test_what_the_header_declares_is_linked(
+    toolchain: Toolchain, headers: Path, lines: Lines
+) -> None:
+    """What is the same in every kernel is in the object, and in a kernel without the header."""
+    (headers / "pto" / "pto-inst.hpp").write_text(FIXED)
+    found: list[bytes] = []
+    for number in range(3):
+        source = f"{BEGIN}{WHERE}// {number}\n"
+        where = ctypes.CDLL(str(build(source, toolchain=toolchain, include_dirs=[headers]))).where
+        where.restype = ctypes.c_char_p
+        found.append(where())
+    assert found == [b"in the kernel", b"in the object", b"in the object"]
+    assert lines.kinds() == ["header", "object", "plain", "with header", "with header"]
+
+
+def test_object_that_cannot_be_made(toolchain: Toolchain, headers: Path, lines: Lines) -> None:
+    """A header alone would lack functions: it is not used."""
+    lines.outcomes[" -c "] = Finished(1, "", "error: no")
+    compiled(1, toolchain, headers)
+    compiled(2, toolchain, headers)
+    assert lines.kinds() == ["header", "object", "plain", "plain"]
 
 
 def test_other_sources_do_without(toolchain: Toolchain, headers: Path, lines: Lines) -> None:
@@ -127,7 +155,7 @@ def test_changed_headers_are_others(toolchain: Toolchain, headers: Path, lines: 
     compiled(1, toolchain, headers)
     (headers / "pto" / "pto-inst.hpp").write_text("#define ANSWER 41\n")
     compiled(1, toolchain, headers)
-    assert lines.kinds() == ["header", "header", "plain", "plain"]
+    assert lines.kinds() == ["header", "header", "object", "object", "plain", "plain"]
 
 
 def test_error_is_that_of_the_source_alone(
@@ -138,7 +166,7 @@ def test_error_is_that_of_the_source_alone(
     with pytest.raises(CompileError, match="syntax_error") as caught:
         build(BEGIN + "int x = syntax_error;\n", toolchain=toolchain, include_dirs=[headers])
     assert "-include" not in caught.value.command
-    assert lines.kinds() == ["header", "plain", "plain", "with header"]
+    assert lines.kinds() == ["header", "object", "plain", "plain", "with header"]
 
 
 def test_header_that_does_not_fit_is_left_alone(
@@ -149,7 +177,7 @@ def test_header_that_does_not_fit_is_left_alone(
     lines.outcomes["-include"] = Finished(1, "", "error: this header is of another compiler")
     compiled(2, toolchain, headers)
     compiled(3, toolchain, headers)
-    assert lines.kinds() == ["header", "plain", "plain", "plain", "with header"]
+    assert lines.kinds() == ["header", "object", "plain", "plain", "plain", "with header"]
 
 
 def test_header_that_cannot_be_made(toolchain: Toolchain, headers: Path, lines: Lines) -> None:
@@ -169,15 +197,16 @@ def test_interrupted_header_is_made_next_time(
     lines.outcomes.clear()
     compiled(2, toolchain, headers)
     compiled(3, toolchain, headers)
-    assert lines.kinds() == ["header", "header", "plain", "plain", "with header"]
+    assert lines.kinds() == ["header", "header", "object", "plain", "plain", "with header"]
 
 
+@pytest.mark.parametrize("damaged", ["kernel.hpp.sha256", "ahead.sha256"])
 def test_damaged_header_is_made_anew(
-    toolchain: Toolchain, headers: Path, lines: Lines, tmp_path: Path
+    damaged: str, toolchain: Toolchain, headers: Path, lines: Lines, tmp_path: Path
 ) -> None:
     """A file that does not have its hash is not given to the compiler."""
     compiled(1, toolchain, headers)
-    [kept] = (tmp_path / "cache").rglob("kernel.hpp.sha256")
+    [kept] = (tmp_path / "cache").rglob(damaged)
     kept.write_text("0" * 64)
     folder, root = kept.parent, tmp_path / "cache"
     given = precompiled.Compilation(
@@ -194,7 +223,7 @@ def test_damaged_header_is_made_anew(
     of_another_process = Headers(folder, root)
     for _ in range(2):
         assert of_another_process.compile(given, prelude(BEGIN)).code == 0
-    assert lines.kinds() == ["header", "plain", "with header"]
+    assert lines.kinds() == ["header", "object", "plain", "with header"]
 
 
 def test_header_that_goes_is_made_anew(
@@ -204,7 +233,7 @@ def test_header_that_goes_is_made_anew(
     compiled(1, toolchain, headers)
     shutil.rmtree(tmp_path / "cache")
     compiled(2, toolchain, headers)
-    assert lines.kinds() == ["header", "header", "plain", "plain"]
+    assert lines.kinds() == ["header", "header", "object", "object", "plain", "plain"]
 
 
 @pytest.mark.parametrize("kind", ["zig", "other"])

@@ -34,4 +34,14 @@
 #include "detail/transfer/transfer.hpp"
 #include "detail/transfer/extract_insert.hpp"
 
+#if !defined(PTO_COMPILED_AHEAD)
+#include "detail/once/memory.hpp"
+#include "detail/once/deferred.hpp"
+#include "detail/once/bounds.hpp"
+#include "detail/once/signals.hpp"
+#include "detail/once/prefetch.hpp"
+#include "detail/once/transfer.hpp"
+#include "detail/once/layout_copy.hpp"
+#endif
+
 #endif

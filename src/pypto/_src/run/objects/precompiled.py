@@ -1,9 +1,12 @@
 """What all kernels include, compiled once: a precompiled header for each toolchain.
 
-Owns which includes are worth it, where the header lies in the cache, and when it is made: beside
-the first source that has them, which does not wait for it. Nothing depends on it: a source that
-fails with it is compiled again without, and the object is the same. Knows a source by the lines
-that it begins with.
+With it goes an object of the functions that are the same in every kernel: the header only declares
+them, so that no kernel compiles them again, which took two fifths of a small one's time.
+
+Owns which includes are worth it, where header and object lie in the cache, and when they are made:
+beside the first source that has them, which does not wait for them. Nothing depends on them: a
+source that fails with them is compiled again without, and does the same. Knows a source by the
+lines that it begins with.
 """
 
 from __future__ import annotations
@@ -30,6 +33,10 @@ PRELUDES: Final[dict[tuple[str, ...], str]] = {
 }
 """What kernels and host functions include first, and the name of the header that stands for it."""
 
+_AHEAD: Final = {"kernel.hpp": ("PTO_COMPILED_AHEAD", "PTO_COMPILES_AHEAD")}
+"""Headers with functions to be compiled ahead: what leaves them out, and what makes an object of
+them (config.hpp)."""
+
 _INCLUDE: Final = re.compile(r"#include ([<\"]\S+[>\"])")
 _SUFFIXES: Final[dict[Kind, str]] = {"gcc": ".gch", "clang": ".pch"}
 """A compiled header stands beside its text under these names; ``-include`` of the text finds it."""
@@ -39,6 +46,7 @@ _PORTABLE: Final[dict[Kind, tuple[str, ...]]] = {"clang": ("-Xclang", "-fno-pch-
 
 # GCC keeps no pragmas in such a header. An always_inline function that is not inline is meant so.
 _QUIET: Final[dict[Kind, tuple[str, ...]]] = {"gcc": ("-Wno-attributes", "-Wno-psabi")}
+_OBJECT: Final = "ahead.o"
 _UNUSED_AFTER_S: Final = 7 * 24 * 3600.0
 
 
@@ -107,7 +115,8 @@ class Headers:
             quiet = _QUIET.get(given.kind, ())
             ahead = (*quiet, "-include", str(self._folder / name))
             source, *output = given.line[-3:]
-            done = given.run((*given.line[:-3], *ahead, source, *output))
+            objects = [str(self._folder / _OBJECT)] if name in _AHEAD else []
+            done = given.run((*given.line[:-3], *ahead, source, *objects, *output))
             if done.code in (0, None):
                 return done
             # Whether the header or the source is to blame, what is said of the source alone counts.
@@ -139,7 +148,8 @@ class Headers:
                 trusted = why_not_trusted(entry.parent, self._root) is None
             except OSError:  # there is no such folder
                 return False
-            if not trusted or not is_verified(entry):
+            files = [entry, entry.parent / _OBJECT] if entry.stem in _AHEAD else [entry]
+            if not trusted or not all(map(is_verified, files)):
                 return False
             with contextlib.suppress(OSError):
                 os.utime(entry.parent)  # it is in use
@@ -157,24 +167,27 @@ class Headers:
             self._taken.add(entry)
 
     def _make(self, header: Path, entry: Path, includes: Sequence[str], given: Compilation) -> None:
-        """Compile a header; if that is interrupted, the next who wants it tries again."""
+        """Compile a header and its object; if that is interrupted, the next one tries again."""
         done = None
         try:
             make_private(header.parent)
-            text = "".join(f"#include {name}\n" for name in includes)
+            includes_text = "".join(f"#include {name}\n" for name in includes)
+            declared, defined = _AHEAD.get(header.name, ("", ""))
             draft, built = given.work / header.name, given.work / entry.name
-            draft.write_text(text, encoding="ascii")
+            draft.write_text(_define(declared) + includes_text, encoding="ascii")
             draft.chmod(0o600)
             draft.replace(header)
-            flags = [flag for flag in given.flags if flag != "-shared"]
+            command = (*given.command, *(flag for flag in given.flags if flag != "-shared"))
+            portable = _PORTABLE.get(given.kind, ())
             done = given.run(
-                [
-                    *given.command,
-                    *flags,
-                    *_PORTABLE.get(given.kind, ()),
-                    *("-x", "c++-header", str(header), "-o", str(built)),
-                ]
+                [*command, *portable, *("-x", "c++-header", str(header), "-o", str(built))]
             )
+            if done.code == 0 and defined:
+                source, built_object = given.work / "ahead.cpp", given.work / _OBJECT
+                source.write_text(_define(defined) + includes_text, encoding="ascii")
+                done = given.run([*command, "-c", str(source), "-o", str(built_object)])
+                if done.code == 0:
+                    publish(built_object, header.parent / _OBJECT)
             if done.code == 0:
                 publish(built, entry)
                 _remove_unused(header.parent)
@@ -182,6 +195,10 @@ class Headers:
             if done is None or done.code == 0:
                 with self._lock:
                     self._taken.discard(entry)
+
+
+def _define(macro: str) -> str:
+    return f"#define {macro}\n" if macro else ""
 
 
 def _remove_unused(folder: Path) -> None:

@@ -44,90 +44,19 @@ inline thread_local Told told = {};
 
 // True if the kernel has said that the transfer to come leaves a dimension. No tensor is known then (the count is negative), so
 // that no other transfer pays for asking; they are known again after that.
-PTO_LEAST inline bool take_refusal()
-{
-    const bool refused = kernel_state.extents.count < 0;
-    kernel_state.extents.count = refused ? -kernel_state.extents.count : kernel_state.extents.count;
-    return refused;
-}
+bool take_refusal();
 
 // True if a region at `place` elements from the begin of a tensor stays in each of its dimensions. Where a dimension has a larger
 // stride than all inner ones, these together stay within one step of it, whatever shape the tensor is seen in. Of other
 // strides (equal ones, those of a transposed tensor, the 1 that only fills up) nothing follows.
-PTO_COLD inline bool keeps_dimensions(int64_t place, Sizes n, Sizes step, bool dn)
-{
-    int64_t reach = 1, widest = 1;
-    for (int i = 4; i > 0; --i) {
-        const int dim = dn && i >= 3 ? 7 - i : i, next = dn && i == 4 ? 4 : i - 1;
-        reach += (n[dim] - 1) * step[dim];
-        widest = step[dim] > widest ? step[dim] : widest;
-        if (step[next] > widest && place % step[next] + reach > step[next]) {
-            return false;
-        }
-    }
-    return true;
-}
+bool keeps_dimensions(int64_t place, Sizes n, Sizes step, bool dn);
 
 // For a transfer that leaves the tensor that begins at `origin`. If there is no such tensor (the kernel chose one when it ran),
 // returns where the one begins that the transfer begins in; else records an error and returns 0.
-PTO_LEAST inline uintptr_t another_origin(const Asked& asked, uintptr_t origin)
-{
-    const bool refused = take_refusal();
-    const uintptr_t at = reinterpret_cast<uintptr_t>(asked.at);
-    const Extent* around = nullptr;
-    const Extent* tensor = nullptr;
-    for (int i = 0; i < kernel_state.extents.count; ++i) {
-        if (kernel_state.extents.of[i].begin == origin) {
-            tensor = &kernel_state.extents.of[i];
-        }
-        if (at >= kernel_state.extents.of[i].begin && at < kernel_state.extents.of[i].end) {
-            around = &kernel_state.extents.of[i];
-        }
-    }
-    if (tensor == nullptr && around != nullptr) {
-        if (!refused) {
-            return around->begin;
-        }
-        tensor = around;
-    }
-    if (core_state.code != kOk) {
-        return 0;  // the first error is kept, and perhaps told
-    }
-    if (!refused) {
-        told.clear();
-    }
-    told.verb = asked.verb;
-    told.kernel = kernel_state.extents.kernel;
-    told.size = asked.size;
-    for (int i = 0; i < 5; ++i) {
-        told.n[i] = asked.n[i];
-        told.step[i] = asked.step[i];
-    }
-    if (tensor != nullptr) {
-        told.tensor = tensor->name;
-        told.at = static_cast<int64_t>(at - tensor->begin);
-        told.rank = tensor->rank < 5 ? tensor->rank : 5;
-        for (int i = 0; i < told.rank; ++i) {
-            told.shape[i] = tensor->shape[i];
-        }
-    }
-    record_error(kOutOfBounds, told.mark);
-    return 0;
-}
+uintptr_t another_origin(const Asked& asked, uintptr_t origin);
 
 // A range of a dimension of `limit` elements that leaves it.
-PTO_LEAST inline void report_range(const char* verb, int64_t begin, int64_t size, int64_t limit)
-{
-    if (core_state.code == kOk) {
-        told.clear();
-        told.verb = verb;
-        told.kernel = kernel_state.extents.kernel;
-        told.at = begin;
-        told.n[0] = size;
-        told.n[1] = limit;
-        record_error(kOutOfBounds, told.mark);
-    }
-}
+void report_range(const char* verb, int64_t begin, int64_t size, int64_t limit);
 
 }  // namespace detail
 
@@ -141,22 +70,7 @@ inline void fail_view(int64_t begin, int64_t size, int64_t limit)
 }
 // Has the transfer to come refused: in one dimension of `limit` elements, of its tensor or of a part of that, it takes `size`
 // from `begin` on.
-PTO_LEAST inline void fail_region(int64_t dimension, int64_t begin, int64_t size, int64_t limit)
-{
-    if (detail::kernel_state.extents.count == 0 || dimension > 4) {
-        return;
-    }
-    const bool is_first = detail::kernel_state.extents.count > 0;
-    detail::kernel_state.extents.count = is_first ? -detail::kernel_state.extents.count : detail::kernel_state.extents.count;
-    if (detail::core_state.code == detail::kOk) {
-        if (is_first) {
-            detail::told.clear();
-        }
-        detail::told.begin[dimension] = begin;
-        detail::told.count[dimension] = size;
-        detail::told.limit[dimension] = limit;
-    }
-}
+void fail_region(int64_t dimension, int64_t begin, int64_t size, int64_t limit);
 }  // namespace cpu
 
 }  // namespace pto

@@ -47,15 +47,18 @@ constexpr bool same_element_v = (std::is_same<typename A::DType, typename Bs::DT
 template <class A, class B>
 constexpr bool same_valid_arguments_v = A::ValidRow == B::ValidRow && A::ValidCol == B::ValidCol;
 
-// True if every tile has an address.
+// True if every tile has an address, which is what `all` says.
+PTO_INLINE bool is_addressed(bool all)
+{
+    if (__builtin_expect(!all, 0)) {
+        record_error(kNoAddress, "instruction on a tile without an address (TASSIGN missing or failed)");
+    }
+    return all;
+}
 template <class... Tiles>
 PTO_INLINE bool addressed(const Tiles&... tiles)
 {
-    const bool ok = ((tiles.GetAddress() != nullptr) && ...);
-    if (__builtin_expect(!ok, 0)) {
-        record_error(kNoAddress, "instruction on a tile without an address (TASSIGN missing or failed)");
-    }
-    return ok;
+    return is_addressed(((tiles.GetAddress() != nullptr) && ...));
 }
 
 // True if `tile` holds at least rows x cols valid elements.

@@ -84,6 +84,15 @@
 #endif
 #define PTO_COLD PTO_LIGHT __attribute__((cold))
 
+// PTO_ONCE, before a definition in detail/once: a function that is the same in every kernel. Whoever compiles many kernels
+// (run/objects/precompiled.py) compiles these once and links them to each: with PTO_COMPILED_AHEAD they are declared only, and
+// PTO_COMPILES_AHEAD makes the object that has them. Otherwise each kernel has its own, as far as it calls them.
+#if defined(PTO_COMPILES_AHEAD)
+#define PTO_ONCE
+#else
+#define PTO_ONCE inline
+#endif
+
 // PTO_CPU_NATIVE says that these headers are the ones in use: a kernel may then report its own errors (pto::cpu::fail).
 #define PTO_CPU_NATIVE 1
 

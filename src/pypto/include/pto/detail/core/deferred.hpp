@@ -18,31 +18,11 @@
 namespace pto {
 namespace detail {
 
-PTO_COLD inline void drop_held(int index)
-{
-    for (int i = index + 1; i < kernel_state.held.count; ++i) {
-        kernel_state.held.of[i - 1] = kernel_state.held.of[i];
-    }
-    --kernel_state.held.count;
-}
+void drop_held(int index);
 
-PTO_COLD inline void settle_held(int index)
-{
-    const Held note = kernel_state.held.of[index];
-    drop_held(index);
-    note.settle(note);
-}
+void settle_held(int index);
 
-PTO_COLD inline void settle_bytes(const unsigned char* first, const unsigned char* last)
-{
-    for (int i = 0; i < kernel_state.held.count;) {
-        if (kernel_state.held.of[i].first < last && first < kernel_state.held.of[i].last) {
-            settle_held(i);
-        } else {
-            ++i;
-        }
-    }
-}
+void settle_bytes(const unsigned char* first, const unsigned char* last);
 
 // Makes `bytes` bytes of tile memory what they are said to be.
 PTO_INLINE void settle(const void* first, int64_t bytes)
@@ -54,49 +34,13 @@ PTO_INLINE void settle(const void* first, int64_t bytes)
 }
 
 // The global memory [begin, end) is about to be written: loads that still have to read it come first.
-PTO_COLD inline void settle_readers(uintptr_t begin, uintptr_t end)
-{
-    for (int i = 0; i < kernel_state.held.count;) {
-        const Held& note = kernel_state.held.of[i];
-        if (note.from != nullptr && reinterpret_cast<uintptr_t>(note.from) < end &&
-            begin < reinterpret_cast<uintptr_t>(note.from_end)) {
-            settle_held(i);
-        } else {
-            ++i;
-        }
-    }
-}
+void settle_readers(uintptr_t begin, uintptr_t end);
 
 // Adds a note. Of what it covers, notes of the same form that it overwrites whole are forgotten, others settled.
-PTO_COLD inline void hold(const Held& note)
-{
-    for (int i = 0; i < kernel_state.held.count;) {
-        const Held& old = kernel_state.held.of[i];
-        if (old.first >= note.last || note.first >= old.last) {
-            ++i;
-        } else if (old.first == note.first && old.form == note.form && old.count <= note.count &&
-                   old.length <= note.length) {
-            drop_held(i);
-        } else {
-            settle_held(i);
-        }
-    }
-    if (kernel_state.held.count == kMaxHeld) {
-        settle_held(0);
-    }
-    kernel_state.held.of[kernel_state.held.count++] = note;
-}
+void hold(const Held& note);
 
 // The note on the tile of that form that begins there, or nullptr.
-PTO_COLD inline Held* find_held(const void* first, uint64_t form)
-{
-    for (int i = 0; i < kernel_state.held.count; ++i) {
-        if (kernel_state.held.of[i].first == first && kernel_state.held.of[i].form == form) {
-            return &kernel_state.held.of[i];
-        }
-    }
-    return nullptr;
-}
+Held* find_held(const void* first, uint64_t form);
 
 }  // namespace detail
 }  // namespace pto

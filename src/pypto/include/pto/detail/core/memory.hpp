@@ -112,14 +112,7 @@ struct KernelState {
 };
 inline thread_local KernelState kernel_state = {};
 
-inline __attribute__((noinline, cold)) bool is_over()
-{
-    const Launch* launch = kernel_state.launch;
-    if (launch == nullptr || launch->run == nullptr) {
-        return false;
-    }
-    return launch->python != nullptr ? launch->python->has_raised() : launch->run->is_over(launch->run);
-}
+bool is_over();
 
 // Returns if this thread is in no launch.
 inline void leave()
@@ -162,14 +155,7 @@ constexpr int64_t kLargePage = 2048 * kKiB;
 
 // Blocks start at multiples of 64 bytes or more. The address that malloc gave stands in the word before the block (there is no
 // aligned allocation that all C libraries share).
-PTO_LEAST inline void free_block(unsigned char* block)
-{
-    if (block != nullptr) {
-        void* given;
-        std::memcpy(&given, block - sizeof(given), sizeof(given));
-        std::free(given);
-    }
-}
+void free_block(unsigned char* block);
 
 // Frees the buffers at thread exit; constructed with the scratch. The system keeps the object loaded whose code that is, so
 // only the first one of a thread registers: the others can be unloaded.
@@ -187,50 +173,13 @@ struct CoreReaper {
 
 // Keeps the first error only, and ends the launch; a kernel that is called without one goes on. `message` must be a string
 // literal.
-PTO_LEAST inline void record_error(int code, const char* message)
-{
-    if (core_state.code == kOk) {
-        core_state.code = code;
-        core_state.message = message;
-    }
-    leave();
-}
+void record_error(int code, const char* message);
 
-PTO_LEAST inline void stop_if_over()
-{
-    if (is_over()) {
-        record_error(kStopped, "the run has ended");
-    }
-}
+void stop_if_over();
 
-PTO_LEAST inline unsigned char* aligned_block(int64_t bytes, int64_t align)
-{
-    void* given = std::malloc(static_cast<std::size_t>(bytes + align) + sizeof(given));
-    if (given == nullptr) {
-        record_error(kOutOfMemory, "tile memory of this thread could not be allocated");
-        return nullptr;
-    }
-    const uintptr_t first = reinterpret_cast<uintptr_t>(given) + sizeof(given);
-    const uintptr_t gap = (static_cast<uintptr_t>(align) - first % static_cast<uintptr_t>(align)) % static_cast<uintptr_t>(align);
-    unsigned char* block = static_cast<unsigned char*>(given) + sizeof(given) + gap;
-    std::memcpy(block - sizeof(given), &given, sizeof(given));
-    return block;
-}
+unsigned char* aligned_block(int64_t bytes, int64_t align);
 
-PTO_LEAST inline unsigned char* allocate_scratch()
-{
-    static thread_local CoreReaper reaper{&core_state};
-    (void)reaper;
-    unsigned char* block = aligned_block(kLargePage, kLargePage);
-    if (block != nullptr) {
-#if defined(__linux__) && defined(MADV_HUGEPAGE)
-        (void)madvise(block, static_cast<std::size_t>(kLargePage), MADV_HUGEPAGE);  // a wish: small pages work as well
-#endif
-        std::memset(block, 0, static_cast<std::size_t>(kScratchBytes));
-    }
-    core_state.scratch = block;
-    return block;
-}
+unsigned char* allocate_scratch();
 
 PTO_INLINE unsigned char* scratch()
 {
@@ -262,27 +211,7 @@ inline unsigned char* work_buffer(int64_t bytes)
 
 // The host address of `bytes` bytes at `addr` in a location, or nullptr after recording an error. A host pointer into the
 // region, written as an integer, is accepted as well.
-PTO_LIGHT inline unsigned char* resolve_in(int64_t region, uint64_t capacity, uint64_t addr, int64_t bytes)
-{
-    unsigned char* base = scratch();
-    if (base == nullptr) {
-        return nullptr;
-    }
-    base += region;
-    const uint64_t host = reinterpret_cast<uintptr_t>(base);
-    if (addr >= host && addr - host < capacity) {
-        addr -= host;
-    }
-    if (addr > capacity || static_cast<uint64_t>(bytes) > capacity - addr) {
-        record_error(kBadAddress, "TASSIGN: the tile does not fit into its memory at this address");
-        return nullptr;
-    }
-    if (addr % kTileAlign != 0) {
-        record_error(kBadAddress, "TASSIGN: the tile address is not a multiple of 32 bytes");
-        return nullptr;
-    }
-    return base + addr;
-}
+unsigned char* resolve_in(int64_t region, uint64_t capacity, uint64_t addr, int64_t bytes);
 template <TileType Loc>
 PTO_INLINE unsigned char* resolve(uint64_t addr, int64_t bytes)
 {

@@ -14,18 +14,9 @@ enum class WindowTransfer : int32_t { Fetch = 0, Deliver = 1, BeginAdd = 2, EndA
 namespace detail {
 
 // A peer may write what a load that was put off has still to read.
-PTO_COLD inline void settle_all()
-{
-    while (kernel_state.held.count != 0) {
-        settle_held(0);
-    }
-}
+void settle_all();
 
-PTO_COLD inline cpu::Host* host_of_launch()
-{
-    const Launch* launch = kernel_state.launch;
-    return launch == nullptr || launch->run == nullptr ? nullptr : launch->run->host;
-}
+cpu::Host* host_of_launch();
 
 }  // namespace detail
 

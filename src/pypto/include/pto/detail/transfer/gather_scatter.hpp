@@ -275,7 +275,7 @@ PTO_INLINE RecordEvent gather_memory(D& d, G& g, I& index)
     fence();
     const GlobalLines<G> lines(g);
     if (addressed(d, index) && indexed_ready<Mode>(d, lines, index) &&
-        inside(g, lines, "a load reads")) {
+        inside(view_of(g), lines_of<G>(view_of(g)), "a load reads")) {
         using T = elem_t<D>;
         const T* base = reinterpret_cast<const T*>(g.data());
         T* dst = elements(d);
@@ -300,7 +300,7 @@ PTO_INLINE RecordEvent scatter_memory(G& g, S& s, I& index)
     fence();
     const GlobalLines<G> lines(g);
     if (addressed(s, index) && indexed_ready<Mode>(s, lines, index) &&
-        inside(g, lines, "a store writes")) {
+        inside(view_of(g), lines_of<G>(view_of(g)), "a store writes")) {
         using T = elem_t<S>;
         settle_readers(0, std::numeric_limits<uintptr_t>::max());  // it may write anywhere
         T* base = reinterpret_cast<T*>(g.data());

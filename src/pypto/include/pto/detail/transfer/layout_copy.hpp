@@ -60,23 +60,8 @@ PTO_INLINE void copy_vectors(Bytes* dst, const Bytes* src, int64_t bytes)
     }
 }
 
-PTO_NOINLINE inline void copy_line_bytes(Bytes* dst, int64_t dst_step, const Bytes* src, int64_t src_step, int64_t count,
-                                         int64_t length)
-{
-    if (dst_step == length && src_step == length) {
-        length *= count;
-        count = count > 0 ? 1 : 0;
-    }
-    constexpr int vector = kVectorBytes < 16 ? 16 : kVectorBytes;
-    const bool few = length <= 4 * vector && length % vector == 0;
-    for (int64_t i = 0; i < count; ++i, dst += dst_step, src += src_step) {
-        if (few) {
-            copy_vectors<vector>(dst, src, length);
-        } else {
-            std::memcpy(dst, src, static_cast<std::size_t>(length));
-        }
-    }
-}
+void copy_line_bytes(Bytes* dst, int64_t dst_step, const Bytes* src, int64_t src_step, int64_t count,
+                     int64_t length);
 
 template <class RunOp, class D, class S>
 PTO_NOINLINE void convert_plain_lines(RunOp op, D* dst, int64_t dst_step, const S* src, int64_t src_step, int64_t count,
@@ -417,19 +402,8 @@ PTO_COLD void move_elements(T* dst, const Places& d, const T* src, const Places&
 
 // Boxes of runs of `run` bytes: whole runs, the last one to the end of its box. The runs of a box are contiguous, so that
 // boxes, or the part of them that is as high as those of the other side, are copied as one piece.
-PTO_NOINLINE inline void move_boxes(Bytes* dst, const BoxSteps& d, const Bytes* src, const BoxSteps& s, int64_t run,
-                                    int64_t count, int64_t length)
-{
-    const int64_t band = min_of(d.band, s.band);
-    for (int64_t line = 0; line < count; line += band) {
-        Bytes* to = dst + line / d.band * d.band_step + line % d.band * run;
-        const Bytes* from = src + line / s.band * s.band_step + line % s.band * run;
-        const int64_t bytes = run * min_of(band, count - line);
-        for (int64_t pos = 0; pos < length; pos += run, to += d.run_step, from += s.run_step) {
-            copy_vectors<32>(to, from, bytes);
-        }
-    }
-}
+void move_boxes(Bytes* dst, const BoxSteps& d, const Bytes* src, const BoxSteps& s, int64_t run,
+                int64_t count, int64_t length);
 
 // Boxes with runs of 32 bytes on one side and of a multiple on the other.
 template <class D, class S, class T>

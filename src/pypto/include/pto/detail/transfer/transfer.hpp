@@ -49,23 +49,8 @@ struct GlobalLines : GlobalSizes {
     PTO_INLINE int64_t rows() const { return nd ? n[0] * n[1] * n[2] * n[3] : dn ? n[3] : n[2] * n[3]; }
     PTO_INLINE int64_t cols() const { return nd ? n[4] : dn ? n[0] * n[1] * n[2] * n[4] : n[0] * n[1] * n[4]; }
 
-    // Lines follow each other in groups of `group()` with one step; a run of a line is contiguous if unit() is 1.
-    PTO_INLINE int64_t group() const { return nd ? n[3] : n[4]; }
-    PTO_INLINE int64_t line_step() const { return nd ? step[3] : step[4]; }
-    PTO_INLINE int64_t unit() const { return nd ? step[4] : step[3]; }
-
     PTO_INLINE int64_t offset(int64_t r, int64_t c) const { return place(G::layout, r, c); }
 
-    // Elements from the address to the end of the region, and (not positive) to its begin.
-    PTO_INLINE int64_t reach(bool up) const
-    {
-        return (up ? 1 : 0) + part(0, up) + part(1, up) + part(2, up) + part(3, up) + part(4, up);
-    }
-    PTO_INLINE int64_t part(int i, bool up) const
-    {
-        const int64_t far = (n[i] - 1) * step[i];
-        return (far > 0) == up ? far : 0;
-    }
     // From the first element to the end of the one at the last place of every dimension; 0 if there is none.
     PTO_INLINE int64_t span() const
     {
@@ -76,6 +61,63 @@ struct GlobalLines : GlobalSizes {
     }
 };
 
+// A GlobalTensor without its type: what is compiled once for all of them takes this.
+struct GlobalView {
+    Layout layout;
+    int64_t size;  // bytes of an element
+    const void *data, *origin;
+    uintptr_t moved;
+    Sizes shape, stride;
+};
+template <class G>
+PTO_INLINE GlobalView view_of(const G& g)
+{
+    constexpr int64_t size = static_cast<int64_t>(sizeof(typename G::RawDType));
+    return {G::layout, size, g.data(), g.GetOrigin(), g.GetMoved(), g.GetShapes(), g.GetStrides()};
+}
+
+// What GlobalLines are, as numbers that are looked up. Without NZ there are `count` lines of `length` elements, in groups of
+// `group` with one step between them; a line is contiguous if `unit` is 1.
+struct LineSizes : GlobalSizes {
+    int64_t rows, cols, count, length, group, line_step, unit;
+    int64_t span;  // from the first element to the end of the last one
+};
+constexpr LineSizes line_sizes(Layout layout, const int64_t (&shape)[5], const int64_t (&stride)[5])
+{
+    LineSizes made{};
+    bool empty = false;
+    made.span = 1;
+    for (int i = 0; i < 5; ++i) {
+        made.n[i] = shape[i];
+        made.step[i] = stride[i];
+        empty = empty || shape[i] <= 0;
+        made.span += (shape[i] - 1) * stride[i];
+    }
+    made.span = empty ? 0 : made.span;
+    const bool nd = layout == Layout::ND, nz = layout == Layout::NZ;
+    const int line = nd ? 3 : 4, inner = 7 - line;
+    made.group = shape[line], made.line_step = stride[line];
+    made.length = shape[inner], made.unit = stride[inner];
+    made.count = shape[0] * shape[1] * shape[2] * made.group;
+    made.rows = nz ? shape[2] * shape[3] : nd ? made.count : made.length;
+    made.cols = nz ? shape[0] * shape[1] * shape[4] : nd ? made.length : made.count;
+    return made;
+}
+LineSizes line_sizes(const GlobalView& g);
+
+// Those of a GlobalTensor without sizes or strides that only a run tells: most have none.
+template <class G>
+constexpr LineSizes static_lines_v = line_sizes(G::layout, G::staticShape, G::staticStride);
+template <class G>
+PTO_INLINE decltype(auto) lines_of(const GlobalView& view)
+{
+    if constexpr (G::ShapeType::dynamic_count == 0 && G::StrideType::dynamic_count == 0) {
+        return (static_lines_v<G>);
+    } else {
+        return line_sizes(view);
+    }
+}
+
 // A region in memory: where it and its tensor begin, how many bytes it spans; its innermost lines are `width` elements of
 // `size` bytes, `line` apart (0: nothing is known of them).
 struct Region {
@@ -84,94 +126,23 @@ struct Region {
 };
 
 // True if the region lies in the tensor that the launcher named there, and so do its lines in the lines of the tensor.
-PTO_LIGHT inline bool in_tensor(const Region& region)
-{
-    const Extents& known = kernel_state.extents;
-    for (int i = 0; i < known.count; ++i) {
-        if (known.of[i].begin == region.origin && region.begin >= region.origin &&
-            region.begin + static_cast<uintptr_t>(region.bytes) <= known.of[i].end) {
-            const uint64_t place = (region.begin - region.origin) / static_cast<uint64_t>(region.size);
-            const uint64_t line = static_cast<uint64_t>(region.line);
-            if (line == 0 || place % line + static_cast<uint64_t>(region.width) <= line) {
-                return true;
-            }
-        }
-    }
-    return known.count == 0;
-}
+bool in_tensor(const Region& region);
 
 // True if the region lies in a tensor that the launcher named; else records an error that begins with `verb`. Of the dimensions
 // the innermost is looked at by in_tensor, as most tensors have two.
-PTO_COLD inline bool in_some_tensor(Region region, const Asked& asked, bool dn, bool flat)
-{
-    if (region.bytes == 0) {
-        take_refusal();
-        return true;
-    }
-    do {
-        const int64_t place = static_cast<int64_t>(region.begin - region.origin) / region.size;
-        if (in_tensor(region) && (flat || kernel_state.extents.count == 0 || keeps_dimensions(place, asked.n, asked.step, dn))) {
-            return true;
-        }
-        region.origin = another_origin(asked, region.origin);
-    } while (region.origin != 0);
-    return false;
-}
+bool in_some_tensor(Region region, const Asked& asked, bool dn, bool flat);
 
-template <class G>
-PTO_INLINE bool inside(const G& g, const GlobalLines<G>& lines, const char* verb)
-{
-    constexpr int64_t size = static_cast<int64_t>(sizeof(typename G::RawDType));
-    constexpr bool dn = GlobalLines<G>::dn;
-    constexpr bool flat = G::staticStride[0] == 1 && G::staticStride[1] == 1 && G::staticStride[2] == 1;
-    constexpr int inner = dn ? 3 : 4, outer = 7 - inner;
-    const Region region{reinterpret_cast<uintptr_t>(g.data()),
-                        reinterpret_cast<uintptr_t>(g.GetOrigin()),
-                        lines.span() * size,
-                        size,
-                        flat && lines.step[inner] == 1 && G::staticStride[outer] != 1 ? lines.step[outer] : 0,
-                        lines.n[inner]};
-    return (flat && in_tensor(region)) ||
-           in_some_tensor(region, Asked{g.data(), size, g.GetShapes(), g.GetStrides(), verb}, dn, flat);
-}
+bool inside(const GlobalView& g, const LineSizes& lines, const char* verb);
 
 // Loads that wait and read what is about to be written come first.
-template <class G>
-PTO_INLINE void before_write(const G& g, const GlobalLines<G>& lines)
-{
-    if (__builtin_expect(kernel_state.held.count != 0, 0)) {
-        constexpr int64_t size = static_cast<int64_t>(sizeof(typename G::RawDType));
-        const uintptr_t begin = reinterpret_cast<uintptr_t>(g.data());
-        settle_readers(begin + static_cast<uintptr_t>(lines.reach(false) * size),
-                       begin + static_cast<uintptr_t>(lines.reach(true) * size));
-    }
-}
+void before_write(const GlobalView& g, const LineSizes& lines);
 
 // The tensor has moved since its last transfer: expect as large a step again.
-template <bool ToTile, class G>
-PTO_INLINE void expect_next(const G& g, const GlobalLines<G>& lines)
-{
-    using T = typename G::RawDType;
-    if constexpr (!GlobalLines<G>::nz) {
-        const int64_t count = GlobalLines<G>::nd ? lines.rows() : lines.cols();
-        const int64_t length = GlobalLines<G>::nd ? lines.cols() : lines.rows();
-        const bool plain = lines.group() == count && lines.unit() == 1;
-        expect(reinterpret_cast<uintptr_t>(g.data()), plain ? g.GetMoved() : 0,
-               lines.line_step() * static_cast<int64_t>(sizeof(T)), count, length * static_cast<int64_t>(sizeof(T)), !ToTile);
-    }
-}
+void expect_next(bool to_tile, const GlobalView& g, const LineSizes& lines);
 
 // One element at a time.
-PTO_COLD inline void copy_elements(bool to_tile, int64_t size, const Places& tile, GlobalSizes g, Layout layout, Bytes* dst,
-                                   const Bytes* src, int64_t rows, int64_t cols)
-{
-    for (int64_t r = 0; r < rows; ++r) {
-        for (int64_t c = 0; c < cols; ++c) {
-            const int64_t t = tile.offset(r, c) * size, p = g.place(layout, r, c) * size;
-            std::memcpy(dst + (to_tile ? t : p), src + (to_tile ? p : t), static_cast<std::size_t>(size));
-        }
-    }
-}
+void copy_elements(bool to_tile, int64_t size, const Places& tile, GlobalSizes g, Layout layout, Bytes* dst,
+                   const Bytes* src, int64_t rows, int64_t cols);
 template <bool ToTile, class RunOp, class D, class S>
 PTO_COLD void convert_elements(const RunOp& op, const Places& tile, GlobalSizes g, Layout layout, D* dst, const S* src,
                                 int64_t rows, int64_t cols)
@@ -201,17 +172,17 @@ PTO_NOINLINE void transfer_boxes(const RunOp& op, const GlobalSizes& g, D* dst, 
 
 // Runs `op(dst, src, n)` over the whole transfer. ToTile: global -> tile, else tile -> global.
 template <bool ToTile, class Tl, class G, class RunOp, class D, class S>
-PTO_INLINE void transfer(const RunOp& op, const GlobalLines<G>& g, D* dst, const S* src)
+PTO_INLINE void transfer(const RunOp& op, const LineSizes& g, D* dst, const S* src)
 {
     using L = TileLines<Tl>;
-    using GL = GlobalLines<G>;
-    const int64_t rows = g.rows(), cols = g.cols();
+    constexpr bool nz = G::layout == Layout::NZ;
+    const int64_t rows = g.rows, cols = g.cols;
     if (rows <= 0 || cols <= 0) {
         return;
     }
-    if constexpr (!GL::nz && L::by_row == GL::nd) {
-        if (__builtin_expect(g.unit() == 1, 1)) {
-            const int64_t length = GL::nd ? cols : rows, group = g.group();
+    if constexpr (!nz && L::by_row == (G::layout == Layout::ND)) {
+        if (__builtin_expect(g.unit == 1, 1)) {
+            const int64_t length = g.length, group = g.group;
             int64_t first = 0;
             for (int64_t i = 0; i < g.n[0]; ++i) {
                 for (int64_t j = 0; j < g.n[1]; ++j) {
@@ -220,18 +191,18 @@ PTO_INLINE void transfer(const RunOp& op, const GlobalLines<G>& g, D* dst, const
                         D* d = dst + (ToTile ? 0 : at);
                         const S* s = src + (ToTile ? at : 0);
                         if constexpr (Tl::isBoxedLayout) {
-                            copy_boxed<ToTile, L>(op, d, s, g.line_step(), first, group, length);
+                            copy_boxed<ToTile, L>(op, d, s, g.line_step, first, group, length);
                         } else if constexpr (ToTile) {
-                            copy_lines(op, d + first * L::line_step, L::line_step, s, g.line_step(), group, length);
+                            copy_lines(op, d + first * L::line_step, L::line_step, s, g.line_step, group, length);
                         } else {
-                            copy_lines(op, d, g.line_step(), s + first * L::line_step, L::line_step, group, length);
+                            copy_lines(op, d, g.line_step, s + first * L::line_step, L::line_step, group, length);
                         }
                     }
                 }
             }
             return;
         }
-    } else if constexpr (GL::nz && L::by_row && Tl::isBoxedLayout) {
+    } else if constexpr (nz && L::by_row && Tl::isBoxedLayout) {
         if (g.n[4] == L::run && g.step[4] == 1) {
             transfer_boxes<ToTile, L>(op, g, dst, src);
             return;
@@ -245,11 +216,9 @@ PTO_INLINE void transfer(const RunOp& op, const GlobalLines<G>& g, D* dst, const
     }
 }
 
-template <class Tl, class G>
-PTO_INLINE bool matches(const Tl& tile, const GlobalLines<G>& g, const char* message)
-{
-    return require(g.rows() == tile.GetValidRow() && g.cols() == tile.GetValidCol(), message);
-}
+// True if a transfer may begin: the tile has an address and the sizes of the tensor, in which the tensor lies.
+bool is_ready(bool to_tile, const GlobalView& g, const LineSizes& lines, const void* tile, int64_t rows,
+              int64_t cols);
 
 // Value that a tile type pads with.
 template <class Tl>
@@ -316,32 +285,95 @@ void settle_load(const Held& note)
 }
 
 // True if the load is left to who reads the tile.
-PTO_COLD inline bool hold_lines(const void* tile, int64_t tile_bytes, uint64_t form, const void* src, int64_t step,
-                                int64_t count, int64_t bytes, void (*settle)(const Held&))
+bool hold_lines(const void* tile, int64_t tile_bytes, uint64_t form, const void* src, int64_t step,
+                int64_t count, int64_t bytes, void (*settle)(const Held&));
+
+// What its types say of a transfer that copies lines as they are, between an ND or DN GlobalTensor and a tile with lines of
+// the same direction. Nearly all transfers do, each with types of its own; so the types make a table, and the code that
+// reads it is compiled once. What few tiles need is there as an address, so that the others do without the code.
+struct LineCopy {
+    int64_t line_step;  // bytes between the lines of a plain tile
+    // For a boxed tile: copy_box_bytes.
+    void (*boxes)(bool to_tile, Bytes* dst, const Bytes* src, int64_t plain_step, int64_t first, int64_t count, int64_t length,
+                  const BoxSteps& box);
+    BoxSteps box;
+    // Where lines need not be contiguous: copy_elements.
+    void (*elements)(bool to_tile, int64_t size, const Places& tile, GlobalSizes g, Layout layout, Bytes* dst,
+                     const Bytes* src, int64_t rows, int64_t cols);
+    const Places* places;
+    // For a tile on which work may wait: does that, or returns true if the load waits as well.
+    bool (*deferred)(const LineCopy&, bool to_tile, const GlobalView&, const LineSizes&, void* tile);
+    int64_t tile_bytes;
+    uint64_t form;  // of a tile whose load may wait, else 0
+    void (*settle)(const Held&);
+};
+
+bool deferred_lines(const LineCopy& kind, bool to_tile, const GlobalView& g, const LineSizes& lines, void* tile);
+
+template <class Tl, Layout L>
+constexpr bool copies_lines()
 {
-    if (kernel_state.extents.count == 0 || step < bytes || bytes <= 0 || count * bytes < kLeastHeldBytes) {
-        return false;
-    }
-    unsigned char* first = static_cast<unsigned char*>(const_cast<void*>(tile));
-    const char* from = static_cast<const char*>(src);
-    hold(Held{first, first + tile_bytes, form, count, bytes, from, from + (count - 1) * step + bytes, step, count * bytes,
-              settle});
-    return true;
+    using Lines = TileLines<Tl>;
+    constexpr int64_t run = Lines::run * static_cast<int64_t>(sizeof(elem_t<Tl>));
+    return L != Layout::NZ && Lines::by_row == (L == Layout::ND) &&
+           (!Tl::isBoxedLayout || (Lines::line_step == Lines::run && (run == 32 || run == 64)));
 }
-template <class D, class G, class T>
-PTO_INLINE bool hold_load(const D& d, const GlobalLines<G>& lines, const T* src)
+template <class Tl, bool Contiguous>
+constexpr LineCopy line_copy()
 {
-    if constexpr (line_boxes_v<D> && D::PadVal == PadValue::Null && (GlobalLines<G>::nd || GlobalLines<G>::dn)) {
-        if constexpr (TileLines<D>::by_row == GlobalLines<G>::nd) {
-            constexpr int64_t size = static_cast<int64_t>(sizeof(T));
-            const int64_t count = GlobalLines<G>::nd ? lines.rows() : lines.cols();
-            const int64_t length = GlobalLines<G>::nd ? lines.cols() : lines.rows();
-            return lines.unit() == 1 && lines.group() == count &&
-                   hold_lines(d.GetAddress(), D::StorageNumel * size, line_form<D>(), src, lines.line_step() * size, count,
-                              length * size, settle_load<D>);
+    using Lines = TileLines<Tl>;
+    using T = elem_t<Tl>;
+    constexpr int64_t size = static_cast<int64_t>(sizeof(T));
+    LineCopy made{Lines::line_step * size, nullptr, {0, 0, 0}, nullptr, nullptr, nullptr, 0, 0, nullptr};
+    if constexpr (Tl::isBoxedLayout) {
+        made.boxes = copy_box_bytes<Lines::run * size>;
+        made.box = box_steps_v<Lines, T>;
+    }
+    if constexpr (!Contiguous) {
+        made.elements = copy_elements;
+        made.places = &places_v<Tl>;
+    }
+    if constexpr (!at_v<Tl, TileType::Vec, TileType::Acc>) {
+        made.deferred = deferred_lines;
+        made.tile_bytes = Tl::StorageNumel * size;
+        if constexpr (line_boxes_v<Tl> && Tl::PadVal == PadValue::Null) {
+            made.form = line_form<Tl>();
+            made.settle = settle_load<Tl>;
         }
     }
-    return false;
+    return made;
+}
+template <class Tl, bool Contiguous>
+constexpr LineCopy line_copy_v = line_copy<Tl, Contiguous>();
+
+bool copy_by_lines(bool to_tile, const LineCopy& kind, const GlobalView& g, const LineSizes& lines, void* address,
+                   int64_t rows, int64_t cols);
+
+// A whole transfer; true if it is done. `op` is what happens to runs on their way.
+template <bool ToTile, class To, class From, class Tl, class G, class RunOp>
+PTO_INLINE bool transfer_all(const RunOp& op, Tl& tile, G& g)
+{
+    const GlobalView view = view_of(g);
+    const LineSizes& lines = lines_of<G>(view);
+    if constexpr (is_copy_v<RunOp> && copies_lines<Tl, G::layout>()) {
+        constexpr bool contiguous = G::staticStride[G::layout == Layout::ND ? 4 : 3] == 1;
+        return copy_by_lines(ToTile, line_copy_v<Tl, contiguous>, view, lines, tile.GetAddress(), tile.GetValidRow(),
+                             tile.GetValidCol());
+    } else {
+        if (!is_ready(ToTile, view, lines, tile.GetAddress(), tile.GetValidRow(), tile.GetValidCol())) {
+            return false;
+        }
+        if constexpr (ToTile) {
+            transfer<true, Tl, G>(op, lines, elements(tile), reinterpret_cast<const From*>(g.data()));
+        } else {
+            before_write(view, lines);
+            transfer<false, Tl, G>(op, lines, reinterpret_cast<To*>(g.data()), static_cast<const From*>(elements(tile)));
+        }
+        if constexpr (G::layout != Layout::NZ) {
+            expect_next(ToTile, view, lines);
+        }
+        return true;
+    }
 }
 
 // Where a waiting load lets its reader find the element at (row, col): nullptr if there is none, or it is better done.
@@ -349,17 +381,8 @@ struct Waiting {
     const char* from;
     int64_t step;  // bytes between lines
 };
-PTO_COLD inline Waiting waiting_lines(const void* tile, uint64_t form, int64_t line, int64_t lines, int64_t pos,
-                                      int64_t bytes)
-{
-    Held* note = find_held(tile, form);
-    if (note == nullptr || note->from == nullptr || line + lines > note->count || pos + bytes > note->length ||
-        lines * bytes > note->budget) {
-        return {nullptr, 0};
-    }
-    note->budget -= lines * bytes;
-    return {note->from + line * note->step + pos, note->step};
-}
+Waiting waiting_lines(const void* tile, uint64_t form, int64_t line, int64_t lines, int64_t pos,
+                      int64_t bytes);
 template <class S>
 PTO_INLINE Waiting waiting_load(const S& s, int64_t row, int64_t col, int64_t rows, int64_t cols)
 {
@@ -390,22 +413,15 @@ PTO_LIGHT RecordEvent TLOAD(D& d, G& g, E&... events)
                      "TLOAD: a Mat tile loads ND to ND or Nz, DN to DN or Zn, NZ to Nz");
         wait_all(events...);
         fence();
-        const GlobalLines<G> lines(g);
-        if (addressed(d) &&
-            matches(d, lines, "TLOAD: shape of the GlobalTensor differs from the tile's valid region") &&
-            inside(g, lines, "a load reads")) {
-            const From* src = reinterpret_cast<const From*>(g.data());
-            if constexpr (sizeof(From) == sizeof(To) &&
-                          (std::is_same<From, To>::value ||
-                           (std::is_integral<From>::value && std::is_integral<To>::value))) {
-                if (!hold_load(d, lines, reinterpret_cast<const To*>(src))) {
-                    transfer<true, D, G>(CopyRun<To>{}, lines, elements(d), reinterpret_cast<const To*>(src));
-                }
-            } else if constexpr (sizeof(From) == sizeof(To)) {
-                transfer<true, D, G>(CastRun<To, From, false, false>{}, lines, elements(d), src);
-            }
-            expect_next<true>(g, lines);
-            if constexpr (D::PadVal != PadValue::Null) {
+        constexpr bool copies = std::is_same<From, To>::value || (std::is_integral<From>::value && std::is_integral<To>::value);
+        bool done = false;
+        if constexpr (sizeof(From) == sizeof(To) && copies) {
+            done = transfer_all<true, To, To>(CopyRun<To>{}, d, g);
+        } else if constexpr (sizeof(From) == sizeof(To)) {
+            done = transfer_all<true, To, From>(CastRun<To, From, false, false>{}, d, g);
+        }
+        if constexpr (D::PadVal != PadValue::Null) {
+            if (done) {
                 fill_outside<D>(elements(d), d.GetValidRow(), d.GetValidCol(), pad_element<D>());
             }
         }
@@ -448,15 +464,8 @@ PTO_INLINE void store_rule()
 template <class RunOp, class G, class S>
 PTO_INLINE RecordEvent store(const RunOp& op, G& g, S& s)
 {
-    using To = stored_t<typename G::RawDType>;
     fence();
-    const GlobalLines<G> lines(g);
-    if (addressed(s) && matches(s, lines, "TSTORE: shape of the GlobalTensor differs from the tile's valid region") &&
-        inside(g, lines, "a store writes")) {
-        before_write(g, lines);
-        transfer<false, S, G>(op, lines, reinterpret_cast<To*>(g.data()), static_cast<const elem_t<S>*>(elements(s)));
-        expect_next<false>(g, lines);
-    }
+    transfer_all<false, stored_t<typename G::RawDType>, elem_t<S>>(op, s, g);
     fence();
     return {};
 }
