@@ -9,9 +9,10 @@ would take the compiler as long as the kernel.
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from threading import Lock
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -117,17 +118,23 @@ def _load(
 
 
 class Deferred:
-    """Kernels of compiled programs, which are compiled together when the first of them runs."""
+    """Kernels of compiled programs, which are compiled together when one of them is needed."""
 
     def __init__(self) -> None:
-        self._texts: list[Text] = []
-        self._made: list[NativeKernel] = []
+        self._waiting: dict[DeferredKernel, Text] = {}
+        self._made: dict[DeferredKernel, NativeKernel] = {}
+        self._lock = Lock()
 
-    def kernel(self, number: int) -> NativeKernel:
-        """Return a kernel; none may be added from now on."""
-        if not self._made:
-            self._made = _load(self._texts, compiler())
-        return self._made[number]
+    def kernel(self, wanted: DeferredKernel) -> NativeKernel:
+        """Return a kernel, compiled with all others that wait."""
+        with self._lock:
+            if wanted not in self._made:
+                # In an order of their own: threads ask for kernels of a program in any.
+                batch = sorted(self._waiting.items(), key=lambda item: item[1].source)
+                found = _load([text for _, text in batch], compiler())
+                self._made.update(zip((kernel for kernel, _ in batch), found, strict=True))
+                self._waiting.clear()
+            return self._made[wanted]
 
     def load_kernel(
         self,
@@ -137,20 +144,36 @@ class Deferred:
         name: str,
         toolchain: Toolchain,
         include_dirs: Sequence[Path],
-    ) -> Callable[[Sequence[int]], None]:
+    ) -> DeferredKernel:
         """Stand for the function of this name in `run.native`."""
-        assert not self._made
         assert (toolchain, list(include_dirs)) == (compiler(), [INCLUDE])
-        number = len(self._texts)
-        self._texts.append(Text(with_checkpoints(source), tensors, name))
-        return lambda words: self.kernel(number)(words)
+        made = DeferredKernel(self)
+        with self._lock:
+            self._waiting[made] = Text(with_checkpoints(source), tensors, name)
+        return made
+
+
+class DeferredKernel:
+    """A kernel that is compiled when it runs, or when a host function asks where it is."""
+
+    def __init__(self, batch: Deferred) -> None:
+        self._batch = batch
+
+    @property
+    def address(self) -> int:
+        """The address of the launcher."""
+        return self._batch.kernel(self).address
+
+    def __call__(self, words: Sequence[int]) -> None:
+        self._batch.kernel(self)(words)
 
 
 @contextmanager
 def deferred() -> Generator[None]:
-    """Let programs that are compiled inside, a kernel each, have their kernels compiled together.
+    """Let programs that are compiled inside have their kernels compiled together.
 
-    All else of them is what it is outside: passes, C++, and what a call does.
+    Those of programs with one kernel each when the first of them runs; those of a program with a
+    host function at once. All else is what it is outside: passes, C++, and what a call does.
     """
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(driver, "load_kernel", Deferred().load_kernel)

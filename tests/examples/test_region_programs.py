@@ -20,6 +20,7 @@ from pypto._src.passes.sync.checker import check_sync
 from tests.examples.emitted import Emitted
 from tests.examples.region_programs import CALLS, SIZES, example
 from tests.examples.resized import ROOT, Loaded
+from tests.natively import deferred
 
 BITS = (
     "basics/embedding",
@@ -66,7 +67,8 @@ def test_a_call_agrees_with_numpy(loaded: Loaded) -> None:
         rng = np.random.default_rng(seed + 2)
         arguments = case.inputs(rng) if extent is None else loaded.inputs(rng, extent)
         expected = case.reference(**arguments)
-        loaded.function(*arguments.values())
+        with deferred():
+            loaded.function(*arguments.values())
         errors = [relative_error(arguments[name], wanted) for name, wanted in expected.items()]
         assert max(errors) <= case.bound, (extent, errors)
 

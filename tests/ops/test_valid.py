@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,7 @@ from pypto._src.interp.pipe_interpreter import StrictEvaluator
 from pypto._src.passes.pass_manager import OptimizationStrategy, PassManager
 from pypto._src.run.native import KernelError
 from pypto._src.statement.form import to_statement_form
+from tests.natively import deferred
 from tests.statement.documents import check as check_statement_form
 
 Array = np.ndarray[Any, Any]
@@ -146,14 +148,46 @@ def text_of(program: ir.Program, strategy: OptimizationStrategy) -> Run:
     return lambda *args: evaluate_text(module, "kernel", list(args))
 
 
+def kind_of(dtype: Any) -> str:
+    """Return what programs call an element type."""
+    name = np.dtype(dtype).name
+    return {"float32": "FP32", "float16": "FP16"}.get(name, name.upper())
+
+
+def integers(value: str, dtype: Any) -> str:
+    """Return a kernel of `BITS` for whole rows."""
+    return BITS.format(value=value, dtype=kind_of(dtype), columns=64, valid="m")
+
+
+def bits_of_columns(value: str, dtype: Any) -> str:
+    """Return a kernel of `BITS` for columns."""
+    return BITS.format(value=value, dtype=kind_of(dtype), columns=1, valid=1)
+
+
+@cache
+def together() -> dict[str, Run]:
+    """Return what runs programs, by their texts; their kernels are compiled together."""
+    texts = [source(value) for value in OPS]
+    texts += [integers(value, dtype) for value, _, dtype in INTEGERS]
+    texts += [bits_of_columns(value, dtype) for value, _, dtype in COLUMNS]
+    texts += [
+        BOTH.format(rows=rows, columns=columns, value=value)
+        for value in COLUMN_AND_ROW
+        for rows, columns in VALID_PARTS
+    ]
+    with deferred():
+        return {text: compile_program(pl.parse_program(text)) for text in texts}
+
+
 def targets(
-    program: ir.Program, strategies: Sequence[OptimizationStrategy] = tuple(OptimizationStrategy)
+    text: str, strategies: Sequence[OptimizationStrategy] = tuple(OptimizationStrategy)
 ) -> list[Run]:
     """Return what runs a kernel, on each target: NumPy, C++, as a core's pipes do, PTO texts."""
+    program = pl.parse_program(text)
     lowered = PassManager.get_strategy().run_passes(program)
     return [
         compile_program(program, "interpreter"),
-        compile_program(program),
+        together().get(text) or compile_program(program),
         lambda *args: StrictEvaluator(lowered).call("kernel", list(args)),
         *(text_of(program, strategy) for strategy in strategies),
     ]
@@ -171,7 +205,7 @@ def outputs(runs: Sequence[Run], *args: Any, columns: int = 64) -> list[Array]:
 
 def on_all_targets(text: str, *args: Any) -> list[Array]:
     """Return what a kernel leaves in its last argument on each target; it held -1."""
-    return outputs(targets(pl.parse_program(text)), *args)
+    return outputs(targets(text), *args)
 
 
 def tensors(dtype: Any = np.float32) -> tuple[Array, Array]:
@@ -185,7 +219,7 @@ def tensors(dtype: Any = np.float32) -> tuple[Array, Array]:
 def test_values_of_the_valid_part(value: str) -> None:
     """Only the valid part is read and written, and all targets agree with NumPy on it."""
     x, y = tensors()
-    runs = targets(pl.parse_program(source(value)), [OptimizationStrategy.Default])
+    runs = targets(source(value), [OptimizationStrategy.Default])
     for rows, columns in SIZES:
         part = slice(2, 2 + rows), slice(0, columns)
         wanted = untouched()
@@ -231,9 +265,7 @@ INTEGERS: list[tuple[str, Meaning, Any]] = [
 def test_integers_of_the_valid_part(value: str, meaning: Meaning, dtype: Any) -> None:
     """Logic, shifts and choices leave alone what is not valid, on every target."""
     x, y = tensors(dtype)
-    kind = np.dtype(dtype).name.upper()
-    text = BITS.format(value=value, dtype=kind, columns=64, valid="m")
-    for run in targets(pl.parse_program(text)):
+    for run in targets(integers(value, dtype)):
         for rows, columns in SIZES:
             part = slice(2, 2 + rows), slice(0, columns)
             wanted, out = np.full((2, 20, 64), 99, dtype)
@@ -258,10 +290,7 @@ COLUMNS: list[tuple[str, Meaning, Any]] = [
 def test_choices_and_bits_of_columns(value: str, meaning: Meaning, dtype: Any) -> None:
     """They work on a column's bytes as a row, also where the assembler plans memory."""
     x, y = (each[:, :1].copy() for each in tensors(dtype))
-    kind = {"float32": "FP32", "float16": "FP16"}.get(np.dtype(dtype).name)
-    kind = kind or np.dtype(dtype).name.upper()
-    text = BITS.format(value=value, dtype=kind, columns=1, valid=1)
-    for run in targets(pl.parse_program(text)):
+    for run in targets(bits_of_columns(value, dtype)):
         for rows in (0, 5, 16):
             wanted, out = np.full((2, 20, 1), 99, dtype)
             wanted[2 : 2 + rows] = meaning(x, y)[2 : 2 + rows]
@@ -273,7 +302,7 @@ def test_narrow_tiles_are_compared_in_part() -> None:
     """Rows of fewer than 32 elements, of which a few are valid."""
     x, y = (each[:, :16].copy() for each in tensors(np.float32))
     text = BITS.format(value="pl.cmp(a, b)", dtype="FP32", columns=16, valid="m")
-    for run in targets(pl.parse_program(text)):
+    for run in targets(text):
         wanted, out = np.full((2, 20, 16), 99, np.float32)
         wanted[2:9, :3] = x[2:9, :3] == y[2:9, :3]
         run(x, y, 7, 3, out)
@@ -304,17 +333,18 @@ COLUMN_AND_ROW: dict[str, Meaning] = {
     "pl.maximum(r, pl.cast(c, pl.FP16))": lambda c, r: np.maximum(r, c),
     "pl.col_expand(a, r) * c": lambda c, r: r * c,
 }
+VALID_PARTS = [("n", "64"), ("16", "n")]
 
 
 @pytest.mark.parametrize("value", COLUMN_AND_ROW)
-@pytest.mark.parametrize(("rows", "columns"), [("n", "64"), ("16", "n")])
+@pytest.mark.parametrize(("rows", "columns"), VALID_PARTS)
 def test_a_column_and_a_row_of_which_one_is_valid_in_part(
     value: str, rows: str, columns: str
 ) -> None:
     """The result is valid where that one is; the other is broadcast over that part."""
     x, y = tensors()
     column = y[:, :1].copy()
-    runs = targets(pl.parse_program(BOTH.format(rows=rows, columns=columns, value=value)))
+    runs = targets(BOTH.format(rows=rows, columns=columns, value=value))
     for n in (0, 1, 16):
         part = slice(2, 2 + (n if rows == "n" else 16)), slice(0, n if columns == "n" else 64)
         wanted = untouched()
@@ -354,7 +384,7 @@ def column(x: Array, rows: int) -> Array:
 def test_columns_are_computed_and_stored(rows: int) -> None:
     """A computed column keeps its valid rows, through a loop too, and no other is stored."""
     x = tensors()[0]
-    runs = targets(pl.parse_program(COLUMN.format(rows="n")))
+    runs = targets(COLUMN.format(rows="n"))
     for out in outputs(runs, x, rows, columns=1):
         np.testing.assert_allclose(out, column(x, rows), rtol=1e-6)
 
