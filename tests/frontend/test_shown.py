@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -180,6 +181,17 @@ def test_notebook(monkeypatch: pytest.MonkeyPatch) -> None:
     """A notebook shows the report alone."""
     for name in ("FORCE_COLOR", "PYPTO_DEBUG", "PTO_BACKTRACE"):
         monkeypatch.delenv(name, raising=False)
+    assert notebook(failure(WRONG)) == LINES
+
+
+def test_notebook_names_cells(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The location of an error in a cell has the cell's number, not the name that Jupyter makes."""
+    monkeypatch.delenv("FORCE_COLOR", raising=False)
+    names = {"<string>": ("Cell", "In[7]")}
+    shell = SimpleNamespace(compile=SimpleNamespace(format_code_name=names.get))
+    monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: shell))
+    assert notebook(failure(WRONG))[1] == " --> Cell In[7]:3:12"
+    names.clear()  # a file that is imported
     assert notebook(failure(WRONG)) == LINES
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
@@ -26,6 +27,7 @@ _MARKS = {
     "\x1b[1;34m": '<span style="color:#2f7fd0;font-weight:bold">',
     "\x1b[1m": "<b>",
 }
+_LOCATION = re.compile(r"^( *--> )(.+):(\d+:\d+)$", re.MULTILINE)
 _HOME = __file__.partition("_src")[0] + "_src"
 
 
@@ -33,10 +35,20 @@ def report(error: PyptoError, *, colour: bool = False) -> str:
     """Return the text of an error and of those found with it."""
     errors = (error, *error.others)
     text = "\n\n".join(e.render(colour=colour) for e in errors)
+    if "IPython" in sys.modules:
+        text = re.sub(_LOCATION, _in_cell, text)
     if len(errors) == 1:
         return text
     more = "; there are more, which are not shown" if error.has_more else ""
     return f"{text}\n\n{len(errors)} errors{more}"
+
+
+def _in_cell(found: re.Match[str]) -> str:
+    """Return the location of an error, which of a notebook's cell is its number, not its file."""
+    shell: Any = sys.modules["IPython"].get_ipython()
+    find: Any = getattr(getattr(shell, "compile", None), "format_code_name", None)
+    name: Any = None if find is None else find(found[2])
+    return found[0] if name is None else f"{found[1]}{' '.join(name)}:{found[3]}"
 
 
 class ErrorRenderer:
