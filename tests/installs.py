@@ -84,7 +84,7 @@ def used(commands: Path, variables: Mapping[str, str] | None = None, target: str
             (folder / kind).write_text(text, encoding="utf-8")
         elif text.startswith("pypto"):
             run([pypto, *text.split()[1:]], folder, variables)
-    said = run([pypto, "run", "add_one.py"], folder, variables)
+    said = run([pypto, "run", "add_one.py:add_one"], folder, variables)
     if f" on {target}: " not in said:
         sys.exit(f"add_one did not run on {target}: {said}")
     return f"ran on {target}"
