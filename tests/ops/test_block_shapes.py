@@ -365,6 +365,7 @@ REFUSED = [
         {"target_memory": BIAS},
         "element-type",
         "Bias memory holds no elements of FP16",
+        hint="it holds INT32, FP32",
     ),
     Refused(
         new_tiles.alloc,

@@ -466,6 +466,7 @@ REFUSED = [
         {},
         "element-type",
         "Acc memory holds no elements of FP16",
+        hint="it holds INT32, FP32",
     ),
     Refused(
         new_tiles.full,
@@ -545,6 +546,7 @@ REFUSED = [
         {},
         "out-of-bounds",
         "pl.read of index 64 in dimension 0 is outside a [64, 128]",
+        hint="take an index from 0 to 63",
         label="a is Tensor[[64, 128], FP32]",
     ),
     Refused(

@@ -265,7 +265,7 @@ X = "Tensor[[8, 16], FP32] was wanted"
         (
             (square(), "2", square()),
             "argument 'factor' of scale is a str; Scalar[FP32] was wanted",
-            None,
+            "pass a number: factor=1",
         ),
     ],
 )
