@@ -102,6 +102,17 @@ def test_allreduce(target: Any, count: int, work: Any, combined: Any) -> None:
     np.testing.assert_array_equal(y, np.broadcast_to(combined(x, axis=0), y.shape))
 
 
+def test_a_mode_that_is_none_is_refused() -> None:
+    """What is neither of the two ways is an error, not one of them."""
+
+    @pl.jit.inline
+    def mistyped(box: Any, other: Any, signal: Any):
+        pld.tensor.allreduce(box, signal, mode="rings")
+
+    with pytest.raises(ParserError, match='mode is "mesh" or "ring"'):
+        result(program("interpreter", 2, 16, 64, mistyped), numbers(2, 16, 64))
+
+
 def test_allreduce_of_large_windows(target: Any) -> None:
     """A window larger than a core's memory is summed in pieces; done twice, sums are summed."""
     x = numbers(2, 96, 1024)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from pypto._src.frontend import distributed_markers as pld
-from pypto._src.frontend.region_markers import Level, at
+from pypto._src.frontend.region_markers import Level, at, static_assert
 from pypto._src.ir.annotations import DistributedTensor
 from pypto._src.jit.decorator import jit
 from pypto._src.jit.host_values import COLLECTIVES
@@ -23,6 +23,9 @@ else:
 
 _MOST: Final = 32 * 1024
 """Bytes of a window that are worked on at a time."""
+
+
+_MODES: Final = ("mesh", "ring")
 
 
 def _divisor(size: int, most: int) -> int:
@@ -87,6 +90,7 @@ def allreduce(
     reads the parts of all ranks, in their order; with ``"ring"`` partial results go from each rank
     to the next, so that a rank reads from its neighbour only. ``core_num`` changes no value.
     """
+    static_assert(mode in _MODES, 'mode is "mesh" or "ring"')
     barrier(signal)
     if mode == "ring":
         _ring_reduce(target, signal, op)

@@ -54,7 +54,8 @@ def _static_assert(ctx: Context, node: ast.Call) -> Nothing:
         )
     if not condition:
         said = f": {literals[0]}" if literals and literals[0] else ""
-        raise ParserError(f"{text} does not hold{said}", ctx.span(node), slug="static-assert")
+        span = ctx.span_at_home(node)
+        raise ParserError(f"{text} does not hold{said}", span, slug="static-assert")
     return NOTHING
 
 

@@ -500,9 +500,8 @@ def _notify(site: _Site, given: Mapping[str, Any]) -> Expr:
 def _wait(site: _Site, given: Mapping[str, Any]) -> Expr:
     window_of(site.ctx, given["signal"], site.node, "the signal")
     cmp = _word(site, given["cmp"], markers.WaitCmp, "cmp")
-    ctx = site.ctx
-    span = ctx.called_at if ctx.is_foreign and ctx.called_at is not None else ctx.span(site.node)
-    words = {"at_least": cmp is markers.WaitCmp.Ge, "line": span.begin_line}
+    line = site.ctx.span_at_home(site.node).begin_line
+    words = {"at_least": cmp is markers.WaitCmp.Ge, "line": line}
     operands = (given["signal"], given["offsets"], given["expected"])
     return site.op(signals.wait, *operands, **words)
 

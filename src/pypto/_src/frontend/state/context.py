@@ -259,6 +259,11 @@ class Context:
         """True if the text stands in another file than the function that is being made."""
         return self.source.filename != self.home.source.filename
 
+    def span_at_home(self, node: ast.AST) -> Span:
+        """Return where a node stands, or the call that led to it if its text is foreign."""
+        called_at = self.called_at if self.is_foreign else None
+        return self.span(node) if called_at is None else called_at
+
     # ------------------------------------------------------------------ expressions
 
     def value(self, node: ast.expr) -> Any:
