@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-import pypto.language as pl
 from pypto._src.dtypes import DataType
 from tests.ops.test_valid import targets
 
@@ -94,7 +93,7 @@ def test_products(row: tuple[str, str, str], dtype: DataType, acc: DataType) -> 
         words=words,
         offset=[0] * wanted.ndim,
     )
-    for index, run in enumerate(targets(pl.parse_program(text))):
+    for index, run in enumerate(targets(text)):
         out = np.full(wanted.shape, -1, acc.numpy)
         sizes = [batch] if "B" in left and index > 2 else []  # texts have them as arguments
         run(x, y, out, *sizes)
