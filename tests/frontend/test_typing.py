@@ -429,7 +429,7 @@ def test_overloads_are_the_ops() -> None:
                 continue
             alike.append(written(op))
             result = {"block": "Tile", "tensor": "Tensor"}[op.level]
-            others = {"read": "Scalar", "write": "None", "store_add": "Tensor"}
+            others = {"read": "Scalar", "write": "None", "store": "Tensor", "store_add": "Tensor"}
             result = others.get(op.python_name, result)
             assert (written(op), inspect.cleandoc(op.doc), result) in rows, op.name
     names = {name for name, value in vars(pl).items() if type(value).__name__ == "Unified"}
