@@ -46,7 +46,7 @@ _DOC = {
 }
 """What `pypto.language.<level>` says of itself."""
 
-_FORMS = {
+REGION_FORMS = {
     "assemble": [
         (
             "target: Tensor, source: Tensor | Tile, offset: Offsets, *, atomic: AtomicType",
@@ -305,11 +305,11 @@ class Generator:
         for name, op in short.items():
             if self.is_unified(op):
                 body += self.overloads(name, imports)
-            elif name in _FORMS:
+            elif name in REGION_FORMS:
                 body += self.with_forms(name, op, imports)
         body += [f"{name}: Unified" for name in self.on_a_level()]
         for source, found in self.singles(short).items():
-            kept = {name: own for name, own in found.items() if name not in _FORMS}
+            kept = {name: own for name, own in found.items() if name not in REGION_FORMS}
             if kept:
                 imports.setdefault(source, {}).update(kept)
         return module(
@@ -346,7 +346,7 @@ class Generator:
                 first, second = args.args[:2]
                 yield stub(name, f"{first.arg}: Scalar, {second.arg}: {returns}", returns, op.doc)
             yield from self.without_scratch(name, op, args, returns)
-        yield from (stub(name, *form) for form in _FORMS.get(name, ()))
+        yield from (stub(name, *form) for form in REGION_FORMS.get(name, ()))
         yield from self.on_scalars(name)
         returns = "Any" if has_value or not found else "None"
         yield stub(name, "operand: Expr, /, *others: Any, **named: Any", returns)
@@ -364,7 +364,7 @@ class Generator:
                 imports.setdefault(where, {})[used] = used
         returns = ast.unparse(function.returns or ast.Constant(None))
         yield stub(name, ast.unparse(function.args), returns, op.doc)
-        yield from (stub(name, *form) for form in _FORMS[name])
+        yield from (stub(name, *form) for form in REGION_FORMS[name])
 
     def on_scalars(self, name: str) -> Iterator[str]:
         """Yield the overload for scalars, if the name is one of theirs."""
