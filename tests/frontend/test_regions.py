@@ -973,3 +973,31 @@ def test_products_that_later_vector_work_takes(target: Any) -> None:
     assert names == ["gated_aic", "gated_aiv"]
     g, u = (x.astype(np.float64) @ w for w in (gate, up))
     np.testing.assert_allclose(out, g / (1 + np.exp(-g)) * u, rtol=1e-4, atol=1e-4)
+
+
+def test_a_part_of_a_row_begins_anywhere(target: Any) -> None:
+    """A part of a tile that a number of the call places is copied; one between blocks is a view."""
+
+    @pl.jit(target=target)
+    def shifted(
+        x: pl.Tensor[[4, 32], pl.FP32],
+        n: pl.INT32,
+        out: pl.Out[pl.Tensor[[4, 16], pl.FP32]],
+    ):
+        with pl.at(level=pl.Level.CORE_GROUP):
+            doubled = pl.add(x[:, :], x[:, :])
+            out[0:1, :] = pl.slice(doubled, [1, 16], [2, n % 9])
+            out[1:2, :] = doubled[1:2, n : n + 16]
+            for column in pl.range(0, 16, 8):
+                out[3:4, column : column + 8] = doubled[3:4, column : column + 8]
+                out[2:3, column : column + 8] = doubled[2:3, column * n : column * n + 8]
+        return out
+
+    x, out = floats(4, 32), np.zeros((4, 16), np.float32)
+    shifted(x, 3, out)
+    wanted = np.stack([2 * x[2, 3:19], 2 * x[1, 3:19], 2 * x[2, 0:16], 2 * x[3, :16]])
+    wanted[2, 8:] = 2 * x[2, 24:32]
+    np.testing.assert_array_equal(out, wanted)
+    text = str(shifted.parse(x, 3, out))
+    assert text.count("pl.block.view") == 2
+    both_texts(shifted, x, 3, out)

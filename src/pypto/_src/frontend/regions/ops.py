@@ -32,6 +32,7 @@ from pypto._src.frontend.regions.products import (
 )
 from pypto._src.frontend.source.python_names import items_of
 from pypto._src.frontend.state.context import Context
+from pypto._src.frontend.state.known_sizes import divisor_of, number_of
 from pypto._src.frontend.state.messages import describe
 from pypto._src.frontend.syntax.annotations import plain_dims
 from pypto._src.frontend.syntax.calls import op_call
@@ -62,6 +63,7 @@ from pypto._src.ir.opdef import TENSOR, OpDef, spelling
 from pypto._src.ir.types import ScalarType
 from pypto._src.ops import elementwise, memory, new_tiles, reshaping, system, tensor
 from pypto._src.ops.define import BY_PYTHON_NAME, OVERLOADS
+from pypto._src.ops.layout import BLOCK_BYTES
 from pypto._src.ops.promotion.casts import chain
 from pypto._src.ops.rules.type_rules import dims, known_space
 from pypto._src.ops.unified import Unified, unified
@@ -354,19 +356,32 @@ def _without(
 
 
 def part(ctx: Context, tile: Any, shape: Sequence[Any], begins: Sequence[Any], node: Any) -> Expr:
-    """Return a part of a tile: of its bytes if they lie together, else by way of a tensor."""
+    """Return a part of a tile: of its bytes if they lie together, else by way of a tensor.
+
+    They do not where it may begin inside a block, as far as is known before it runs.
+    """
     if isinstance(tile, Var) and known_space(tile) is MemorySpace.Mat:
         return part_of_matrix(ctx, tile, shape, begins, node)
     tile = in_vector_memory(ctx, tile, node)
     valid = valid_part(tile.type) if isinstance(tile, Expr) else None
     if valid is not None:
         return _part_of_valid(ctx, tile, valid, shape, begins, node)
-    try:
-        return op_call(ctx, new_tiles.view, (tile, shape, begins), {}, node)
-    except ParserError:
-        if any(not isinstance(size, int) for size in shape):
-            raise
+    is_constant = all(isinstance(size, int) for size in shape)
+    if not is_constant or not begins or _begins_with_a_block(ctx, tile, begins[-1]):
+        try:
+            return op_call(ctx, new_tiles.view, (tile, shape, begins), {}, node)
+        except ParserError:
+            if not is_constant:
+                raise
     return op_call(ctx, memory.load, (scratch(ctx, tile, node), begins, shape), {}, node)
+
+
+def _begins_with_a_block(ctx: Context, tile: Expr, begin: Any) -> bool:
+    """True if what begins at an element of a row begins with a block of on-chip memory."""
+    assert isinstance(tile.type, TileType)
+    number = number_of(begin, ctx.constants)
+    divisor = divisor_of(begin, ctx.names.fixed) if number is None else number
+    return divisor * tile.type.dtype.bytes % BLOCK_BYTES == 0
 
 
 def _part_of_valid(

@@ -271,7 +271,7 @@ def _launch_phase(
     divided: Span | None,
 ) -> None:
     """Append the loop over the blocks, for what they do up to a barrier."""
-    ctx.names.fixed.add(block)
+    ctx.names.fixed[block] = 1
     names = ctx.names
     mark = names.open()
     outside, ctx.block = ctx.block, []

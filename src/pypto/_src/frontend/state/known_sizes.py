@@ -6,6 +6,7 @@ to nothing else. Knows scalars; nothing of syntax, slices or ops.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
@@ -48,6 +49,7 @@ _COMPARED: Final[dict[type[Expr], Callable[[float, float], bool]]] = {
     kind: kind.fold for kind in (Eq, Ne, Lt, Le, Gt, Ge)
 }
 _SUMS: Final = frozenset({Add, Sub, Mul, Neg})
+_DIVIDED: Final = frozenset({Add, Sub, Mul, Min, Max, FloorMod})
 _FEWEST_BITS: Final = 32  # of sums that are taken apart; in fewer bits they wrap
 _DEEPEST: Final = 20  # of an expression that is a number; deeper ones are computed at run time
 
@@ -73,6 +75,25 @@ def number_of(value: Any, known: Mapping[Var, int], deepest: int = _DEEPEST) -> 
         operand = number_of(value.operand, known, deepest - 1)
         found = -operand if cls is Neg and operand is not None else operand
     return found if found is not None and _holds(value, found) else None
+
+
+def divisor_of(value: Any, divisors: Mapping[Var, int], deepest: int = _DEEPEST) -> int:
+    """Return a number that divides a value, whatever it is at run time: 1 if nothing is known.
+
+    ``divisors`` has such numbers of loop variables. Only 0 is divided by 0.
+    """
+    if isinstance(value, int | ConstInt):
+        return abs(value if isinstance(value, int) else value.value)
+    if isinstance(value, Var):
+        return divisors.get(value, 1)
+    cls = value.__class__
+    if not deepest or (cls is not Cast and cls not in _DIVIDED):
+        return 1
+    if cls is Cast:
+        return divisor_of(value.operand, divisors, deepest - 1) if _widens(value) else 1
+    left = divisor_of(value.left, divisors, deepest - 1)
+    right = divisor_of(value.right, divisors, deepest - 1)
+    return left * right if cls is Mul else math.gcd(left, right)
 
 
 def truth_of(condition: Expr, known: Mapping[Var, int], deepest: int = _DEEPEST) -> bool | None:

@@ -127,7 +127,8 @@ class Names:
         self.left: dict[str, Any] = {}  # what branches that leave this iteration bind
         self.retyped: dict[Var, Retyped] = {}  # those that have a name of an outer block
         self.jumped: dict[str, Var] = {}  # of these, what a jump leaves this iteration with
-        self.fixed: set[Var] = set()  # loop variables: nobody assigns them
+        # Loop variables, which nobody assigns, with a number that divides all their values.
+        self.fixed: dict[Var, int] = {}
         self.sizes: dict[Var, None] = {}  # how much is valid of tiles, whose types name it
         self.tuples: dict[int, Type] = {}  # types, by their ids, that ``sizes`` was told of
         self.aliases: set[str] = set()  # names of iter_args after their loop

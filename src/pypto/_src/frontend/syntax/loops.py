@@ -7,6 +7,7 @@ parsed in `blocks`.
 from __future__ import annotations
 
 import ast
+import math
 from collections.abc import Sequence
 from typing import Any, Final
 
@@ -21,6 +22,7 @@ from pypto._src.errors import (
 from pypto._src.frontend import markers
 from pypto._src.frontend.source.python_names import MISSING
 from pypto._src.frontend.state.context import Context, body_of
+from pypto._src.frontend.state.known_sizes import divisor_of
 from pypto._src.frontend.state.messages import nearest
 from pypto._src.frontend.state.scope import BROKEN
 from pypto._src.frontend.syntax.blocks import Block, parse_block
@@ -121,7 +123,8 @@ def counted(ctx: Context, node: ast.For, kind: ForKind, stages: int = 1) -> None
     span = ctx.span(node)
     _refuse_shadow(ctx, target)
     loop_var = Var(target.id, _INDEX, ctx.span(target))
-    ctx.names.fixed.add(loop_var)
+    fixed = ctx.names.fixed
+    fixed[loop_var] = math.gcd(divisor_of(start, fixed), divisor_of(step, fixed))
     iter_args, body = iter_args_of(ctx, node, iter_names, inits or [])
     inside = {target.id: loop_var, **{arg.name: arg for arg in iter_args}}
     block, results = _loop(ctx, node, body, inside, iter_args, iter_names)
