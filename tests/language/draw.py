@@ -185,7 +185,7 @@ class Bodies(Regions):
         rows, columns = of.fact.shape
         name = self.fresh("s")
         match self.random.randrange(4):
-            case 0 if not self.ragged:
+            case 0 if not self.ragged and rows % 2 == 0:
                 shape = (rows // 2, columns * 2)
                 self.add(f"{name} = pl.reshape({of.name}, {list(shape)})")
             case 1:
