@@ -56,11 +56,11 @@ def test_vs_code(
     assert second == ("top half.py", "7", "55")
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="the stand-in is a shell script")
+@pytest.mark.skipif(sys.platform == "win32", reason="Vim runs pypto by a shell script")
 def test_vim(tmp_path: Path) -> None:
     """`:make` fills the list of Vim's findings."""
     if shutil.which("vim") is None:
-        pytest.skip("no vim")
+        pytest.skip("Vim is not installed: what the page says of it cannot be tried")
     (tmp_path / "kernel.py").write_text(KERNEL, encoding="utf-8")
     command = tmp_path / "pypto"
     command.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m pypto "$@"\n')
