@@ -16,7 +16,7 @@ import pytest
 import pypto.language as pl
 from pypto import ir
 from pypto._src.emit.host.device.generate import generate_orchestration
-from pypto._src.errors import SerializeError
+from pypto._src.errors import PyptoError, SerializeError
 from pypto._src.ir.roles import core_type, kernels
 from pypto._src.passes.pass_manager import OptimizationStrategy, PassManager
 from pypto.runtime import RunConfig
@@ -1001,3 +1001,58 @@ def test_a_part_of_a_row_begins_anywhere(target: Any) -> None:
     text = str(shifted.parse(x, 3, out))
     assert text.count("pl.block.view") == 2
     both_texts(shifted, x, 3, out)
+
+
+@pytest.mark.filterwarnings("ignore:'s' is assigned in only one branch")
+def test_what_a_region_may_not_assign_stays_in_it(target: Any) -> None:
+    """The loop around a region carries none of its tiles and numbers, on some paths or on all."""
+
+    @pl.jit(target=target)
+    def stepped(
+        x: pl.Tensor[[32, 64], pl.FP32],
+        n: pl.INT32,
+        out: pl.Out[pl.Tensor[[32, 64], pl.FP32]],
+    ):
+        for i in pl.parallel(4):
+            row = i * 8
+            with pl.at(level=pl.Level.CORE_GROUP):
+                if n <= 2:
+                    for _ in pl.unroll(2):
+                        v = pl.add(x[row : row + 8, :], 1.0)
+                    out[row : row + 8, :] = pl.mul(v, 2.0)
+                else:
+                    for _ in pl.range(n):
+                        s = pl.cast(i, pl.FP32)
+                        v = pl.add(x[row : row + 8, :], s)
+                    out[row : row + 8, :] = v
+                if n > 3:
+                    out[row : row + 8, :] = pl.mul(out[row : row + 8, :], s)
+        return out
+
+    x, steps = floats(32, 64), np.arange(4, dtype=np.float32).repeat(8)[:, None]
+    for n, wanted in ((1, (x + 1) * 2), (3, x + steps), (4, (x + steps) * steps)):
+        out = np.zeros((32, 64), np.float32)
+        on_each_core(stepped, x, n, out)
+        np.testing.assert_array_equal(out, wanted)
+    program = stepped.parse(x, 1, out)
+    lowered = PassManager.get_strategy(OptimizationStrategy.Default).run_passes(program)
+    assert "pl.Tile" not in str(lowered.get_function("stepped"))
+
+
+def test_a_region_has_no_tile_of_the_iteration_before() -> None:
+    """What a region assigned is not read by the same region of the next iteration."""
+
+    @pl.jit
+    def held(x: pl.Tensor[[32, 64], pl.FP32], out: pl.Out[pl.Tensor[[32, 64], pl.FP32]]):
+        for i in pl.range(4):
+            row = i * 8
+            with pl.at(level=pl.Level.CORE_GROUP):
+                if i < 1:
+                    v = pl.add(x[0:8, :], 1.0)
+                    out[row : row + 8, :] = v
+                else:
+                    out[row : row + 8, :] = pl.mul(v, 2.0)
+        return out
+
+    with pytest.raises(PyptoError, match="'v' is read before the function assigns it"):
+        held(floats(32, 64), np.zeros((32, 64), np.float32))

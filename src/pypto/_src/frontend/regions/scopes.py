@@ -365,6 +365,7 @@ def _region(
     names.shadow = region.shadow
     mark = names.open()
     outside, ctx.block = ctx.block, []
+    loops, ctx.loops = ctx.loops, []  # of the loops around, no iteration hands tiles to the next
     ctx.region = region
     made: list[Stmt] = []
     try:
@@ -378,7 +379,7 @@ def _region(
         retyped = names.retyped_since(mark)
     finally:
         ctx.region = names.shadow = None
-        ctx.block = outside
+        ctx.block, ctx.loops = outside, loops
         bound = names.close(mark)
     bound |= retyped
     span, shadowed = ctx.span(node), region.shadowed

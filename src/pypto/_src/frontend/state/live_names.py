@@ -1,7 +1,8 @@
 """Which names of a Python function are read after one of its statements.
 
 Goes backwards through the syntax tree, once a loop nest. Knows names, and what the statements of
-Python do with them; of kernels, that no block of a launch has a value that another one made.
+Python do with them; of kernels, that a region has no value that another run of it made: no block
+that of another block, no iteration of a loop around it that of the one before.
 """
 
 from __future__ import annotations
@@ -52,14 +53,15 @@ class LiveNames:
             case ast.If():
                 arms = self._block(node.body, live) | self._block(node.orelse, live)
                 return arms | _read(node.test)
-            case ast.For() if _is_launch(node.iter):
+            case ast.For() if _runs_on_a_core(node.iter):
                 target = _stored(node.target) | self._own(node)
                 return live | (self._block(node.body, live) - target) | _read(node.iter)
             case ast.For():
                 target = _stored(node.target)
                 later = live | (self._iteration(node) - target)
                 self._end[node] = later | self._end.get(node, frozenset())
-                return live | (self._block(node.body, later) - target) | _read(node.iter)
+                skipped = frozenset[str]() if _has_iterations(node.iter) else live
+                return skipped | (self._block(node.body, later) - target) | _read(node.iter)
             case ast.While():
                 later = live | self._iteration(node) | _read(node.test)
                 self._end[node] = later | self._end.get(node, frozenset())
@@ -67,7 +69,7 @@ class LiveNames:
             case ast.With():
                 items = [item.context_expr for item in node.items]
                 before = self._block(node.body, live)
-                if any(map(_is_launch, items)):
+                if any(map(_runs_on_a_core, items)):
                     before -= self._own(node)
                 return before | _read(*items)
             case ast.Return():
@@ -75,11 +77,11 @@ class LiveNames:
             case _:
                 return (live - _stored(node)) | _read(node)
 
-    def _own(self, launch: ast.stmt) -> frozenset[str]:
-        """Return the names that only one launch assigns: a block has no value of an earlier one."""
+    def _own(self, region: ast.stmt) -> frozenset[str]:
+        """Return the names that only one region assigns: it has no value of an earlier run."""
         if self._counts is None:
             self._counts = assigned_names(self._all)
-        own = assigned_names([launch])
+        own = assigned_names([region])
         params = self._params
         return frozenset(n for n, c in own.items() if c == self._counts[n] and n not in params)
 
@@ -90,9 +92,18 @@ class LiveNames:
         return found
 
 
-def _is_launch(call: ast.expr) -> bool:
+def _runs_on_a_core(call: ast.expr) -> bool:
     func = call.func if isinstance(call, ast.Call) else None
-    return isinstance(func, ast.Attribute) and func.attr == "spmd"
+    return isinstance(func, ast.Attribute) and func.attr in ("spmd", "at", "incore")
+
+
+def _has_iterations(call: ast.expr) -> bool:
+    """True for a loop of a number of iterations that is written there: ``pl.range(4)``."""
+    match call:
+        case ast.Call(args=[ast.Constant(value=int(count))]):
+            return count > 0
+        case _:
+            return False
 
 
 def _stored(node: ast.AST) -> frozenset[str]:

@@ -8,10 +8,12 @@ nothing about names and builds no IR. Time is linear in the size of the body tim
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Sequence
+from itertools import islice
 from typing import TypeAlias
 
 from pypto._src.diagnostics import Span
 from pypto._src.errors import PassError
+from pypto._src.ir.array_types import TensorType
 from pypto._src.ir.exprs import Var
 from pypto._src.ir.stmts import (
     OPERATIONS,
@@ -115,6 +117,7 @@ class Plan:
 
     def __init__(self, body: Stmt, reserved: Iterable[str]) -> None:
         self.counts: dict[str, int] = dict.fromkeys(reserved, 1)
+        self._reserved = frozenset(self.counts)
         self.written: dict[Var, Span] = {}
         self.names: set[str] = set()
         stmts = statements(body)
@@ -203,9 +206,18 @@ class Plan:
         return region
 
     def _scope(self, stmt: ScopeStmt, top: bool) -> Region:
+        known = len(self.written)
         body = self._block(statements(stmt.body), top=top)
         region = Region(stmt, [body])
         region.exposed, region.writes, region.defines = body.exposed, body.writes, body.defines
+        # A scope is run by a core, which keeps no tiles and numbers from one run to the next: where
+        # a loop is around the scope, no iteration reads what the one before it left.
+        own = set(islice(reversed(self.written), len(self.written) - known))
+        region.exposed = {
+            var: None
+            for var in body.exposed
+            if var not in own or isinstance(var.type, TensorType) or var.name in self._reserved
+        }
         return region
 
     def _loop(self, stmt: ForStmt | WhileStmt) -> Region:
