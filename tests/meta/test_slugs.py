@@ -75,6 +75,7 @@ ELSEWHERE = {
                 "have no memory references yet"),
     "poison": ("interp/test_strict.py::test_uninitialized_memory", "poison"),
     "rule-result": ("passes/test_optimise.py::test_rules_keep_the_type_of_a_call", "rule-result"),
+    "signal-data": ("run/test_signal_check.py::test_data_that_decides_signals", "signal-data"),
     "signal-left": ("run/test_ranks.py::test_signals_that_are_sent_twice", "signal-left"),
     "signal-reuse": ("run/test_ranks.py::test_signals_that_are_sent_twice", "signal-reuse"),
     "strategy": ("run/test_cli.py::test_strategy_without_flags", "strategy"),

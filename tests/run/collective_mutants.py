@@ -1,7 +1,8 @@
 """Breaks collectives on purpose, and counts what finds it: the check of ranks, or the values.
 
 Run ``python -m tests.run.collective_mutants [COUNT] [SEED]`` for the counts of so many mutants of
-the collectives' own source, by kind, and those that nothing finds. Each changes one statement or
+the collectives' own source, by kind, how many are found without any data, and those that nothing
+finds. Each changes one statement or
 argument of a function of `pypto._src.jit.collectives`: a wait, notification, barrier or transfer is
 missing, sent twice, or exchanged with the statement before it; a value, peer, signal or offset is
 another one. Each collective runs twice on three ranks with other numbers, as ``check`` runs a
@@ -373,14 +374,7 @@ _KINDS: Final[dict[str, tuple[Any, Callable[[Array], Array]]]] = {
 
 def verdict(collective: str, text: str, folder: Path) -> str:
     """Return what is found of a collective in a source: a slug, ``value``, or "" for nothing."""
-    path = folder / f"collectives_{len([*folder.iterdir()])}.py"
-    path.write_text(text, "utf-8")
-    spec = spec_from_file_location(path.stem, path)
-    assert spec is not None
-    assert spec.loader is not None
-    names = module_from_spec(spec)
-    spec.loader.exec_module(names)
-    run, reference, shape = program(collective, names)
+    run, reference, shape = program(collective, _loaded(text, folder))
     x = np.random.default_rng(5).integers(-9, 9, (ROUNDS, RANKS, *shape)).astype(np.float32)
     y = np.zeros_like(x)
     try:
@@ -391,11 +385,35 @@ def verdict(collective: str, text: str, folder: Path) -> str:
     return "" if np.array_equal(y, reference(x)) else "value"
 
 
-def judged(chosen: Sequence[Mutant]) -> Iterator[tuple[Mutant, str]]:
-    """Yield the verdict on each of some mutants."""
-    with TemporaryDirectory() as folder:
+def verdict_without_data(collective: str, text: str, folder: Path) -> str:
+    """Return what is found of a collective by its signals, offsets and loops alone."""
+    run, _, shape = program(collective, _loaded(text, folder))
+    parts = pl.Tensor[[ROUNDS, RANKS, *shape], pl.FP32]
+    try:
+        run.check_signals(parts, parts, config=devices)
+    except PyptoError as error:
+        return error.slug
+    return ""
+
+
+def _loaded(text: str, folder: Path) -> Any:
+    path = folder / f"collectives_{len([*folder.iterdir()])}.py"
+    path.write_text(text, "utf-8")
+    spec = spec_from_file_location(path.stem, path)
+    assert spec is not None
+    assert spec.loader is not None
+    names = module_from_spec(spec)
+    spec.loader.exec_module(names)
+    return names
+
+
+def judged(chosen: Sequence[Mutant]) -> Iterator[tuple[Mutant, str, str]]:
+    """Yield the verdicts on each of some mutants: what is found, and what without data."""
+    with TemporaryDirectory() as name:
+        folder = Path(name)
         for mutant in chosen:
-            yield mutant, verdict(mutant.collective, mutant.text, Path(folder))
+            found = verdict(mutant.collective, mutant.text, folder)
+            yield mutant, found, verdict_without_data(mutant.collective, mutant.text, folder)
 
 
 def main(count: int, seed: int) -> int:
@@ -412,8 +430,10 @@ def main(count: int, seed: int) -> int:
     chosen = Random(seed).sample(every, min(count, len(every)))
     counts: Counter[tuple[str, str]] = Counter()
     missed: list[Mutant] = []
-    equal = 0
-    for mutant, found in judged(chosen):
+    equal = without_data = 0
+    for mutant, found, early in judged(chosen):
+        assert early in ("", found), f"{mutant}: {early} without data, then {found}"
+        without_data += bool(early)
         if not found and (mutant.collective, mutant.kind) in EQUAL:
             equal += 1
             continue
@@ -426,7 +446,11 @@ def main(count: int, seed: int) -> int:
         row = [counts[kind, word] for word in by]
         print(f"{kind:<20}{sum(row):>8}" + "".join(f"{n or '':>14}" for n in row))
     total = sum(counts.values())
-    print(f"{total} mutants, {total - len(missed)} found; {equal} more mean the same")
+    print(
+        f"{total} mutants, {total - len(missed)} found, {without_data} of them without data; ",
+        end="",
+    )
+    print(f"{equal} more mean the same")
     for mutant in missed:
         print(f"  not found: {mutant}")
     print(f"{time.perf_counter() - begin:.0f} s")

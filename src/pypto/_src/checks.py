@@ -16,7 +16,7 @@ from pypto._src.diagnostics import Diagnostic, DiagnosticSeverity
 from pypto._src.emit.pto.generate import PTOCodegen
 from pypto._src.errors import PyptoError
 from pypto._src.ir.enums import ParamDirection
-from pypto._src.ir.roles import kernels
+from pypto._src.ir.roles import kernels, sends_signals
 from pypto._src.ir.stmts import Function, Program
 from pypto._src.ir.traversal.recursion import nesting, room, with_room
 from pypto._src.ir.verify.verifier import IRVerifier
@@ -81,6 +81,9 @@ def check_program(program: Program, identity: FlagIdentity = FlagIdentity.PAIR) 
         return
     yield Stage("sync", tuple(with_room(lambda: check_sync(lowered, identity=identity), lowered)))
     yield _emitted("cpp", lambda: with_room(lambda: CCECodegen().generate(lowered), lowered))
+    if any(sends_signals(each.body) for each in lowered.functions_):
+        yield Stage("pto", skipped="the assembler knows no ranks")
+        return
     with room(nesting(program)):  # the reader of PTO texts reports where calls do not reach
         accepted = _accepted(program)
     yield accepted

@@ -4,23 +4,38 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
 
 from pypto._src.checks import Stage, check_program
-from pypto._src.commands.cli_options import Commands, file_words, json_words, print_json
-from pypto._src.commands.programs import load, programs_in, split
+from pypto._src.commands.cli_options import (
+    Commands,
+    file_words,
+    json_words,
+    print_json,
+    size_words,
+)
+from pypto._src.commands.programs import checked_in, split
 from pypto._src.diagnostics import Diagnostic, render, wants_colour
+from pypto._src.errors import CallError, PyptoError
 from pypto._src.ir.stmts import Program
 from pypto._src.passes.sync.checker import FlagIdentity
 from pypto._src.run.progress import Progress
+
+if TYPE_CHECKING:
+    from pypto._src.jit.host import HostFunction
+
+_RANKS: Final = (2, 3, 4, 8)
+"""With so many ranks a host function is checked where none are given."""
+_OF_RANKS: Final = {"deadlock", "rank-race", "signal-left", "signal-reuse"}
+"""What is wrong with ranks, whatever their number was meant to be."""
 
 
 def add(commands: Commands) -> None:
     """Add the command to the command line."""
     check = commands.add_parser(
         "check",
-        parents=[file_words(), json_words()],
+        parents=[file_words(), json_words(), size_words()],
         help="check all that can be checked without running a program",
     )
     check.add_argument(
@@ -30,27 +45,37 @@ def add(commands: Commands) -> None:
         help="what tells two flags apart: both pipes and the event, or the raising pipe and the "
         "event; default: %(default)s",
     )
+    check.add_argument(
+        "--ranks",
+        type=_counts,
+        metavar="N,...",
+        help="with how many ranks functions of pl.jit.host are checked; default: those of "
+        f"{', '.join(map(str, _RANKS))} for which they are made",
+    )
     check.set_defaults(command=_check)
 
 
+def _counts(text: str) -> tuple[int, ...]:
+    if not all(each.isascii() and each.isdigit() and int(each) for each in text.split(",")):
+        raise argparse.ArgumentTypeError(f"numbers of ranks were wanted, as 2,4, not {text!r}")
+    return tuple(int(each) for each in text.split(","))
+
+
 def _check(args: argparse.Namespace) -> int:
-    path, name = split(args.file)
-    if name is None:
-        found = programs_in(path)
-        programs = {
-            n: p if isinstance(p, Program) else Program([p], p.name) for n, p in found.items()
-        }
-    else:
-        programs = {name: load(args.file)}
-    if not programs:
-        load(args.file)  # says that there is none
+    path, _ = split(args.file)
+    found = checked_in(args.file)
     identity = FlagIdentity(args.flags)
-    progress = Progress("checking", len(programs))
+    progress = Progress("checking", len(found))
     outcomes: dict[str, list[Stage]] = {}
     with progress.shown():
-        for n, p in programs.items():
+        for n, p in found.items():
             with progress.part(n):
-                outcomes[n] = list(check_program(p, identity))
+                if isinstance(p, Program):
+                    outcomes[n] = list(check_program(p, identity))
+                elif isinstance(p, CallError):
+                    outcomes[n] = [Stage("rules", skipped=p.message)]
+                else:
+                    outcomes[n] = _check_ranks(p, args.ranks, args.sizes)
     if args.json:
         rows = [_check_row(n, stages) for n, stages in outcomes.items()]
         print_json({"file": str(path), "programs": rows})
@@ -62,6 +87,43 @@ def _check(args: argparse.Namespace) -> int:
         for finding in (d for stage in stages for d in stage.findings):
             print(render(finding, colour=wants_colour()), file=sys.stderr)
     return int(any(stage.errors for stages in outcomes.values() for stage in stages))
+
+
+def _check_ranks(
+    function: HostFunction, counts: Sequence[int] | None, sizes: Mapping[str, int]
+) -> list[Stage]:
+    """Return what the signals of a program have wrong, a stage for each number of ranks.
+
+    A program need not be made for any number: with those that nobody gave, only what is wrong
+    with signals is a finding, unless the program is made for none of them.
+    """
+    outcomes: dict[int, PyptoError | None] = {}
+    for count in counts or _RANKS:
+        outcomes[count] = None
+        try:
+            function.check_declared(count, sizes)
+        except PyptoError as error:
+            outcomes[count] = error
+    return list(_rank_stages(outcomes, is_given=counts is not None))
+
+
+def _rank_stages(outcomes: Mapping[int, PyptoError | None], *, is_given: bool) -> Iterator[Stage]:
+    fits = any(error is None or error.slug in _OF_RANKS for error in outcomes.values())
+    told: set[tuple[str, str, int, int]] = set()
+    for count, error in outcomes.items():
+        name = f"{count} rank{'s' * (count > 1)}"
+        if error is None:
+            yield Stage(name)
+            continue
+        is_unknown = error.slug in ("signal-data", "argument-kind")
+        if is_unknown or (fits and not is_given and error.slug not in _OF_RANKS):
+            yield Stage(name, skipped=error.message)
+            continue
+        at = error.location
+        key = (error.slug, at.filename, at.begin_line, at.begin_column)
+        found = () if key in told else (error.diagnostic,)
+        told.add(key)
+        yield Stage(name, found) if found else Stage(name, skipped="the same")
 
 
 def _check_row(name: str, stages: Sequence[Stage]) -> dict[str, Any]:

@@ -28,6 +28,7 @@ from pypto._src.statement.reader import from_statement_text, is_statement_text
 if TYPE_CHECKING:
     import numpy as np
 
+    from pypto._src.jit.host import HostFunction
     from pypto._src.tune.autotune import Autotuned
 else:
     np = lazy_module("numpy")
@@ -273,27 +274,53 @@ def load_text(text: str, command: str, *, execute: bool) -> Program:
     return _chosen(path, name, programs if programs and name not in found else found)
 
 
-def programs_in(path: Path) -> Mapping[str, Program | Function]:
-    """Execute a file; return its programs by name, and the functions that are in none of them.
+def checked_in(text: str) -> Mapping[str, Program | HostFunction | CallError]:
+    """Execute a file; return what ``FILE[:NAME]`` has to be checked, by name.
 
-    Those of ``@pl.jit`` are its programs if there are no others.
+    Without a name that is every program, and the functions that are in none of them; those of
+    ``@pl.jit`` if there are no others. Of a kernel of ranks whose sizes only its launches know
+    there is the error that says so.
 
     Raises:
-        PyptoError: the file fails.
+        PyptoError: the file fails, or has no such program.
         OSError: the file cannot be read.
     """
+    path, name = split(text)
     variables = _execute(path)
-    found = _programs(variables)
-    programs = [each for each in found.values() if isinstance(each, Program)]
+    hosts = _hosts(variables)
+    if name is not None:
+        host = hosts.get(name) or next(
+            (h for h in hosts.values() if h is variables.get(name)), None
+        )
+        return {name: host if host is not None else load(text)}
+    functions = _programs(variables)
+    programs = [each for each in functions.values() if isinstance(each, Program)]
     inside = {(f.name, f.span) for program in programs for f in program.functions_}
     for name, value in _named(variables, Function).items():
         if (value.name, value.span) not in inside:
-            found[name] = value
+            functions[name] = value
+    found: dict[str, Program | HostFunction | CallError] = {
+        name: each if isinstance(each, Program) else Program([each], each.name)
+        for name, each in functions.items()
+    }
+    for name, each in _named(variables, JitFunction).items() if not found else ():
+        try:
+            if not each.is_host:
+                found[name] = each.declared()
+        except CallError as error:
+            if not hosts:
+                raise
+            found[name] = error
+    found.update(hosts)
     if not found:
-        kernels = _named(variables, JitFunction)
-        # A host function has launches and nothing to look at.
-        return {name: each.declared() for name, each in kernels.items() if not each.is_host}
+        load(text)  # says that there is none
     return found
+
+
+def _hosts(variables: Mapping[str, Any]) -> Mapping[str, HostFunction]:
+    """Return the functions that launch kernels on several devices."""
+    module = sys.modules.get("pypto._src.jit.host")
+    return {} if module is None else _named(variables, module.HostFunction)
 
 
 def split(text: str) -> tuple[Path, str | None]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable, Sequence
 from enum import Enum
+from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
 
@@ -66,10 +67,23 @@ class _Window:
 
     def __init__(self, memory: Array, unit: int, ranks: int) -> None:
         self.low, self.size, self.unit = int(memory.ctypes.data), memory.size, unit
-        count = -(-memory.size // unit)
-        self.written: Array = np.zeros(count, np.int32)
-        self.read: Array = np.zeros((ranks, count), np.int32)
-        self.added: Array = np.zeros((ranks, count), np.int32)
+        self._ranks, self._count = ranks, -(-memory.size // unit)
+        self.is_read = False
+
+    @cached_property
+    def written(self) -> Array:
+        """The last write of each element."""
+        return np.zeros(self._count, np.int32)
+
+    @cached_property
+    def read(self) -> Array:
+        """The last read of each element, by each rank."""
+        return np.zeros((self._ranks, self._count), np.int32)
+
+    @cached_property
+    def added(self) -> Array:
+        """The last addition to each element, by each rank."""
+        return np.zeros((self._ranks, self._count), np.int32)
 
     def part(self, marks: Array, view: Array) -> Array:
         """Return the marks of the elements of a view of the memory."""
@@ -109,6 +123,7 @@ class RaceDetector:
         window = self._window(view)
         if window is None or view.size == 0:
             return
+        window.is_read |= kind is AccessKind.READ
         me, clocks = rank.number, self._clocks[rank.number]
         others = [window.written]
         if kind is not AccessKind.ADD:
@@ -236,11 +251,13 @@ class RaceDetector:
         self._clocks[rank.number] = _joined(self._clocks[rank.number], self._ends[launch])
 
     def finish(self) -> None:
-        """Look at what is left of signals that their ranks reset.
+        """Look at what is left of signals.
 
         Raises:
-            EvaluationError: one has been sent more or less often than it was waited for.
+            EvaluationError: one that its rank resets has been sent more or less often than it was
+                waited for, or nobody waits for any signal of a window, or reads it.
         """
+        self._look_for_unheard()
         for address, signal in self._signals.items():
             value = int(_cell(address)[0])
             if not signal.is_reset or value == signal.due:
@@ -252,6 +269,25 @@ class RaceDetector:
                 f"leaves {signal.due}: a signal is sent twice, or nobody waits for it",
                 sent[-1].location,
                 hint="send a signal once for each wait",
+                slug="signal-left",
+            )
+
+    def _look_for_unheard(self) -> None:
+        heard = [
+            self._window(_cell(address))
+            for address, signal in self._signals.items()
+            if signal.owner is not None
+        ]
+        for address, signal in self._signals.items():
+            window = self._window(_cell(address))
+            if window is None or window in heard or window.is_read:
+                continue
+            last = signal.changes[-1]
+            raise EvaluationError(
+                f"rank {last.rank} sends {self._name(address)}, and no rank waits for any signal "
+                "of that window",
+                last.location,
+                hint="wait for it with pld.system.wait, or leave it out",
                 slug="signal-left",
             )
 

@@ -28,7 +28,7 @@ class WatchedPlan(Plan):
 
     def _op_call(self, call: Call, op: OpDef[..., Any], evals: Sequence[Eval]) -> Eval:
         touched = [
-            (index, _kind(op, index))
+            (index, access_kind(op, index))
             for index, arg in enumerate(call.args)
             if isinstance(arg.type, TensorType) and (index in op.reads or index in op.writes)
         ]
@@ -37,7 +37,7 @@ class WatchedPlan(Plan):
         span, boxes = call.span, TensorBoxes(op)
         changes_signal = op.level == "system"  # the detector hears of these by their ranks
         count = len(call.args)
-        compute = super()._op_call(call, op, [_argument(index) for index in range(len(evals))])
+        compute = super()._op_call(call, op, [argument(index) for index in range(len(evals))])
 
         def run(env: Env) -> Any:
             args = [each(env) for each in evals]
@@ -55,12 +55,13 @@ class WatchedPlan(Plan):
         return run
 
 
-def _kind(op: OpDef[..., Any], index: int) -> AccessKind:
+def access_kind(op: OpDef[..., Any], index: int) -> AccessKind:
     """Return what a call does with an operand: one that it reads and writes, it adds to."""
     if index not in op.writes:
         return AccessKind.READ
     return AccessKind.ADD if index in op.reads else AccessKind.WRITE
 
 
-def _argument(index: int) -> Eval:
+def argument(index: int) -> Eval:
+    """Return what takes a value out of a list of arguments."""
     return lambda args: args[index]

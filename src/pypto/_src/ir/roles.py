@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from enum import Enum
 from typing import Any, Final
 
 from pypto._src.errors import EmitError
 from pypto._src.ir.enums import CoreType, FunctionType, PipeType
-from pypto._src.ir.exprs import Call, Op
+from pypto._src.ir.exprs import Call, GlobalVar, Op
 from pypto._src.ir.opdef import op_of
 from pypto._src.ir.stmts import AssignStmt, EvalStmt, Function, Program, ScopeStmt, Stmt
-from pypto._src.ir.traversal.queries import calls_of, functions_called, is_flat, stmts_in
+from pypto._src.ir.traversal.queries import calls_in, calls_of, functions_called, is_flat, stmts_in
 from pypto._src.ir.traversal.walk import children
 
 
@@ -49,6 +50,17 @@ _MARKED: Final = {FunctionType.Orchestration: Role.HOST, FunctionType.InCore: Ro
 def kernels(program: Program) -> tuple[Function, ...]:
     """Return the kernel functions in name order."""
     return tuple(f for f in program.functions_ if role(f) is Role.KERNEL)
+
+
+def sends_signals(body: Stmt, functions: Collection[str] = ()) -> bool:
+    """True if statements send signals to other ranks or wait for them, or call ``functions``."""
+    for call in calls_in(body):
+        op = op_of(call)
+        if op is not None and op.level == "system" and op.writes:
+            return True
+        if isinstance(call.op, GlobalVar) and call.op.name in functions:
+            return True
+    return False
 
 
 def uncalled(program: Program) -> tuple[Function, ...]:

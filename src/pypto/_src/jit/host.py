@@ -10,17 +10,18 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from pypto._src.diagnostics import span_of_caller, span_of_frame
 from pypto._src.driver import CompiledProgram
 from pypto._src.dtypes import DataType
 from pypto._src.errors import CallError, EvaluationError
+from pypto._src.ir.exprs import ConstInt, Var
 from pypto._src.ir.stmts import Program
 from pypto._src.jit.function import JitFunction
 from pypto._src.jit.host_evaluator import Evaluation
-from pypto._src.jit.host_values import Buffer, HostTensor
-from pypto._src.jit.parameters import ArrayParameter
+from pypto._src.jit.host_values import Buffer, HostTensor, TensorWithoutShape
+from pypto._src.jit.parameters import REQUIRED, ArrayParameter
 from pypto._src.lazy import lazy_module
 from pypto._src.output_folder import OutputFolder
 from pypto._src.run.array_views import Argument, array_view, is_array
@@ -33,6 +34,10 @@ if TYPE_CHECKING:
     from pypto._src.jit.workers import DistributedWorker
 else:
     np = lazy_module("numpy")
+
+
+_ORDERS: Final = 6
+"""In so many orders ranks take turns in a check."""
 
 
 class HostFunction(JitFunction):
@@ -108,7 +113,7 @@ class HostFunction(JitFunction):
             slug="program-name",
         )
 
-    def check(self, *args: Any, orders: int = 6, **named: Any) -> None:
+    def check(self, *args: Any, orders: int = _ORDERS, **named: Any) -> None:
         """Run the function with its ranks in several orders, and look for races between them.
 
         Kernels run in the interpreter, which knows what they touch. Two ranks that access an
@@ -130,6 +135,11 @@ class HostFunction(JitFunction):
             CallError, ParserError, PyptoError: as in a call.
         """
         location = span_of_frame(sys._getframe(1))  # pyright: ignore[reportPrivateUsage]
+        try:
+            self.check_signals(*args, orders=orders, **named)
+        except EvaluationError as error:
+            if error.slug != "signal-data":
+                raise
         first: dict[str, Any] = {}
         programs: dict[CompiledProgram, CompiledProgram] = {}
         version = self._present()
@@ -160,6 +170,52 @@ class HostFunction(JitFunction):
                         slug="rank-order",
                     )
 
+    def check_signals(self, *args: Any, orders: int = _ORDERS, **named: Any) -> None:
+        """Look for mistakes in the signals of ranks, and for races, without running the program.
+
+        What ranks send, wait for and touch is followed for the number of ranks of ``config=``, by
+        loops, conditions and offsets alone: no element of a tensor is computed. So arguments may
+        be types, ``pl.Tensor[[4, 1, 128], pl.FP32]``, and their size costs little.
+
+        Args:
+            args: As in a call; only their shapes count.
+            orders: In how many orders the ranks are followed.
+            named: As in a call.
+
+        Raises:
+            EvaluationError: a deadlock, with the circle of ranks that wait for each other or the
+                signal that nobody sends (``deadlock``), ``rank-race``, ``signal-reuse`` or
+                ``signal-left`` as in `check`; or which signals are sent depends on elements of a
+                tensor (``signal-data``), which `check` follows.
+            CallError, ParserError, PyptoError: as in a call.
+        """
+        from pypto._src.jit.signal_check import check_signals
+
+        check_signals(self._evaluated(args, named, runs=False, is_local=True), orders)
+
+    def check_declared(self, ranks: int, sizes: Mapping[str, int]) -> None:
+        """Do what `check_signals` does, for arguments that the annotations declare.
+
+        Raises:
+            CallError: a shape is needed that is not declared.
+            EvaluationError, ParserError, PyptoError: as `check_signals`.
+        """
+        from pypto._src.jit.signal_check import check_signals
+
+        version = self._present()
+        values: dict[str, Any] = {}
+        for parameter in version.parameters:
+            name = parameter.name
+            if isinstance(parameter, ArrayParameter):
+                values[name] = _declared(parameter, sizes)
+            elif parameter.default is REQUIRED or name in sizes:
+                values[name] = sizes.get(name, 1)
+            else:
+                values[name] = parameter.default
+        evaluation = Evaluation(ranks, version.environment)
+        self._evaluate(evaluation, values)
+        check_signals(evaluation, _ORDERS)
+
     def _evaluated(
         self,
         args: Sequence[Any],
@@ -180,7 +236,6 @@ class HostFunction(JitFunction):
             if isinstance(parameter, ArrayParameter):
                 value = HostTensor(self._array(parameter.name, value))
             values[parameter.name] = value
-        definition = version.definition
         devices = _distributed(config)
         evaluation = Evaluation(
             len(devices.device_ids),
@@ -193,8 +248,13 @@ class HostFunction(JitFunction):
             for parameter, value in zip(version.parameters, given, strict=True)
             if isinstance(parameter, ArrayParameter) and parameter.is_out
         ]
-        evaluation.run_body(definition.source, definition.node, version.environment, values)
+        self._evaluate(evaluation, values)
         return evaluation
+
+    def _evaluate(self, evaluation: Evaluation, values: dict[str, Any]) -> None:
+        definition = self._present().definition
+        body, environment = definition.node, evaluation.environment
+        evaluation.run_body(definition.source, body, environment, values)
 
     def _array(self, name: str, value: Any) -> Any:
         shape, dtype = getattr(value, "shape", None), getattr(value, "dtype", None)
@@ -214,6 +274,22 @@ class HostFunction(JitFunction):
 
     def __repr__(self) -> str:
         return f"<pl.jit.host {self.__qualname__}>"
+
+
+def _declared(parameter: ArrayParameter, sizes: Mapping[str, int]) -> HostTensor:
+    """Return an array of the declared shape, which nobody fills; without one that of kernels."""
+    kind = parameter.kind
+    shape = [
+        dim.value
+        if isinstance(dim, ConstInt)
+        else sizes.get(dim.name)
+        if isinstance(dim, Var)
+        else None
+        for dim in (() if kind is None else parameter.with_symbols(kind).shape)
+    ]
+    if kind is None or None in shape:
+        return TensorWithoutShape(parameter.name)
+    return HostTensor(np.empty([size or 0 for size in shape], kind.dtype.numpy))
 
 
 def _difference(a: Any, b: Any) -> list[int] | None:

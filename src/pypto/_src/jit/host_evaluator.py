@@ -29,9 +29,16 @@ from pypto._src.frontend import markers, region_markers
 from pypto._src.frontend.inline_kernels import InlineKernel
 from pypto._src.frontend.source.python_names import MISSING, Environment
 from pypto._src.frontend.source.source import Source
+from pypto._src.ir.exprs import ConstInt
 from pypto._src.jit.function import JitFunction
-from pypto._src.jit.host_values import COLLECTIVES, Buffer, HostTensor, HostWindow
-from pypto._src.jit.parameters import WindowArgument
+from pypto._src.jit.host_values import (
+    COLLECTIVES,
+    Buffer,
+    HostTensor,
+    HostWindow,
+    TensorWithoutShape,
+)
+from pypto._src.jit.parameters import ArrayParameter, WindowArgument
 from pypto._src.lazy import lazy_module
 from pypto._src.run.array_views import is_array
 from pypto._src.run.launches import Launch, Touched, run_launches
@@ -378,6 +385,8 @@ class _Body:
                     slug="window",
                 )
             return base[index]
+        if isinstance(base, TensorWithoutShape):
+            return base[index]
         parts: Sequence[Any] = cast("Any", index if isinstance(index, tuple) else (index,))
         for axis, item in enumerate(parts):
             limit = base.shape[axis] if axis < len(base.shape) else 0
@@ -497,9 +506,10 @@ class _Body:
                 slug="device",
             )
         is_remote = self.whole.is_remote
-        passed = [_argument(arg, is_remote=is_remote) for arg in args]
-        words = {key: _argument(arg, is_remote=is_remote) for key, arg in named.items()}
         try:
+            args, named = _with_shapes(callee, args, named)
+            passed = [_argument(arg, is_remote=is_remote) for arg in args]
+            words = {key: _argument(arg, is_remote=is_remote) for key, arg in named.items()}
             made, values = callee.launched(passed, words, device)
         except CallError as error:
             raise error.at(location) from None
@@ -539,6 +549,29 @@ def _tensors(args: Sequence[Any], values: Sequence[Any]) -> list[tuple[Any, int]
         for index, arg in enumerate(args)
         if index < len(values) and isinstance(arg, HostTensor | HostWindow)
     ]
+
+
+def _with_shapes(
+    callee: JitFunction, args: list[Any], named: dict[str, Any]
+) -> tuple[list[Any], dict[str, Any]]:
+    """Return arguments whose tensors have a shape: where nobody declared one, the kernel's."""
+    if not any(isinstance(each, TensorWithoutShape) for each in (*args, *named.values())):
+        return args, named
+    kinds = {
+        each.name: each.kind
+        for each in callee.parameters()
+        if isinstance(each, ArrayParameter) and each.is_fixed
+    }
+
+    def of_shape(name: str, value: Any) -> Any:
+        kind = kinds.get(name)
+        if not isinstance(value, TensorWithoutShape) or kind is None:
+            return value
+        shape = [cast("ConstInt", dim).value for dim in kind.shape]
+        return HostTensor(value.of_shape(shape, kind.dtype))
+
+    pairs = zip(callee.parameter_names, args, strict=False)
+    return [of_shape(*pair) for pair in pairs], {n: of_shape(n, v) for n, v in named.items()}
 
 
 def _argument(value: Any, *, is_remote: bool) -> Any:

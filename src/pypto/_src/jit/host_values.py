@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from pypto._src.dtypes import DataType
+from pypto._src.errors import CallError
 from pypto._src.lazy import lazy_module
 from pypto._src.records import NamedTuple
 
@@ -40,6 +41,60 @@ class HostTensor:
 
     def __repr__(self) -> str:
         return f"a tensor {list(self.shape)}"
+
+
+class TensorWithoutShape(HostTensor):
+    """A parameter, or a part of one, whose shape nobody has declared.
+
+    A kernel that declares the shape of its own parameter gets an array of that; nobody looks at
+    what it holds.
+    """
+
+    def __init__(self, name: str) -> None:
+        self._name, self._path = name, ()
+        self._arrays: dict[tuple[int, ...], Array] = {}
+
+    @property
+    def array(self) -> Array:
+        """Refuse.
+
+        Raises:
+            CallError: always.
+        """
+        raise CallError(
+            f"the annotation of {self._name!r} has no shape",
+            hint=f"declare {self._name}: pl.Tensor[[4, 64, 64], pl.FP32]",
+            slug="argument-kind",
+        )
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Refuse, as `array`."""
+        return self.array.shape
+
+    def __getitem__(self, index: Any) -> TensorWithoutShape:
+        """Return the part of a number, or of several."""
+        numbers = cast("tuple[Any, ...]", index if isinstance(index, tuple) else (index,))
+        if not all(isinstance(each, int) and each >= 0 for each in numbers):
+            _ = self.array
+        part = TensorWithoutShape(self._name)
+        part._path, part._arrays = (*self._path, *numbers), self._arrays
+        return part
+
+    def of_shape(self, shape: Sequence[int], dtype: DataType) -> Array:
+        """Return the array that stands for this part."""
+        for path in self._arrays:
+            if all(a == b for a, b in zip(path, self._path, strict=False)) and path != self._path:
+                _ = self.array  # one part is in the other: only the shape says where
+        found = self._arrays.get(self._path)
+        if found is None:
+            found = self._arrays[self._path] = np.empty(tuple(shape), dtype.numpy)
+        if found.shape != tuple(shape) or found.dtype != dtype.numpy:
+            _ = self.array
+        return found
+
+    def __repr__(self) -> str:
+        return f"a tensor {self._name!r}"
 
 
 class Buffer:
