@@ -1056,3 +1056,40 @@ def test_a_region_has_no_tile_of_the_iteration_before() -> None:
 
     with pytest.raises(PyptoError, match="'v' is read before the function assigns it"):
         held(floats(32, 64), np.zeros((32, 64), np.float32))
+
+
+def test_shapes_of_a_tensor_that_nobody_needs(target: Any) -> None:
+    """Views of a tensor in another shape go where no kernel is left to use them."""
+
+    @pl.jit(target=target)
+    def stored(
+        x: pl.Tensor[[16, 32], pl.FP32],
+        n: pl.INT32,
+        sums: pl.InOut[pl.Tensor[[16, 32], pl.FP32]],
+        out: pl.Out[pl.Tensor[[8, 64], pl.FP32]],
+    ):
+        lines = pl.reshape(sums, [8, 64])
+        half = pl.slice(lines, [4, 64], [pl.min(n, 4), 0])
+        rest = half[0:2, :]
+        with pl.at(level=pl.Level.CORE_GROUP):
+            _seen = rest[0:1, :]
+            out[:] = pl.reshape(x[:], [8, 64])
+        return out
+
+    x, sums, out = floats(16, 32), floats(16, 32), np.zeros((8, 64), np.float32)
+    on_each_core(stored, x, 1, sums, out)
+    np.testing.assert_array_equal(out, x.reshape(8, 64))
+
+
+def test_a_region_of_nothing(target: Any) -> None:
+    @pl.jit(target=target)
+    def idle(x: pl.Tensor[[16, 32], pl.FP32], out: pl.InOut[pl.Tensor[[16, 32], pl.FP32]]):
+        _lines = pl.reshape(x, [8, 64])
+        with pl.at(level=pl.Level.CORE_GROUP):
+            pass
+        return out
+
+    x, out = floats(16, 32), floats(16, 32)
+    before = out.copy()
+    idle(x, out)
+    np.testing.assert_array_equal(out, before)

@@ -15,6 +15,7 @@ What the tensor ops become inside the kernels is not known here.
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from operator import is_
 from typing import Final
 
 from pypto._src.analysis.accesses import alias_bases
@@ -84,7 +85,7 @@ class OutlineIncoreScopes(Pass):
         out: list[Function] = []
         for function in program.functions_:
             out += _outlined(function, names)
-        if len(out) == len(program.functions_):
+        if len(out) == len(program.functions_) and all(map(is_, out, program.functions_)):
             return program
         from pypto._src.passes.structure.inline_calls import inline_kernel_calls
 
@@ -126,24 +127,24 @@ def _with_own_tensors(function: Function) -> Function:
 
 
 def _without_unused_views(body: Stmt) -> Stmt:
-    """Return a body without the tensors in another shape that only kernels use, who make them."""
-    while True:
-        used = _counted(_used_by([body]))
-        dead = {
-            stmt
-            for stmt in stmts_in(body)
-            if isinstance(stmt, AssignStmt)
-            and op_of(stmt.value) in _VIEWS
-            and used.get(stmt.var, 0) < 2  # it is among what it defines
-        }
-        reshaped = {
-            stmt.var
-            for stmt in stmts_in(body)
-            if isinstance(stmt, AssignStmt) and op_of(stmt.value) is tensor.reshape_view
-        }
-        if not any(not reshaped.isdisjoint(_used_by([stmt])) for stmt in dead):
-            return body
-        body = _Without(dead).body(body)
+    """Return a body without the tensors in another shape, and views of them, that nobody uses.
+
+    Kernels that use them make them.
+    """
+    counts = _counted(_used_by([body]))
+    reshaped: dict[Var, AssignStmt] = {}
+    for stmt in stmts_in(body):
+        if isinstance(stmt, AssignStmt) and isinstance(stmt.value, Call):
+            op, source = op_of(stmt.value), stmt.value.args[0]
+            if op is tensor.reshape_view or (op is tensor.view and source in reshaped):
+                reshaped[stmt.var] = stmt
+    dead: set[Stmt] = set()
+    for var, stmt in reversed(reshaped.items()):
+        if counts[var] < 2:  # it is among what it defines
+            dead.add(stmt)
+            for used in _used_by([stmt]):
+                counts[used] -= 1
+    return _Without(dead).body(body) if dead else body
 
 
 class _Without(Mutator):
