@@ -14,10 +14,10 @@ _ := $(shell test -x $(BIN)/python || rm -f $(VENV)/*.stamp)
 unexport PYTHONPATH PYTHONHOME
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check lint types all-tests format generate coverage docs notebooks bench attack golden texts clean
+.PHONY: help demo test check lint types all-tests format generate coverage docs notebooks playground bench attack golden texts clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
 
 demo: $(VENV)/run.stamp ## install the package and run a kernel on this machine
 	@$(BIN)/pypto demo
@@ -57,6 +57,10 @@ docs: $(VENV)/docs.stamp ## build the documentation site in build/site: all exam
 
 notebooks: docs $(VENV)/browser.stamp ## run the tutorials in JupyterLab, in a headless Chromium
 	@$(BIN)/python -m tests.notebooks_in_browser build/site build/notebooks
+
+playground: $(VENV)/browser.stamp ## build the playground in build/site/playground, and try it in a headless Chromium
+	@$(BIN)/python -m tools.playground build/site/playground
+	@$(BIN)/python -m tests.playground_in_browser build/site build/playground-pictures
 
 bench: $(VENV)/run.stamp ## run the benchmarks
 	@set -e; for file in bench/*.py; do \

@@ -26,6 +26,15 @@ from tools.site.stage import DECISIONS, PAGES, ROOT, outputs_of, stage
 THEME = Path(__file__).parent / "theme"
 
 
+NO_PLAYGROUND = """<!doctype html>
+<html lang="en"><meta charset="utf-8"><title>PyPTO playground</title>
+<p>This site was built without the playground: <code>make playground</code> builds it.
+<p><a href="../playground.html">Back</a>
+</html>
+"""
+"""The page that `make playground` replaces."""
+
+
 class PageError(Exception):
     """A block of a page does not run, or a page cannot be made; the text says which."""
 
@@ -70,7 +79,8 @@ def build(site: Path) -> str:
     """Build the site into ``site``; return what was done."""
     with TemporaryDirectory() as folder:
         source, extra = Path(folder, "source"), Path(folder, "extra")
-        extra.mkdir()
+        (extra / "playground").mkdir(parents=True)
+        (extra / "playground" / "index.html").write_text(NO_PLAYGROUND, encoding="utf-8")
         shown = run_blocks(extra)
         names = list(api.pages())
         stage(source, shown, names)

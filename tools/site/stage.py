@@ -23,6 +23,7 @@ ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 INDEX = DOCS / "index.md"
 DECISIONS = DOCS / "decisions"
+PLAYGROUND = DOCS / "playground.md"
 MISTAKES = ROOT / "tests" / "errors"
 OUTSIDE = {
     ROOT / "README.md": "readme",
@@ -66,6 +67,9 @@ def stage(folder: Path, shown: Mapping[Path, list[Output]], api: list[ApiPage]) 
         text = _with_links(page, text, folder)
         if page == INDEX:
             text = _with_navigation(text, api)
+        if page == PLAYGROUND:
+            link = '<p><a href="playground/index.html">Open the playground</a></p>'
+            text = text.replace("\n## ", f"\n```{{raw}} html\n{link}\n```\n\n## ", 1)
         if page == min(DECISIONS.glob("*.md")):
             others = sorted(each.name for each in DECISIONS.glob("*.md") if each != page)
             text += "\n## All decisions\n\n" + _toctree("", others, hidden=False)

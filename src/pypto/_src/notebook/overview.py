@@ -34,7 +34,7 @@ from pypto._src.run.task_graph.drawing import draw
 from pypto._src.run.task_graph.tasks import tasks_of
 from pypto._src.timeline.profile import Profile
 
-_STYLE: Final = """
+STYLE: Final = """
 .pypto-tabs{display:flex;flex-wrap:wrap;margin:0;font:14px/1.4 system-ui,sans-serif}
 .pypto-tabs>div{display:contents}
 .pypto-tabs>div>label{padding:.3em .8em;cursor:pointer;border-bottom:2px solid transparent}
@@ -48,7 +48,7 @@ _STYLE: Final = """
 .pypto-beside{display:flex;flex-wrap:wrap;gap:2em}.pypto-beside>div{flex:1 1 24em;overflow:auto}
 """
 
-_STYLED: Final = f"<div><style>{_STYLE.replace('{', '{{').replace('}', '}}')}</style>{{}}</div>"
+_STYLED: Final = f"<div><style>{STYLE.replace('{', '{{').replace('}', '}}')}</style>{{}}</div>"
 
 
 class Overview:
@@ -87,23 +87,27 @@ class Overview:
     def html(self) -> str:
         """Return the tabs as one element of HTML."""
         if self._html is None:
-            parts: dict[str, Callable[[], str]] = {
-                "Source and IR": self._source,
-                "Passes": self._passes,
-                "C++": lambda: self._texts(OptimizationStrategy.Default, kernel_file),
-                "MLIR": lambda: self._texts(OptimizationStrategy.PTOAS, _mlir),
-                "Memory": self._memory,
-                "Tasks": self._tasks,
-                "Timeline": self._timeline,
-            }
-            progress = Progress("drawing", len(parts))
-            made: dict[str, str] = {}
-            with progress.shown():
-                for title, make in parts.items():
-                    with progress.part(title):
-                        made[title] = _or_error(make)
-            self._html = _STYLED.format(tabs(made))
+            self._html = _STYLED.format(tabs(self.parts()))
         return self._html
+
+    def parts(self) -> dict[str, str]:
+        """Return the HTML of each tab, by title."""
+        makers: dict[str, Callable[[], str]] = {
+            "Source and IR": self._source,
+            "Passes": self._passes,
+            "C++": lambda: self._texts(OptimizationStrategy.Default, kernel_file),
+            "MLIR": lambda: self._texts(OptimizationStrategy.PTOAS, _mlir),
+            "Memory": self._memory,
+            "Tasks": self._tasks,
+            "Timeline": self._timeline,
+        }
+        progress = Progress("drawing", len(makers))
+        made: dict[str, str] = {}
+        with progress.shown():
+            for title, make in makers.items():
+                with progress.part(title):
+                    made[title] = _or_error(make)
+        return made
 
     def _repr_html_(self) -> str:
         return self.html()
