@@ -141,7 +141,7 @@ jit jit.captures jit.parameters
 jit.specialisation
 jit.function jit.host_values
 jit.host_evaluator
-jit.cluster_ranks jit.signal_check
+jit.cluster_ranks jit.signal_check jit.spread
 jit.workers
 jit.host
 compiled_folder

@@ -78,6 +78,7 @@ ELSEWHERE = {
     "signal-data": ("run/test_signal_check.py::test_data_that_decides_signals", "signal-data"),
     "signal-left": ("run/test_ranks.py::test_signals_that_are_sent_twice", "signal-left"),
     "signal-reuse": ("run/test_ranks.py::test_signals_that_are_sent_twice", "signal-reuse"),
+    "spread": ("run/test_spread.py::test_programs_that_are_refused", "spread"),
     "strategy": ("run/test_cli.py::test_strategy_without_flags", "strategy"),
     "sync-deadlock": ("interp/test_strict.py::test_wrong_flags", "sync-deadlock"),
     "sync-double-set": ("interp/test_strict.py::test_wrong_flags", "sync-double-set"),

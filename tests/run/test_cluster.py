@@ -25,8 +25,9 @@ import pypto.language as pl
 import pypto.language.distributed as pld
 from pypto._src.errors import CallError, EvaluationError, PyptoError
 from pypto.ir.distributed_compiled_program import DistributedConfig
-from pypto.runtime import DistributedWorker, RunConfig
+from pypto.runtime import DistributedWorker, RunConfig, spread
 from tests import campaigns
+from tests.run.test_spread import Rolled
 
 RANKS, ROWS, COLUMNS = 3, 4, 64
 
@@ -267,6 +268,7 @@ def test_cluster(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     needs_a_cpu_for_each_rank(x, monkeypatch)
     opens_no_window_of_who_has_ended()
     spreads_campaigns(tmp_path)
+    spreads_tasks()
 
 
 @pl.autotune(ROWS_OF_TILE=[8, 16, 32])
@@ -293,6 +295,17 @@ def tunes(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
     assert there.outcome.candidates == here.outcome.candidates
     assert kept == len([*(folder / "here" / "tune").rglob("*.json")]) > 3
     monkeypatch.delenv("PYPTO_CACHE_DIR")
+
+
+def spreads_tasks() -> None:
+    """Tasks of one program run where their results are owned; parts go from node to node."""
+    x = np.random.default_rng(5).random((64, 64), np.float32)
+    y = np.zeros_like(x)
+    ranks = DistributedConfig(device_ids=[*range(RANKS)], on="ray")
+    made = spread(Rolled, x, y, config=ranks, owner="cyclic")
+    assert [rank for _, rank in made.owners] == [0, 1, 2, 0] * 2
+    made.run()
+    np.testing.assert_array_equal(y, 2 * x + 2 * np.roll(x, -16, axis=0))
 
 
 def stays_on_ranks(worker: DistributedWorker, program: Any, x: Any) -> None:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from pypto._src.golden.harness import RunResult, run
     from pypto._src.golden.specs import ScalarSpec, TensorSpec
     from pypto._src.jit.decorator import register_extern
+    from pypto._src.jit.spread import Spread, spread
     from pypto._src.jit.workers import (
         ChipWorker,
         DeviceTensor,
@@ -45,6 +46,7 @@ __all__ = [
     "RunConfig",
     "RunResult",
     "ScalarSpec",
+    "Spread",
     "StackedDeviceTensor",
     "TensorSpec",
     "Worker",
@@ -60,6 +62,7 @@ __all__ = [
     "pto_isa_include_dir",
     "register_extern",
     "run",
+    "spread",
 ]
 
 if not TYPE_CHECKING:  # a type checker knows the names
@@ -77,6 +80,7 @@ if not TYPE_CHECKING:  # a type checker knows the names
             "RunConfig": "pypto._src.run.config",
             "RunResult": "pypto._src.golden.harness",
             "ScalarSpec": "pypto._src.golden.specs",
+            "Spread": "pypto._src.jit.spread",
             "StackedDeviceTensor": "pypto._src.jit.workers",
             "TensorSpec": "pypto._src.golden.specs",
             "Worker": "pypto._src.jit.workers",
@@ -89,5 +93,6 @@ if not TYPE_CHECKING:  # a type checker knows the names
             "log_level": "pypto._src.logs",
             "register_extern": "pypto._src.jit.decorator",
             "run": "pypto._src.golden.harness",
+            "spread": "pypto._src.jit.spread",
         },
     )

@@ -126,9 +126,22 @@ def with_kernels(program: Program) -> Program:
     stmts = (stmt for function in program.functions_ for stmt in stmts_in(function.body))
     if not any(isinstance(stmt, ScopeStmt) for stmt in stmts):
         return program
+    return _up_to("OutlineIncoreScopes", program)
+
+
+def with_outputs(program: Program) -> Program:
+    """Return ``program`` with all kernels, which have a parameter for each tensor that they write.
+
+    Raises:
+        PyptoError: a pass refuses the program.
+    """
+    return _up_to("ConvertTensorToBlockOps", program)
+
+
+def _up_to(last: str, program: Program) -> Program:
     for name, make in _FRONT:
         program = make()(program)
-        if name == "OutlineIncoreScopes":
+        if name == last:
             break
     return program
 

@@ -82,7 +82,7 @@ def run_launches(
     with _ONE_WORLD:
         world = World(count, seed=seed, name=name, watch=watch)
         ended = [False] * len(launches)
-        before = _orders(launches)
+        before = orders(launches)
 
         def work(device: int) -> None:
             rank = ranks.current()
@@ -123,7 +123,7 @@ def _await(world: World, first: Launch, launch: Launch, ended: list[bool], index
     world.wait(Blocked(lambda: ended[index], text, launch.location))
 
 
-def _orders(launches: Sequence[Launch]) -> list[list[int]]:
+def orders(launches: Sequence[Launch]) -> list[list[int]]:
     """Return for each launch the earlier ones on other devices that it has to wait for."""
     seen: list[tuple[int, int, int, Touched]] = []  # launch, first and last byte, memory
     found: list[list[int]] = []

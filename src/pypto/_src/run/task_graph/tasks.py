@@ -269,17 +269,21 @@ class _Buffer:
         return range(first * _SECTIONS // whole, last * _SECTIONS // whole + 1)
 
     def box(self, view: Array) -> Box:
-        """Return which part of the buffer an array is: all of it, where it is no plain part."""
-        whole = tuple((0, size) for size in self.array.shape)
-        if view.ndim != self.array.ndim:
-            return whole
-        rest, box = view.ctypes.data - self.address, list[tuple[int, int]]()
-        rows = zip(self.array.shape, self.array.strides, view.shape, strict=True)
-        for size, stride, length in rows:
-            first = rest // stride if size > 1 else 0
-            rest -= first * stride
-            box.append((first, first + length))
-        return tuple(box) if rest == 0 else whole
+        """Return which part of the buffer an array is."""
+        return box_of(self.array, view)
+
+
+def box_of(buffer: Array, view: Array) -> Box:
+    """Return which part of a buffer an array is: all of it, where it is no plain part."""
+    whole = tuple((0, size) for size in buffer.shape)
+    if view.ndim != buffer.ndim:
+        return whole
+    rest, box = view.ctypes.data - buffer.ctypes.data, list[tuple[int, int]]()
+    for size, stride, length in zip(buffer.shape, buffer.strides, view.shape, strict=True):
+        first = rest // stride if size > 1 else 0
+        rest -= first * stride
+        box.append((first, first + length))
+    return tuple(box) if rest == 0 else whole
 
 
 def _owner(array: Array) -> Array:
