@@ -1093,3 +1093,34 @@ def test_a_region_of_nothing(target: Any) -> None:
     before = out.copy()
     idle(x, out)
     np.testing.assert_array_equal(out, before)
+
+
+def test_augmented_assignment_of_a_tensor(target: Any) -> None:
+    """All names of a tensor see ``name += value``; that of an input gets a value of its own."""
+
+    @pl.jit(target=target)
+    def added(
+        x: pl.Tensor[[8, 16], pl.FP32],
+        out: pl.InOut[pl.Tensor[[8, 16], pl.FP32]],
+        seen: pl.Out[pl.Tensor[[8, 16], pl.FP32]],
+    ):
+        made = pl.create_tensor([8, 16], dtype=pl.FP32, init_value=0.0)
+        rows = pl.slice(out, [4, 16], [2, 0])
+        with pl.at(level=pl.Level.CORE_GROUP):
+            other = made
+            for _ in pl.range(3):
+                other += x
+            out += made
+        with pl.at(level=pl.Level.CORE_GROUP):
+            rows -= x[2:6, :]
+            x *= 2.0
+            seen[:] = x
+        return out
+
+    x, out, seen = floats(8, 16), floats(8, 16), np.zeros((8, 16), np.float32)
+    before, wanted = x.copy(), out + ((x + x) + x)
+    wanted[2:6] -= x[2:6]
+    on_each_core(added, x, out, seen)
+    np.testing.assert_array_equal(out, wanted)
+    np.testing.assert_array_equal(x, before)
+    np.testing.assert_array_equal(seen, x * 2)

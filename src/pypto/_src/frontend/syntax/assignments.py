@@ -236,7 +236,24 @@ def aug_assign(ctx: Context, node: ast.AugAssign) -> None:
             ctx.span(node),
             slug="scalar-operands",
         )
-    _assign_name(ctx, node.target, new, node.value)
+    if _is_updated_in_place(ctx, old):
+        from pypto._src.frontend.syntax import slices
+
+        whole = ast.copy_location(ast.Subscript(read, ast.Slice(), ast.Store()), node.target)
+        slices.write(ctx, whole, new, node.value)
+    else:
+        _assign_name(ctx, node.target, new, node.value)
+
+
+def _is_updated_in_place(ctx: Context, old: Any) -> bool:
+    """True for a tensor that a region may write and that goes by other names as well.
+
+    As in Python these see ``name += value``. Inputs are not written: there the name gets a value,
+    as it does where no other name has the tensor.
+    """
+    if ctx.region is None or not isinstance(old, Var) or not isinstance(old.type, TensorType):
+        return False
+    return old not in ctx.inputs and old not in ctx.made_here
 
 
 def expression(ctx: Context, node: ast.Expr) -> None:
