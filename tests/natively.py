@@ -2,8 +2,6 @@
 
 A test that checks hundreds of kernels cannot start the compiler for each of them: every kernel's
 file goes into a namespace of its own of one translation unit, with an entry point of its own.
-One function launches them all, by their addresses: a launcher's template, made for each kernel,
-would take the compiler as long as the kernel.
 """
 
 from __future__ import annotations
@@ -59,16 +57,11 @@ LAUNCHER = """\
 #else
 #define PYPTO_EXPORT __attribute__((visibility("default")))
 #endif
-
-__attribute__((noinline)) static const char* launch(
-    void (*entry)(int64_t*), int64_t* args, uint32_t block, uint32_t blocks, pto::cpu::Run* run) {
-    return pto::cpu::launch(run, block, blocks, [entry, args] { entry(args); });
-}
 """
 LAUNCHED = """\
 extern "C" PYPTO_EXPORT const char* {symbol}(
     int64_t* args, uint32_t block, uint32_t blocks, pto::cpu::Run* run) {{
-    return launch({launched}, args, block, blocks, run);
+    return pto::cpu::launch(run, block, blocks, {launched}, args);
 }}
 """
 

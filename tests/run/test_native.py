@@ -37,14 +37,14 @@ STAND_IN = """\
 namespace pto::cpu {
 inline thread_local const char* message = nullptr;
 inline thread_local uint32_t index = 0, count = 1;
-template <class Body>
-const char* launch(Run* run, uint32_t idx, uint32_t num, const Body& body) {
+inline const char* launch(
+    Run* run, uint32_t idx, uint32_t num, void (*body)(int64_t*), int64_t* args) {
     PythonCall call(*run->host);
     if (const char* refusal = call.begin()) return refusal;
     message = nullptr;
     index = idx;
     count = num;
-    body();
+    body(args);
     call.end();
     return message;
 }
@@ -255,9 +255,9 @@ def test_launcher_text() -> None:
     assert text.endswith(
         'extern "C" PYPTO_EXPORT const char* pypto_launch(\n'
         "    int64_t* args, uint32_t block_idx, uint32_t block_num, pto::cpu::Run* run) {\n"
-        "    return pto::cpu::launch(run, block_idx, block_num, [args] {\n"
+        "    return pto::cpu::launch(run, block_idx, block_num, [](int64_t* args) {\n"
         "        softmax(args);\n"
-        "    });\n"
+        "    }, args);\n"
         "}\n"
     )
     assert text.replace("softmax", "kernel_entry") == launcher_source("kernel_entry")

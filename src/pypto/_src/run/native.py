@@ -41,8 +41,8 @@ _LAUNCHER = """
 
 extern "C" PYPTO_EXPORT const char* pypto_launch(
     int64_t* args, uint32_t block_idx, uint32_t block_num, pto::cpu::Run* run) {
-    return pto::cpu::launch(run, block_idx, block_num, [args] {
-@body@    });
+    return pto::cpu::launch(run, block_idx, block_num, [](int64_t* args) {
+@body@    }, args);
 }
 """
 

@@ -133,22 +133,6 @@ PTO_INLINE T* address_once(T& variable)
     return address;
 }
 
-template <class Body>
-inline void enter(const Launch& launch, const Body& body)
-{
-    KernelState* const state = address_once(kernel_state);
-    state->launch = &launch;
-#if defined(__cpp_exceptions)
-    try {
-        body();
-    } catch (const Ended&) {
-    }
-#else
-    body();
-#endif
-    state->launch = nullptr;
-}
-
 // Tile memory and the work buffer of a thread share one large page where the system has them: both are walked in strides
 // that a small page holds one line of. The pages are touched first by the thread that uses them.
 constexpr int64_t kLargePage = 2048 * kKiB;
@@ -298,27 +282,7 @@ inline void set_subblock(uint32_t idx, uint32_t num)
 
 // Runs `body`, which is a kernel with what it may touch, to its end or to its first error, which is returned. `run` says what
 // may end it earlier; nullptr if nothing may.
-template <class Body>
-const char* launch(Run* run, uint32_t block_idx, uint32_t block_num, const Body& body, PythonCall* python = nullptr)
-{
-    if (run != nullptr && run->is_over == nullptr && python == nullptr) {
-        PythonCall call(*run->host);
-        if (const char* refusal = call.begin()) {
-            return refusal;
-        }
-        const char* found = launch(run, block_idx, block_num, body, &call);
-        call.end();
-        return found;
-    }
-    if (run != nullptr) {
-        __atomic_store_n(&detail::attention, &run->host->attention, __ATOMIC_RELAXED);
-    }
-    reset_error();
-    set_block(block_idx, block_num);
-    detail::CoreState* const core = detail::address_once(detail::core_state);
-    detail::enter(detail::Launch{run, python}, body);
-    return core->message;
-}
+const char* launch(Run* run, uint32_t block_idx, uint32_t block_num, void (*body)(int64_t* args), int64_t* args);
 
 }  // namespace cpu
 

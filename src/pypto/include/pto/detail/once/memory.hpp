@@ -92,7 +92,47 @@ PTO_LIGHT PTO_ONCE unsigned char* resolve_in(int64_t region, uint64_t capacity, 
     return base + addr;
 }
 
+PTO_ONCE const char* enter(const Launch& launch, uint32_t block_idx, uint32_t block_num, void (*body)(int64_t*), int64_t* args)
+{
+    if (launch.run != nullptr) {
+        __atomic_store_n(&attention, &launch.run->host->attention, __ATOMIC_RELAXED);
+    }
+    cpu::reset_error();
+    cpu::set_block(block_idx, block_num);
+    CoreState* const core = address_once(core_state);
+    KernelState* const state = address_once(kernel_state);
+    state->launch = &launch;
+#if defined(__cpp_exceptions)
+    try {
+        body(args);
+    } catch (const Ended&) {
+    }
+#else
+    body(args);
+#endif
+    state->launch = nullptr;
+    return core->message;
+}
+
 }  // namespace detail
+namespace cpu {
+
+PTO_ONCE const char* launch(Run* run, uint32_t block_idx, uint32_t block_num, void (*body)(int64_t*), int64_t* args)
+{
+    if (run != nullptr && run->is_over == nullptr) {
+        PythonCall call(*run->host);
+        if (const char* refusal = call.begin()) {
+            return refusal;
+        }
+        const char* found = detail::enter(detail::Launch{run, &call}, block_idx, block_num, body, args);
+        call.end();
+        return found;
+    }
+    return detail::enter(detail::Launch{run, nullptr}, block_idx, block_num, body, args);
+}
+
+}  // namespace cpu
+
 }  // namespace pto
 
 #endif
