@@ -23,6 +23,7 @@ import pytest
 
 import pypto.language as pl
 import pypto.language.distributed as pld
+from pypto._src.cluster.session import Session
 from pypto._src.errors import CallError, EvaluationError, PyptoError
 from pypto.ir.distributed_compiled_program import DistributedConfig
 from pypto.runtime import DistributedWorker, RunConfig, spread
@@ -263,12 +264,13 @@ def test_cluster(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         stays_on_ranks(worker, compiled["ring"], x)
         says_what_all_wait_for(worker, waits, x)
     tunes(monkeypatch, tmp_path)
+    spreads_tasks()
+    restarts_a_step(x, monkeypatch)
     ends_when_a_rank_is_killed(x)
     ends_when_nothing_goes_on(x)
     needs_a_cpu_for_each_rank(x, monkeypatch)
     opens_no_window_of_who_has_ended()
     spreads_campaigns(tmp_path)
-    spreads_tasks()
 
 
 @pl.autotune(ROWS_OF_TILE=[8, 16, 32])
@@ -306,6 +308,35 @@ def spreads_tasks() -> None:
     assert [rank for _, rank in made.owners] == [0, 1, 2, 0] * 2
     made.run()
     np.testing.assert_array_equal(y, 2 * x + 2 * np.roll(x, -16, axis=0))
+
+
+@pl.jit.host
+def in_steps(x: pl.Tensor, y: pl.Out[pl.Tensor]):
+    boxes = pld.alloc_window_buffer([ROWS, COLUMNS], dtype=pl.FP32)
+    box = pld.window(boxes, [ROWS, COLUMNS], dtype=pl.FP32)
+    for r in pl.range(pld.world_size()):
+        fill(x[r], box, device=r)
+    with pld.step(restarts=1):
+        for r in pl.range(pld.world_size()):
+            read(y[r], box, device=r)
+
+
+def restarts_a_step(x: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A step whose rank is killed begins anew on new ranks, with windows as they were."""
+    launch = Session.launch
+    killed: list[int] = []
+
+    def kills(self: Session, rank: int, program: Any, *args: Any) -> None:
+        if program.entry == "read" and rank == 1 and not killed:
+            killed.append(self.nodes[rank].process)
+            os.kill(killed[0], signal.SIGKILL)
+        launch(self, rank, program, *args)
+
+    monkeypatch.setattr(Session, "launch", kills)
+    y = np.zeros_like(x)
+    in_steps(x, y, config=config("ray"))
+    np.testing.assert_array_equal(y, x)
+    assert len(killed) == 1
 
 
 def stays_on_ranks(worker: DistributedWorker, program: Any, x: Any) -> None:

@@ -187,6 +187,20 @@ class Session:
                 self._bring(held)
         self._held = stay
 
+    def rows(self, windows: Iterable[Array]) -> list[list[Array]]:
+        """Return what each rank has in its row of each window."""
+        asked = [
+            (self._windows[int(each.ctypes.data)][0], 0, [each.shape[1]], [1]) for each in windows
+        ]
+        return [self._asked("fetch", [(*each, False)] * self.count) for each in asked]
+
+    def fill(self, windows: Iterable[Array], rows: Sequence[Sequence[Array]]) -> None:
+        """Let each rank have in its row of each window what `rows` has given."""
+        for each, found in zip(windows, rows, strict=True):
+            name = self._windows[int(each.ctypes.data)][0]
+            box = (name, 0, [each.shape[1]], [1])
+            self._asked("store", [(*box, row, False) for row in found])
+
     def bring(self, array: Array) -> None:
         """Bring to an array of the driver what kernels have written."""
         with self._lock:

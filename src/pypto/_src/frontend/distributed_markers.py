@@ -67,6 +67,23 @@ def window(buffer: Any, shape: Sequence[int], *, dtype: DataType) -> Any:
     """
 
 
+class step:
+    """Launches that begin when all before have ended, and end before any later one begins.
+
+    On a cluster they begin anew, up to ``restarts`` times, where a rank is lost meanwhile: with
+    windows and arrays as they were when the step began. In functions of ``pl.jit.host``.
+    """
+
+    def __init__(self, restarts: int = 1) -> None:
+        """Take how often the step may begin anew."""
+
+    def __enter__(self) -> None:
+        """Begin the step."""
+
+    def __exit__(self, *_: object) -> None:
+        """End the step."""
+
+
 # --------------------------------------------------------------------------------------------
 # In kernels
 # --------------------------------------------------------------------------------------------

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from pypto._src.errors import EvaluationError
 from pypto._src.jit.host_evaluator import Evaluation
 from pypto._src.jit.host_values import Buffer
 from pypto._src.run.config import DistributedConfig
+from pypto._src.run.launches import Launch
 
 if TYPE_CHECKING:
     import numpy as np
@@ -35,11 +37,46 @@ class ClusterRanks:
             self._session, self._config = _session(config), config
         evaluation.session = self._session
         try:
-            evaluation.run()
+            for launches, restarts in evaluation.steps():
+                self._run_step(evaluation, config, launches, restarts)
             self._session.end([each.memory for each in windows], self._resident())
         except BaseException:
             self.close()
             raise
+
+    def _run_step(
+        self,
+        evaluation: Evaluation,
+        config: DistributedConfig,
+        launches: Sequence[Launch],
+        restarts: int,
+    ) -> None:
+        """Run launches; begin anew, with ranks that are new, as often as a rank may be lost."""
+        session = self._session
+        assert session is not None
+        if not restarts:
+            evaluation.run_some(launches)
+            return
+        windows = [buffer.memory for buffer in evaluation.buffers]
+        session.begin(windows, evaluation.programs)
+        session.end(windows)  # what ranks have is not lost with them
+        rows = session.rows(windows)
+        written = [each.array for launch in launches for each in launch.touched if each.is_written]
+        copies = [array.copy() for array in written]
+        for left in reversed(range(restarts + 1)):
+            try:
+                evaluation.run_some(launches)
+            except EvaluationError as error:
+                if error.slug != "rank-lost" or not left:
+                    raise
+            else:
+                return
+            self.close()
+            evaluation.session = self._session = session = _session(config)
+            session.begin(windows, evaluation.programs)
+            session.fill(windows, rows)
+            for array, copy in zip(written, copies, strict=True):
+                array[...] = copy
 
     def bring(self, array: Array) -> None:
         """Let an array have what kernels have written to it."""

@@ -9,8 +9,9 @@ from __future__ import annotations
 import ast
 import builtins
 import operator
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from pypto._src.diagnostics import Span
@@ -77,6 +78,10 @@ class Evaluation:
         self.buffers: list[Buffer] = []
         self.watched: Mapping[CompiledProgram, CompiledProgram] | None = None
         """For each program one that tells what it touches, where somebody looks on."""
+        self.segment = 0
+        """The number of the step that the next launch is in, or of what is between steps."""
+        self.restarts: dict[int, int] = {}
+        """How often a step may begin anew, by its number."""
         self.outputs: list[Any] = []
         """The arguments of the host function that it writes only."""
 
@@ -93,11 +98,23 @@ class Evaluation:
         body.run(node.body)
         return body.result
 
-    def run(self, seed: int | None = None) -> Any:
-        """Run the launches to their end; with a seed the ranks take turns."""
+    def run(self) -> None:
+        """Run the launches to their end."""
+        self.run_some(self.launches)
+
+    def run_some(self, launches: Sequence[Launch]) -> None:
+        """Run some of the launches to their end."""
         if self.session is not None:
             self.session.begin([buffer.memory for buffer in self.buffers], self.programs)
-        run_launches(self.launches, self.ranks, self.name_of, seed, self.session)
+        run_launches(launches, self.ranks, self.name_of, None, self.session)
+
+    def steps(self) -> Iterator[tuple[Sequence[Launch], int]]:
+        """Yield the launches of each step, and between steps, and how often they may restart."""
+        if not any(self.restarts.values()):
+            yield self.launches, 0
+            return
+        for segment, launches in groupby(self.launches, lambda launch: launch.segment):
+            yield list(launches), self.restarts.get(segment, 0)
 
     def run_watched(self, seed: int, programs: dict[CompiledProgram, CompiledProgram]) -> None:
         """Run the launches with ranks that take turns, and look for races between them.
@@ -262,6 +279,9 @@ class _Body:
     def _scope(self, node: ast.With) -> None:
         call = node.items[0].context_expr
         callee = self.value(call.func) if isinstance(call, ast.Call) else None
+        if isinstance(call, ast.Call) and callee is pld.step and len(node.items) == 1:
+            self._step(call, node)
+            return
         if len(node.items) != 1 or callee not in (
             region_markers.scope,
             region_markers.manual_scope,
@@ -273,6 +293,29 @@ class _Body:
                 slug="misplaced",
             )
         self._all(node.body)
+
+    def _step(self, call: ast.Call, node: ast.With) -> None:
+        """Put launches into a segment of their own."""
+        given = [self.value(each) for each in (*call.args, *(word.value for word in call.keywords))]
+        restarts = given[0] if given else 1
+        if not isinstance(restarts, int) or restarts < 0:
+            raise ParserTypeError(
+                f"a step restarts so often at most, got {_described(restarts)}",
+                self.source.span(call),
+                hint="write with pld.step(restarts=1):",
+                slug="region-option",
+            )
+        if self.whole.segment in self.whole.restarts:
+            raise ParserSyntaxError(
+                "a step stands in another one",
+                self.source.span(call),
+                hint="end the outer step before it",
+                slug="misplaced",
+            )
+        self.whole.segment += 1
+        self.whole.restarts[self.whole.segment] = restarts
+        self._all(node.body)
+        self.whole.segment += 1
 
     def _assign(self, target: ast.expr, value: Any) -> None:
         if isinstance(target, ast.Name):
@@ -528,6 +571,7 @@ class _Body:
             location,
             callee.file,
             made.target == "interpreter",
+            self.whole.segment,
         )
         self.whole.launches.append(launch)
         outputs = [arg for arg, index in _tensors(args, values) if index in written]

@@ -47,6 +47,8 @@ class Launch(NamedTuple):
     """The file of the kernel."""
     takes_turns: bool
     """True if the interpreter runs it: one rank at a time, so that every run is the same."""
+    segment: int = 0
+    """Those of a segment begin when all of the earlier ones have ended."""
 
 
 class Cluster(Protocol):
@@ -118,7 +120,10 @@ _ONE_WORLD: Final = threading.Lock()
 
 def _await(world: World, first: Launch, launch: Launch, ended: list[bool], index: int) -> None:
     def text() -> str:
-        return f"the end of {first.name} on device {first.device}, whose result {launch.name} takes"
+        end = f"the end of {first.name} on device {first.device}"
+        if first.segment < launch.segment:
+            return f"{end}, which is before the step of {launch.name}"
+        return f"{end}, whose result {launch.name} takes"
 
     world.wait(Blocked(lambda: ended[index], text, launch.location))
 
@@ -127,9 +132,14 @@ def orders(launches: Sequence[Launch]) -> list[list[int]]:
     """Return for each launch the earlier ones on other devices that it has to wait for."""
     seen: list[tuple[int, int, int, Touched]] = []  # launch, first and last byte, memory
     found: list[list[int]] = []
+    latest: dict[int, int] = {}
+    ended: dict[int, int] = {}  # the last launch of each device before this segment
     for index, launch in enumerate(launches):
+        if index and launch.segment != launches[index - 1].segment:
+            ended = dict(latest)
+        latest[launch.device] = index
         mine = [(*_bounds(each.array), each) for each in launch.touched]
-        before: set[int] = set()
+        before = {n for device, n in ended.items() if device != launch.device}
         for other, low, high, old in seen:
             if launches[other].device == launch.device or other in before:
                 continue

@@ -10,6 +10,7 @@ from pypto._src.frontend.distributed_markers import (
     rank,
     remote_load,
     remote_store,
+    step,
     window,
     world_size,
 )
@@ -29,6 +30,7 @@ __all__ = [
     "rank",
     "remote_load",
     "remote_store",
+    "step",
     "system",
     "tensor",
     "tile",
