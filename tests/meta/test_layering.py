@@ -159,6 +159,10 @@ notebook
 frameworks.operator
 frameworks.*
 frameworks
+editor.definitions
+editor.analysis
+editor.*
+editor
 commands.example_cases
 commands.programs commands.cli_options
 commands.*
@@ -169,7 +173,7 @@ cli
 ORDER = [line.split() for line in LAYERS.strip().splitlines()]
 DEPENDENCIES = {"numpy", "ml_dtypes"}
 # What a package that is imported only on request may need, too.
-EXTRAS = {"dialect": {"xdsl"}, "cluster": {"ray"}}
+EXTRAS = {"dialect": {"xdsl"}, "cluster": {"ray"}, "editor": {"lsprotocol", "pygls"}}
 MOST_MODULES = 20  # in one folder, beside its `__init__`: more is several families, each a folder
 MODULE_PATH = re.compile(r"pypto\._src(\.\w+)+")
 

@@ -56,7 +56,7 @@ def evaluate(source: str) -> str:
             _examine(shown, printed)
     except PyptoError as error:
         shown["failed"] = True
-        shown["findings"] = [_of_error(each) for each in error.others or (error,)]
+        shown["findings"] = [_finding(each.diagnostic) for each in (error, *error.others)]
         shown["parts"] = {"Results": _output(printed) + notebook_html(error)}
     except Exception as error:  # of PyPTO itself: the page goes on
         shown["failed"] = True
@@ -93,12 +93,6 @@ def _finding(found: Diagnostic) -> dict[str, Any]:
         "line": found.span.begin_line if found.span.filename == str(FILE) else 0,
         "hint": found.hint,
     }
-
-
-def _of_error(error: PyptoError) -> dict[str, Any]:
-    location = error.location
-    line = location.begin_line if location.filename == str(FILE) else 0
-    return {"severity": "error", "message": error.message, "line": line, "hint": error.hint}
 
 
 def _output(printed: io.StringIO) -> str:

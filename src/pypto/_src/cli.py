@@ -30,7 +30,7 @@ from pypto._src.commands import (
     verify,
 )
 from pypto._src.commands import compile as compile_
-from pypto._src.commands.setup import completion, doctor, new, schema
+from pypto._src.commands.setup import completion, doctor, language_server, new, schema
 from pypto._src.diagnostics import wants_colour
 from pypto._src.errors import PyptoError
 from pypto._src.knobs import KnobError
@@ -55,6 +55,7 @@ _COMMANDS: Final = (
     new,
     explain,
     completion,
+    language_server,
     schema,
 )
 

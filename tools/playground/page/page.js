@@ -7,7 +7,7 @@ const DELAY_MS = 400; // between a key and a run
 const STYLE = `<style>:root{color-scheme:light dark}body{margin:.6rem;font:14px/1.45 system-ui,sans-serif}
 pre{margin:.3rem 0;font:12px/1.45 ui-monospace,Menlo,Consolas,"DejaVu Sans Mono",monospace;overflow:auto}
 h2,h3{font-size:1em;margin:.8rem 0 .2rem}p{margin:.2rem 0}
-svg{max-width:max(100%,34rem);height:auto}iframe{height:calc(100vh - 1.2rem)!important}</style>`;
+svg{max-width:max(100%,34rem);height:auto}iframe{width:100%;border:0;background:#fff;height:calc(100vh - 1.2rem)!important}</style>`;
 
 let worker; // Python
 let busy = true; // it loads or runs

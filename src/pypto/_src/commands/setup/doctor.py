@@ -29,6 +29,7 @@ EXTRAS: Final = {
     "torch": ("torch", "kernels as operators of PyTorch"),
     "jax": ("jax", "kernels as functions of JAX"),
     "cluster": ("ray", "programs of ranks and searches on several machines"),
+    "editor": ("pygls", "pypto language-server"),
     "bench": ("torch", "benchmarks beside PyTorch"),
 }
 """The extras that users install: the package each brings, and what it is for."""
