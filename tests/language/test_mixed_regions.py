@@ -129,6 +129,31 @@ BODIES = {
         product = pl.matmul(x[:, :], rows, out_dtype=pl.FP32)
         y[:, :] = pl.add(product, pl.matmul(x[:, :], last, out_dtype=pl.FP32))
 """,
+    # A loop with stages hands over in slots; what it carries is stored where it is made.
+    "ahead": """
+        total = pl.mul(x[:, :], 0.0)
+        least = pl.full([16, 1], dtype=pl.FP32, value=0.0)
+        for step in pl.pipeline(1, pl.read(n, [0, 0]) + 1, 1, stage=2):
+            rows = w[step * 64 - 64 : step * 64, :]
+            half = pl.mul(pl.matmul(x[:, :], rows, out_dtype=pl.FP32), 0.5)
+            lower = pl.minimum(least, pl.row_min(half))
+            fade = pl.exp(pl.sub(lower, least))
+            next = pl.matmul(half, w[192:256, :], out_dtype=pl.FP32)
+            total = pl.add(pl.row_expand_mul(total, fade), next)
+            least = lower
+        y[:, :] = pl.row_expand_add(total, least)
+""",
+    # Loops in loops have slots each; what two loops exchange is not stored before it is read.
+    "slots": """
+        first = pl.mul(x[:, :], 1.0)
+        second = pl.mul(x[:, :], 2.0)
+        for row in pl.pipeline(0, 128, 64, stage=3):
+            kept = pl.mul(pl.matmul(first, w[row : row + 64, :], out_dtype=pl.FP32), 0.25)
+            for step in pl.pipeline(2, stage=2):
+                kept = pl.mul(pl.matmul(kept, w[64:128, :], out_dtype=pl.FP32), 0.125)
+            first, second = second, pl.add(kept, first)
+        y[:, :] = pl.sub(first, second)
+""",
 }
 
 

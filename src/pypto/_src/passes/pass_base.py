@@ -65,6 +65,8 @@ class Pass:
     requires: ClassVar[IRPropertySet] = IRPropertySet()
     produces: ClassVar[IRPropertySet] = IRPropertySet()
     invalidates: ClassVar[IRPropertySet] = IRPropertySet()
+    stages: int = 1
+    """How many iterations of a loop it lets overlap."""
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)

@@ -163,7 +163,12 @@ class PassManager:
         self.strategy = strategy
         named = [(name, make()) for name, make in PIPELINES[strategy]]
         index = next(i for i, (name, _) in enumerate(named) if name == "RunVerifier")
-        named[index:index] = [_optional(each) for each in optional]
+        wanted = [_optional(each) for each in optional]
+        named[index:index] = wanted
+        stages = max((pass_.stages for _, pass_ in wanted), default=1)
+        if stages > 1:  # loops of regions are the host's from OutlineIncoreScopes on
+            outline = next(i for i, (name, _) in enumerate(named) if name == "OutlineIncoreScopes")
+            named[outline] = ("OutlineIncoreScopes", OutlineIncoreScopes(stages))
         self.pass_names: list[str] = [name for name, _ in named]
         self.passes: list[Pass] = [pass_ for _, pass_ in named]
 

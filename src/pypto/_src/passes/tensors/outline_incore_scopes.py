@@ -64,13 +64,21 @@ _ON_HOST: Final = (tensor.view, tensor.reshape_view, tensor.create, tensor.dim)
 
 
 _VIEWS: Final = (tensor.view, tensor.reshape_view)
+_DEFINED_AND_USED: Final = 2
+"""How often a variable of a function is counted at least that somebody uses."""
 
 
 class OutlineIncoreScopes(Pass):
-    """Make each ``with pl.incore()`` of a host function a kernel, and call it there."""
+    """Make each ``with pl.incore()`` of a host function a kernel, and call it there.
+
+    Of loops with work for matrix and vector cores ``stages`` iterations may be under way at least.
+    """
 
     requires = IRPropertySet(_P.SSAForm, _P.TypeChecked)
     produces = IRPropertySet(_P.SplitIncoreOrch)
+
+    def __init__(self, stages: int = 1) -> None:
+        self.stages = stages
 
     def run(self, program: Program) -> Program:
         """Return the program without scopes in host functions; itself if there are none.
@@ -84,7 +92,7 @@ class OutlineIncoreScopes(Pass):
         names = NewNames(function.name for function in program.functions_)
         out: list[Function] = []
         for function in program.functions_:
-            out += _outlined(function, names)
+            out += _outlined(function, names, self.stages)
         if len(out) == len(program.functions_) and all(map(is_, out, program.functions_)):
             return program
         from pypto._src.passes.structure.inline_calls import inline_kernel_calls
@@ -97,14 +105,14 @@ def outline_incore_scopes() -> Pass:
     return OutlineIncoreScopes()
 
 
-def _outlined(function: Function, names: NewNames) -> list[Function]:
+def _outlined(function: Function, names: NewNames, stages: int) -> list[Function]:
     """Return ``function`` with calls in place of its scopes, and the kernels that it calls."""
     scopes = [stmt for stmt in stmts_in(function.body) if isinstance(stmt, ScopeStmt)]
     if not scopes or role(function) is not Role.HOST:
         return [function]
     function = _with_own_tensors(function)
     check_merges(function)
-    function = function.with_body(_SplitMixed(function).body(function.body))
+    function = _SplitMixed(function, stages).run()
     outliner = _Outliner(function, names)
     body = outliner.body(function.body)
     if any(op_of(call_of(stmt)) is tensor.reshape_view for stmt in stmts_in(body)):
@@ -140,7 +148,7 @@ def _without_unused_views(body: Stmt) -> Stmt:
                 reshaped[stmt.var] = stmt
     dead: set[Stmt] = set()
     for var, stmt in reversed(reshaped.items()):
-        if counts[var] < 2:  # it is among what it defines
+        if counts[var] < _DEFINED_AND_USED:
             dead.add(stmt)
             for used in _used_by([stmt]):
                 counts[used] -= 1
@@ -208,11 +216,13 @@ class _Dissolve(Mutator):
 class _SplitMixed(Mutator):
     """Splits scopes whose loops or tiles matrix and vector work share."""
 
-    def __init__(self, function: Function) -> None:
+    def __init__(self, function: Function, stages: int) -> None:
         super().__init__()
         self._function = function
+        self._stages = stages
         self._names = NewNames(variable_names(function))
         self._roots = alias_bases(function, number(function))
+        self._own: set[Var] | None = None
 
     def visit_ScopeStmt(self, scope: ScopeStmt) -> Stmt | list[Stmt]:
         """Return the scopes of one kind of work that a scope is, itself if it is one of them."""
@@ -225,7 +235,27 @@ class _SplitMixed(Mutator):
         whole = ScopeStmt(scope.scope_kind, seq(body, scope.span), scope.span, scope.name_hint)
         if not _hand_tiles_on(_by_core(body)):
             return whole
-        return split_scope(whole, self._names, self._roots) or scope
+        if self._own is None:
+            from pypto._src.passes.tensors.slots import written_once
+
+            self._own = written_once(self._function, self._roots)
+        own, stages = self._own, self._stages
+        return split_scope(whole, self._names, self._roots, own, stages) or scope
+
+    def run(self) -> Function:
+        """Return the function with its scopes split, without the tensors that have slots now."""
+        body = self.body(self._function.body)
+        if self._own:
+            used = _counted(_used_by([body]))
+            dead = {
+                stmt
+                for stmt in stmts_in(body)
+                if isinstance(stmt, AssignStmt)
+                and stmt.var in self._own
+                and used[stmt.var] < _DEFINED_AND_USED
+            }
+            body = _Without(dead).body(body)
+        return self._function.with_body(body)
 
 
 class _Stretch(NamedTuple):

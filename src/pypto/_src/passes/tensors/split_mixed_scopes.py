@@ -10,14 +10,15 @@
                                                      store(load(kept), out)
 
 Loops and branches that hold both go to the host function, with the scalars that they need. Tiles
-that go from one scope to another lie in tensors between them, or are loaded again. So do those of
+that go from one scope to another lie in tensors between them, or are loaded again; those of one
+iteration of a loop with stages in slots, so that a core may be ahead of the other. So do those of
 which one core reads an element that another one, or the host, needs: these read it from there. A
 scope stays as it is where that is impossible: an accumulator has to be kept over vector work.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import Final, TypeAlias
 
 from pypto._src.errors import PyptoError
@@ -44,6 +45,7 @@ from pypto._src.ir.traversal.walk import children, copy_with, walk
 from pypto._src.ir.types import ScalarType
 from pypto._src.ops import memory, tensor
 from pypto._src.ops.layout import tile_space
+from pypto._src.passes.tensors.slots import LoopSlots, created
 
 _ON_CUBE: Final = frozenset({PipeType.M, PipeType.MTE1, PipeType.FIX})
 _ON_HOST: Final = frozenset(
@@ -67,7 +69,8 @@ class _NeededOnHost(Exception):
 class _Part:
     """Statements that one core does."""
 
-    def __init__(self) -> None:
+    def __init__(self, loop: LoopSlots | None) -> None:
+        self.loop = loop  # the innermost one on the host around it
         self.core: CoreType | None = None
         self.loads: list[Stmt] = []  # of what others have made, before everything else
         self.stmts: list[Stmt] = []
@@ -80,6 +83,7 @@ class _Lifted:
     def __init__(self, stmt: ForStmt | WhileStmt | IfStmt, bodies: list[list[_Node]]) -> None:
         self.stmt = stmt
         self.bodies = bodies
+        self.head: list[Stmt] = []  # what begins an iteration
         self.yields: list[YieldStmt | None] = []
 
 
@@ -87,11 +91,17 @@ _Node: TypeAlias = "_Part | _Lifted | Stmt"
 
 
 def split_scope(
-    scope: ScopeStmt, names: NewNames, roots: Mapping[Var, Sequence[Var]]
+    scope: ScopeStmt,
+    names: NewNames,
+    roots: Mapping[Var, Sequence[Var]],
+    own: Container[Var],
+    stages: int,
 ) -> list[Stmt] | None:
     """Return a scope as several and what the host does between them; None if it is left as it is.
 
-    ``roots`` are the tensors whose memory a variable may name.
+    ``roots`` are the tensors whose memory a variable may name, ``own`` those that one statement of
+    the scope writes, and whose name nobody else has. Of loops that go to the host ``stages``
+    iterations may be under way at least.
     """
     body = list(statements(scope.body))
     if cores_of(body) != _BOTH:
@@ -99,7 +109,7 @@ def split_scope(
     read_by_host: dict[Var, None] = {}
     while True:
         try:
-            return _Splitter(scope, body, names, roots, read_by_host).run()
+            return _Splitter(scope, body, names, roots, own, stages, read_by_host).run()
         except _NeededOnHost as needed:
             read_by_host.update(dict.fromkeys(needed.elements))
         except (_Unsplit, PyptoError):
@@ -228,6 +238,22 @@ def _changed_in_place(stmt: Stmt) -> list[Var]:
     return [arg for arg in written if isinstance(arg, Var) and _is_tile(arg)]
 
 
+def _is_last_use(nodes: Sequence[_Node], part: _Part, held: Var) -> bool:
+    """True if one of the nodes is the part, and none behind it uses a tensor."""
+    behind = iter(nodes)
+    if all(node is not part for node in behind):
+        return False
+    pending = list(behind)
+    for node in pending:  # grows as it goes
+        if isinstance(node, _Lifted):
+            pending += [*node.head, *(inner for body in node.bodies for inner in body)]
+        elif isinstance(node, _Part):
+            pending += [*node.loads, *node.stmts]
+        elif held in _used(node):
+            return False
+    return True
+
+
 class _Splitter:
     """Splits one scope."""
 
@@ -237,8 +263,13 @@ class _Splitter:
         body: list[Stmt],
         names: NewNames,
         roots: Mapping[Var, Sequence[Var]],
+        own: Container[Var],
+        stages: int,
         read_by_host: Mapping[Var, None],
     ) -> None:
+        self._own = own
+        self._stages = stages
+        self._loops: list[LoopSlots | None] = [None]  # around what is added, on the host
         self._read_by_host = read_by_host  # elements of tiles, by the variables that they are
         self._scalars: dict[Var, Expr] = {}  # what cores compute
         self._scope = scope
@@ -298,7 +329,7 @@ class _Splitter:
             return
         core = next(iter(cores), None)
         if part is None or None is not part.core is not core is not None:
-            part = _Part()
+            part = _Part(self._loops[-1])
             nodes.append(part)
         if part.core is None:  # CoreType.CUBE is 0
             part.core = core
@@ -326,10 +357,10 @@ class _Splitter:
         if made is None:
             held = self._held.get(tile)
             if held is None:  # each part makes the tile for itself
-                held = self._tensor(tile)
+                held = self._tensor(tile, self._loops[-1])
                 self._add(nodes, self._stored(tile, held))
         elif tile in self._changed:
-            held = self._new_tensor(tile)
+            held = self._new_tensor(tile, made.loop)
             made.stmts.append(self._stored(made.known.get(tile, tile), held))
         else:
             held = self._kept(tile, made)
@@ -353,6 +384,10 @@ class _Splitter:
             part.stmts.append(AssignStmt(new, value, floating.span))
             return
         made = self._where.get(var)
+        if part.loop is not None and var in self._own:
+            assert isinstance(var.type, TensorType)
+            part.known[var] = self._in_slots(var.name, var.type, part.loop)
+            return
         if made is part or (made is None and var not in self._held):
             return
         if isinstance(var.type, TensorType):
@@ -391,7 +426,7 @@ class _Splitter:
         assert isinstance(tile, Var)
         held = self._held.get(tile)
         if held is None:
-            held = self._tensor(tile)
+            held = self._tensor(tile, made.loop)
             made.stmts.append(self._stored(made.known.get(tile, tile), held))
         return held
 
@@ -402,23 +437,27 @@ class _Splitter:
             return self._kept(tile, made)
         defined = [(at, var) for at, stmt in enumerate(made.stmts) for var in defined_by(stmt)]
         at = next(at for at, var in defined if var is element)
-        held = self._new_tensor(tile)
+        held = self._new_tensor(tile, made.loop)
         made.stmts.insert(at, self._stored(made.known.get(tile, tile), held))
         return held
 
-    def _tensor(self, var: Var) -> Var:
-        """Return the new tensor in which a tile is handed over."""
-        self._held[var] = self._new_tensor(var)
+    def _tensor(self, var: Var, loop: LoopSlots | None) -> Var:
+        """Return the new tensor in which a tile is handed over that an iteration of a loop has."""
+        self._held[var] = self._new_tensor(var, loop)
         return self._held[var]
 
-    def _new_tensor(self, var: Var) -> Var:
+    def _new_tensor(self, var: Var, loop: LoopSlots | None) -> Var:
         kind = var.type
         assert isinstance(kind, TileType)
         if static_shape(kind) is None or tile_space(var) is not MemorySpace.Vec:
             raise _Unsplit
-        made = tensor.create.build((list(kind.shape), kind.dtype), {}, self._span)
-        held = Var(self._names.like(f"{var.name}_held"), made.type, var.span)
-        self._made.append(AssignStmt(held, made, self._span))
+        return self._in_slots(self._names.like(f"{var.name}_held"), kind, loop)
+
+    def _in_slots(self, name: str, kind: TensorType | TileType, loop: LoopSlots | None) -> Var:
+        """Return a new tensor that one iteration of a loop has to itself."""
+        make = created if loop is None else loop.held
+        made, held = make(name, kind.shape, kind.dtype, self._span)
+        self._made.append(made)
         return held
 
     def _stored(self, value: Expr, held: Var) -> Stmt:
@@ -509,19 +548,23 @@ class _Splitter:
             self._check_on_host(uses([*bounds, *inits]))
             tensors: list[Var | None] = []
             for arg, result in zip(stmt.iter_args, stmt.return_vars, strict=True):
-                tensors.append(self._tensor(arg) if _is_tile(arg) else None)
+                tensors.append(self._tensor(arg, self._loops[-1]) if _is_tile(arg) else None)
                 if tensors[-1] is not None:
                     self._held[result] = tensors[-1]
                     self._add(nodes, self._stored(arg.initValue, tensors[-1]))
             lifted = _Lifted(stmt, [])
+            self._loops.append(self._slots(stmt))
             self._body_of(lifted, stmt.body, tensors)
+            loop = self._loops.pop()
+            lifted.head = [] if loop is None else loop.head
             if isinstance(stmt, WhileStmt):
                 self._check_on_host(uses([stmt.condition]))
         elif isinstance(stmt, IfStmt):
             self._check_on_host(uses([stmt.condition]))
             tensors = []
             for result in stmt.return_vars:
-                tensors.append(self._tensor(result) if _is_tile(result) else None)
+                held = self._tensor(result, self._loops[-1]) if _is_tile(result) else None
+                tensors.append(held)
             lifted = _Lifted(stmt, [])
             for body in (stmt.then_body, stmt.else_body):
                 if body is not None:
@@ -530,23 +573,57 @@ class _Splitter:
             raise _Unsplit
         nodes.append(lifted)
 
+    def _slots(self, loop: ForStmt | WhileStmt) -> LoopSlots | None:
+        if isinstance(loop, WhileStmt):  # its iterations have no numbers
+            return None
+        return LoopSlots(loop, self._names, max(loop.stages, self._stages))
+
     def _body_of(self, lifted: _Lifted, body: Stmt, tensors: Sequence[Var | None]) -> None:
         inner: list[_Node] = []
-        stmts = list(statements(body))
+        stmts = self._without_copies(list(statements(body)))
         end = stmts[-1] if stmts else None
         last = end if isinstance(end, YieldStmt) else None
         for stmt in stored_early(stmts[:-1] if last is not None else stmts, self._roots):
             self._add(inner, stmt)
         kept: list[Expr] = []
         values: Sequence[Expr] = last.value if last is not None else ()
+        late: list[Stmt] = []
         for value, held in zip(values, tensors, strict=True):
             if held is None:
                 self._check_on_host(uses([value]))
                 kept.append(value)
             elif not isinstance(value, Var) or self._held.get(value) is not held:
-                self._add(inner, self._stored(value, held))
+                made = self._where.get(value) if isinstance(value, Var) else None
+                is_yielded = any(self._held.get(v) is held for v in values if isinstance(v, Var))
+                if made is not None and not is_yielded and _is_last_use(inner, made, held):
+                    assert isinstance(value, Var)
+                    made.stmts.append(self._stored(made.known.get(value, value), held))
+                else:
+                    late.append(self._stored(value, held))
+        for stmt in late:
+            self._add(inner, stmt)
         lifted.bodies.append(inner)
         lifted.yields.append(YieldStmt(kept, last.span) if last is not None and kept else None)
+
+    def _without_copies(self, stmts: list[Stmt]) -> list[Stmt]:
+        """Return statements in which tiles that do not change have one name each.
+
+        So a tile is stored where it is made, not where it gets another name.
+        """
+        known: dict[Var, Expr] = {}
+        out: list[Stmt] = []
+        for stmt in stmts:
+            new = substitute(stmt, known) if known else stmt
+            if (
+                isinstance(new, AssignStmt)
+                and isinstance(new.value, Var)
+                and _is_tile(new.value)
+                and self._changed.isdisjoint((new.var, new.value))
+            ):
+                known[new.var] = new.value
+            else:
+                out.append(new)
+        return out
 
     def _assembled(self, nodes: Sequence[_Node]) -> list[Stmt]:
         out: list[Stmt] = []
@@ -570,7 +647,8 @@ class _Splitter:
         results = [var for var in stmt.return_vars if not _is_tile(var)]
         if isinstance(stmt, ForStmt | WhileStmt):
             args = tuple([arg for arg in stmt.iter_args if not _is_tile(arg)])
-            changes = {"iter_args": args, "body": bodies[0], "return_vars": tuple(results)}
+            body = seq([*node.head, *statements(bodies[0])], stmt.span)
+            changes = {"iter_args": args, "body": body, "return_vars": tuple(results)}
             return copy_with(stmt, changes)
         orelse = bodies[1] if len(bodies) > 1 else None
         return IfStmt(stmt.condition, bodies[0], orelse, results, stmt.span)
