@@ -5,6 +5,7 @@ One test, as the cluster takes longer to start than everything that runs on it.
 
 from __future__ import annotations
 
+import io
 import os
 import signal
 import subprocess
@@ -12,7 +13,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import redirect_stderr, redirect_stdout, suppress
 from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -23,6 +24,7 @@ import pytest
 
 import pypto.language as pl
 import pypto.language.distributed as pld
+from pypto._src.cli import main
 from pypto._src.cluster.session import Session
 from pypto._src.errors import CallError, EvaluationError, PyptoError
 from pypto.ir.distributed_compiled_program import DistributedConfig
@@ -264,6 +266,7 @@ def test_cluster(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         stays_on_ranks(worker, compiled["ring"], x)
         says_what_all_wait_for(worker, waits, x)
     tunes(monkeypatch, tmp_path)
+    checks_programs(tmp_path)
     spreads_tasks()
     restarts_a_step(x, monkeypatch)
     ends_when_a_rank_is_killed(x)
@@ -297,6 +300,38 @@ def tunes(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
     assert there.outcome.candidates == here.outcome.candidates
     assert kept == len([*(folder / "here" / "tune").rglob("*.json")]) > 3
     monkeypatch.delenv("PYPTO_CACHE_DIR")
+
+
+def checks_programs(folder: Path) -> None:
+    """Findings of programs that are checked on the cluster are those of a check here."""
+    path = folder / "kernels.py"
+    path.write_text(KERNELS, "utf-8")
+    told: list[tuple[int, str, str]] = []
+    for words in ([], ["--on", "ray"]):
+        out, err = io.StringIO(), io.StringIO()
+        with redirect_stdout(out), redirect_stderr(err):
+            status = main(["check", str(path), *words])
+        told.append((status, out.getvalue(), err.getvalue()))
+    assert told[0] == told[1]
+    assert told[0][0] == 1
+    assert "pl.load of 48:112 in dimension 0 is outside x" in told[1][2]
+
+
+KERNELS = """
+import pypto.language as pl
+
+
+@pl.function(type=pl.FunctionType.InCore)
+def half(x: pl.Tensor[[64, 32], pl.FP32], out: pl.Out[pl.Tensor[[64, 32], pl.FP32]]):
+    out = pl.store(pl.load(x, [0, 0], [32, 32]), [0, 0], [32, 32], out)
+    return out
+
+
+@pl.function(type=pl.FunctionType.InCore)
+def beyond(x: pl.Tensor[[64, 32], pl.FP32], out: pl.Out[pl.Tensor[[64, 32], pl.FP32]]):
+    out = pl.store(pl.load(x, [48, 0], [64, 32]), [0, 0], [64, 32], out)
+    return out
+"""
 
 
 def spreads_tasks() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from pypto._src.checks import Stage, check_program
@@ -52,6 +52,12 @@ def add(commands: Commands) -> None:
         help="with how many ranks functions of pl.jit.host are checked; default: those of "
         f"{', '.join(map(str, _RANKS))} for which they are made",
     )
+    check.add_argument(
+        "--on",
+        metavar="CLUSTER",
+        help="let the machines of a Ray cluster check the programs: its address, or ray for the "
+        "one that runs here; needs pip install 'pypto[cluster]'",
+    )
     check.set_defaults(command=_check)
 
 
@@ -64,18 +70,26 @@ def _counts(text: str) -> tuple[int, ...]:
 def _check(args: argparse.Namespace) -> int:
     path, _ = split(args.file)
     found = checked_in(args.file)
-    identity = FlagIdentity(args.flags)
+    programs = {name: each for name, each in found.items() if isinstance(each, Program)}
     progress = Progress("checking", len(found))
     outcomes: dict[str, list[Stage]] = {}
-    with progress.shown():
-        for n, p in found.items():
-            with progress.part(n):
-                if isinstance(p, Program):
-                    outcomes[n] = list(check_program(p, identity))
-                elif isinstance(p, CallError):
-                    outcomes[n] = [Stage("rules", skipped=p.message)]
-                else:
-                    outcomes[n] = _check_ranks(p, args.ranks, args.sizes)
+    checked, close = _checker(args.on, programs, FlagIdentity(args.flags))
+    is_whole = False
+    try:
+        with progress.shown():
+            for n, p in found.items():
+                with progress.part(n):
+                    if isinstance(p, Program):
+                        outcomes[n] = checked(n)
+                    elif isinstance(p, CallError):
+                        outcomes[n] = [Stage("rules", skipped=p.message)]
+                    else:
+                        outcomes[n] = _check_ranks(p, args.ranks, args.sizes)
+        is_whole = True
+    except KeyboardInterrupt:
+        print(f"Ctrl-C: {len(outcomes)} of {len(found)} programs were checked", file=sys.stderr)
+    finally:
+        close()
     if args.json:
         rows = [_check_row(n, stages) for n, stages in outcomes.items()]
         print_json({"file": str(path), "programs": rows})
@@ -86,7 +100,21 @@ def _check(args: argparse.Namespace) -> int:
         sys.stdout.flush()  # its findings follow, on the other stream
         for finding in (d for stage in stages for d in stage.findings):
             print(render(finding, colour=wants_colour()), file=sys.stderr)
+    if not is_whole:
+        return 130
     return int(any(stage.errors for stages in outcomes.values() for stage in stages))
+
+
+def _checker(
+    on: str | None, programs: Mapping[str, Program], identity: FlagIdentity
+) -> tuple[Callable[[str], list[Stage]], Callable[[], None]]:
+    """Return what gives the outcome of a program by its name, and what ends that."""
+    if on is None:
+        return lambda name: list(check_program(programs[name], identity)), lambda: None
+    from pypto._src.commands.cluster_checks import ClusterChecks
+
+    checks = ClusterChecks(on, programs, identity)
+    return checks.stages, checks.close
 
 
 def _check_ranks(
