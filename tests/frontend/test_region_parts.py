@@ -305,3 +305,57 @@ def test_reshapes_of_values_that_lie_otherwise(target: Any) -> None:
     scales(x, z, y, w)
     assert (y == np.abs(x.reshape(8, 4, 128)).max(2)).all()
     assert (w == 2 * (z + 1).reshape(3, 8)).all()
+
+
+def test_sizes_that_are_asked_for_in_a_call(target: Any) -> None:
+    """The sizes of a tensor or a view are computed where they stand, `pl.tensor.dim` included."""
+    size = pl.dynamic("size")
+
+    @pl.jit(target=target)
+    def later(
+        x: pl.Tensor[[size, 8, 64], pl.FP32],
+        y: pl.InOut[pl.Tensor[[size, 8, 64], pl.FP32]],
+    ):
+        flat = pl.reshape(y, [pl.tensor.dim(y, 0) * 8, 64])
+        rest = pl.slice(x, [pl.tensor.dim(x, 0) - 1, 8, 64], [1, 0, 0])
+        twice = pl.create_tensor([pl.tensor.dim(x, 0) * 8, 64], dtype=pl.FP32)
+        for block in pl.spmd(pl.tensor.dim(rest, 0)):
+            twice[block * 8 : block * 8 + 8, :] = pl.mul(rest[block], 2.0)
+        for block in pl.spmd(pl.tensor.dim(x, 0) - 1):
+            flat[block * 8 : block * 8 + 8, :] = twice[block * 8 : block * 8 + 8, :]
+        return y
+
+    x = RNG.random((3, 8, 64), np.float32)
+    y = np.zeros_like(x)
+    reread(later, x, y)
+    later(x, y)
+    assert (y[:2] == 2 * x[1:]).all()
+    assert not y[2].any()
+
+
+def test_parts_that_are_given_to_a_spliced_function(target: Any) -> None:
+    """A part of a tensor, given to a function that multiplies by it, is loaded for the product."""
+
+    @pl.jit.inline
+    def expert(x: pl.Tensor[[16, 64], pl.FP32], weight: pl.Tensor[[64, 32], pl.FP32]):
+        return pl.matmul(x, weight)
+
+    @pl.jit(target=target)
+    def routed(
+        x: pl.Tensor[[32, 64], pl.FP32],
+        weights: pl.Tensor[[3, 64, 32], pl.FP32],
+        y: pl.InOut[pl.Tensor[[3, 32, 32], pl.FP32]],
+    ):
+        for e in pl.spmd(3):
+            for block in pl.range(2):
+                row = block * 16
+                y[e, row : row + 16, :] = expert(x[row : row + 16, :], weights[e])
+        return y
+
+    x, weights = RNG.random((32, 64), np.float32), RNG.random((3, 64, 32), np.float32)
+    y = np.zeros((3, 32, 32), np.float32)
+    reread(routed, x, weights, y)
+    assert "_scratch" not in str(routed.parse(x, weights, y))
+    assert "MemorySpace.Vec" not in str(routed.parse(x, weights, y))
+    routed(x, weights, y)
+    np.testing.assert_allclose(y, x @ weights, rtol=1e-5)

@@ -280,7 +280,7 @@ def test_spliced_functions(target: Any) -> None:
         raw.bind_dynamic(0, ROWS)
         flat.bind_dynamic(0, ROWS)
         means.bind_dynamic(0, ROWS)
-        done = pl.array.create(4, pl.TASK_ID)
+        done: pl.Array[4, pl.TASK_ID] = pl.array.create(4, pl.TASK_ID)
         last = None
         with pl.manual_scope():
             for i in pl.parallel(ROWS // 16):
@@ -288,7 +288,8 @@ def test_spliced_functions(target: Any) -> None:
                 last = done[i]
         with pl.at(level=pl.Level.CORE_GROUP, deps=[done[i] for i in range(4)]) as end:
             means[:] = pl.mul(means, 2.0)
-        pl.system.task_dummy(deps=[end, last, None])
+        joined: pl.Scalar[pl.TaskId] = pl.system.task_dummy(deps=[end, last, None])
+        pl.system.task_dummy(deps=[joined])
         return flat, means
 
     raw, flat, means = floats(64, 64), np.zeros((64, 64), np.float32), np.zeros((64, 1), np.float32)

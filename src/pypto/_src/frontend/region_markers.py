@@ -67,6 +67,8 @@ class ScopeMode(Enum):
 class TaskId(Scalar):
     """Names a task that others may wait for: ``with pl.at(...) as done:``."""
 
+    marks_tasks = True
+
 
 class _Context:
     """Something that stands in a with statement, and means nothing outside a kernel."""
@@ -257,6 +259,8 @@ def cross_core_slot(*, slot_num: int) -> None:
 
 class Array:
     """A parameter with several scalars or tasks: ``done: pl.Array[4, pl.TASK_ID]``."""
+
+    marks_tasks = True
 
     def __init__(self, size: int, dtype: Any) -> None:
         self.size = size

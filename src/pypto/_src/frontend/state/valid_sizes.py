@@ -17,9 +17,11 @@ from pypto._src.ir.array_types import DYNAMIC_DIM, TileType, same_dim, valid_par
 from pypto._src.ir.exprs import Call, ConstInt, Expr, TupleGetItemExpr, Var, const_value
 from pypto._src.ir.stmts import AssignStmt
 from pypto._src.ir.traversal.queries import defined_by, stmts_in, uses
+from pypto._src.ir.traversal.walk import walk
 from pypto._src.ir.types import ScalarType
 
 _SIZE_NAME: Final = "_valid_tmp"
+_CALLED_SIZE: Final = "_size"
 _MOST_LOOKED_AT: Final = 64  # statements before a call, for the name of its valid size
 
 
@@ -57,6 +59,29 @@ def named_size(ctx: Context, item: Expr, span: Span) -> Var:
         held = Var(_SIZE_NAME, item.type, item.span)  # by which messages call it
         ctx.append(held, item, span)
     return held
+
+
+def with_called_sizes(
+    ctx: Context, op: Any, args: Sequence[Any], kwargs: Mapping[str, Any], span: Span
+) -> Call | None:
+    """Return the call of a tensor op with variables for the sizes in which something is called.
+
+    ``pl.create_tensor([pl.tensor.dim(x, 0) * 4, 64], pl.FP32)`` means ``size = pl.tensor.dim(x, 0)
+    * 4`` and its name: the tensor's type names the size, and passes move calls, but change no type.
+    None if nothing is called in the lists.
+    """
+    count = len(ctx.block)
+
+    def named(item: Any) -> Any:
+        if not _is_computed(item) or Call not in map(type, walk(item)):
+            return item
+        held = Var(_CALLED_SIZE, item.type, item.span)
+        ctx.append(held, item, span)
+        return held
+
+    sizes = [_each(named, arg) for arg in args]
+    words = {key: _each(named, value) for key, value in kwargs.items()}
+    return op.build(sizes, words, span) if len(ctx.block) > count else None
 
 
 def with_known_names(

@@ -192,6 +192,10 @@ def ann_assign(ctx: Context, node: ast.AnnAssign) -> None:
     """Parse ``name: TYPE = value``, or the declaration alone."""
     if not isinstance(node.target, ast.Name):
         raise bad_target(ctx, node.target)
+    if _is_of_tasks(ctx, node.annotation):
+        if node.value is not None:
+            _assign_name(ctx, node.target, ctx.value(node.value), node.value)
+        return
     declared = type_of(ctx, node.annotation)
     name = node.target.id
     if node.value is None:
@@ -204,6 +208,15 @@ def ann_assign(ctx: Context, node: ast.AnnAssign) -> None:
     var = ctx.assign(name, value, node.target, kind=kind, source=node.value)
     if number is not None:
         ctx.constants[var] = number
+
+
+def _is_of_tasks(ctx: Context, annotation: ast.expr) -> bool:
+    """True for ``pl.Scalar[pl.TASK_ID]`` and lists of such or of numbers: names without a type."""
+    items = [annotation]
+    if isinstance(annotation, ast.Subscript):
+        given = annotation.slice
+        items = [annotation.value, *(given.elts if isinstance(given, ast.Tuple) else [given])]
+    return any(getattr(ctx.peek(item), "marks_tasks", False) is True for item in items)
 
 
 def _declared(ctx: Context, node: ast.expr, declared: Type, value: Expr, source: ast.expr) -> Type:

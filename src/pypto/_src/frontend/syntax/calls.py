@@ -60,6 +60,7 @@ from pypto._src.ir.exprs import (
 )
 from pypto._src.ir.opdef import INTS, OpDef
 from pypto._src.ir.stmts import AssignStmt, Function, ScopeStmt
+from pypto._src.ir.traversal.queries import is_arithmetic
 from pypto._src.ir.types import ScalarType, TupleType, Type, same_type
 from pypto._src.ops.define import OVERLOADS
 from pypto._src.ops.rules.valid_parts import COMPUTED_SIZE
@@ -360,8 +361,13 @@ def _noted(
     kwargs: Mapping[str, Any],
 ) -> Call:
     """Note what a call does; return it, with numbers for the sizes that are known."""
-    if ctx.constants and _has_variable_size(made.type):
-        made = _of_known_sizes(ctx, op, args, kwargs, made.span) or made
+    if _has_variable_size(made.type):
+        if ctx.constants:
+            made = _of_known_sizes(ctx, op, args, kwargs, made.span) or made
+        if isinstance(made.type, TensorType) and not all(map(_is_plain, made.type.shape)):
+            from pypto._src.frontend.state.valid_sizes import with_called_sizes
+
+            made = with_called_sizes(ctx, op, args, kwargs, made.span) or made
     if plan.has_effect and ctx.origins:
         ctx.note_effects(made)
     if plan.unplaced:
@@ -458,6 +464,11 @@ def _has_variable_size(kind: Type) -> bool:
             if dim.__class__ is not ConstInt:
                 return True
     return False
+
+
+def _is_plain(dim: Expr) -> bool:
+    """True for a size that is a number, a variable or a few operators on such."""
+    return dim.__class__ is ConstInt or dim.__class__ is Var or is_arithmetic(dim)
 
 
 def _of_known_sizes(

@@ -14,8 +14,9 @@ from pypto._src.frontend.state.context import Context
 from pypto._src.frontend.state.effects import held
 from pypto._src.frontend.state.messages import counted
 from pypto._src.frontend.state.scope import Cascade
-from pypto._src.ir.array_types import ShapedType
+from pypto._src.ir.array_types import ShapedType, TileType
 from pypto._src.ir.exprs import ConstInt, Expr, Var
+from pypto._src.ir.stmts import AssignStmt
 from pypto._src.ir.types import ScalarType
 
 _DEEPEST: Final = 50
@@ -305,4 +306,8 @@ def _bind(ctx: Context, inner: Context, name: str, value: Any, value_node: ast.e
     expr = ctx.as_expr(value, value_node)
     var = inner.names.define(name, expr.type, ctx.span(value_node))
     inner.follow(var, expr)
-    inner.append(var, expr, ctx.span(value_node))
+    stmt = AssignStmt(var, expr, ctx.span(value_node))
+    inner.block.append(stmt)
+    if inner.region is not None and isinstance(expr.type, TileType):
+        is_only = name not in inner.assigned and name not in inner.changed_in_part
+        inner.region.note_load(var, expr, stmt, inner.block, is_only=is_only)
