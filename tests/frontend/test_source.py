@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import linecache
 import os
+import runpy
 import subprocess
 import sys
 from pathlib import Path
@@ -199,6 +200,26 @@ def test_text_in_linecache(monkeypatch: pytest.MonkeyPatch) -> None:
     exec(compile(GOOD, name, "exec"), names)
     assert isinstance(names["f"], Function)
     assert names["f"].span.filename == name
+
+
+@pytest.mark.parametrize("end", ["", "\n"])
+def test_text_of_a_file_that_changes(tmp_path: Path, end: str) -> None:
+    """A file that was read as a text, and is executed after a change, has its new lines."""
+    path = tmp_path / "kernel.py"
+    text = GOOD.partition("\nprint")[0]
+    path.write_text(text + end, encoding="utf-8")
+    assert isinstance(pl.loads(path), Function)
+    path.write_text("\n" * 100 + text.replace("def f", "def g"), encoding="utf-8")
+    assert "g" in runpy.run_path(str(path))
+
+
+def test_text_with_the_name_of_a_file(tmp_path: Path) -> None:
+    """A text that is not what the file of its name has is shown as it is, not as the file."""
+    path = tmp_path / "kernel.py"
+    path.write_text("# another one\n" * 9, encoding="utf-8")
+    with pytest.raises(UndefinedVariableError) as caught:
+        pl.parse(BAD.partition("\nprint")[0], str(path))
+    assert "return n + m" in caught.value.render()
 
 
 def test_columns_count_characters() -> None:

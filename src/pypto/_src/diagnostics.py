@@ -183,6 +183,22 @@ def _source_line(span: Span, lines: Sequence[str] | None) -> str:
     return linecache.getline(span.filename, span.begin_line).rstrip("\n")
 
 
+def keep_lines(filename: str, lines: Sequence[str]) -> None:
+    """Let reports of later stages show the lines of a text, whatever its name is.
+
+    If a file of that name has these lines, they are its own: they are read anew once it changes.
+    """
+    import linecache
+
+    linecache.checkcache(filename)
+    whole = [*lines]
+    if whole and not whole[-1].endswith("\n"):
+        whole[-1] += "\n"  # as those of files end
+    if linecache.getlines(filename) != whole:
+        # No time stamp: not re-read.
+        linecache.cache[filename] = (sum(map(len, whole)), None, whole, filename)
+
+
 def line_at(span: Span) -> str:
     """Return the source line on which a place begins, "" if nobody has its file."""
     return _source_line(span, None) if span.begin_line > 0 else ""

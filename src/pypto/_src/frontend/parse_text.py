@@ -17,7 +17,7 @@ from importlib import import_module
 from os import PathLike, fspath
 from typing import TYPE_CHECKING, Any, Final
 
-from pypto._src.diagnostics import Span
+from pypto._src.diagnostics import Span, keep_lines
 from pypto._src.errors import (
     KeywordError,
     NotExecutedError,
@@ -234,10 +234,7 @@ class _Text:
         if not isinstance(code, str):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise TypeError(f"the text of a kernel is a str, got {type(code).__name__}")
         self.lines = code.splitlines(keepends=True)
-        # Reports of later stages, too, show lines of the text. No time stamp: not re-read.
-        import linecache
-
-        linecache.cache[filename] = (len(code), None, self.lines, filename)
+        keep_lines(filename, self.lines)
         self.tree = syntax_tree(code, filename)
         self.source = Source(filename, self.lines, 0, code.isascii())
         self.header: _Header

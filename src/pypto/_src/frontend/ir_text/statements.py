@@ -9,13 +9,12 @@ raises `Unread`, and the front end may try it.
 from __future__ import annotations
 
 import ast
-import linecache
 import re
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any, Final, cast
 
-from pypto._src.diagnostics import Span
+from pypto._src.diagnostics import Span, keep_lines
 from pypto._src.dtypes import DataType
 from pypto._src.errors import InternalError, ParserSyntaxError
 from pypto._src.frontend.ir_text.expressions import Unread, Values, is_number
@@ -687,8 +686,7 @@ def parse(code: str, filename: str = "<string>") -> Function | Program | Node:
         SyntaxError: the text is no Python.
     """
     lines = code.splitlines(keepends=True)
-    # Reports of later stages, too, show lines of the text. No time stamp: not re-read.
-    linecache.cache[filename] = (len(code), None, lines, filename)
+    keep_lines(filename, lines)
     tree = syntax_tree(code, filename)
     source = Source(filename, lines, 0, code.isascii())
     try:
