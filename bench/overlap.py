@@ -5,6 +5,10 @@ is the whole run with its launch, ``bound`` what the chip would need least, as a
 behind the launch; ``busy`` the share of its time in which the busiest pipe of the slowest kernel is
 at work, and which pipe that is.
 
+The last three are regions with matrix and vector work, whose loops the host runs: an iteration
+begins while the one before is at work, with slots for what it hands over. They are small, so that
+the chip has nothing else to do meanwhile.
+
 All programs are simulated whole, but for two things. Of the kernels by rows it is 8160 of 8192
 rows, 170 for each core, and the time without the launch is multiplied by 8192 / 8160. Of flash
 attention it is as many heads as ``--heads`` says (3: their blocks of queries are four for each
@@ -187,9 +191,9 @@ def attention(heads: int, *, overlap: bool) -> Result:
     return result(simulated(text, overlap=overlap), 16 / heads)
 
 
-def paged_attention(*, overlap: bool) -> Result:
-    """Return the result of the example: one step of 8 requests."""
-    return result(profiled(*load_case(str(EXAMPLES / "paged_attention.py")), overlap=overlap))
+def example(name: str, *, overlap: bool) -> Result:
+    """Return the result of an example on its own arguments."""
+    return result(profiled(*load_case(str(EXAMPLES / name)), overlap=overlap))
 
 
 FLASH = "flash attention 16 x 4096 x 128"
@@ -198,7 +202,10 @@ ROWS_OF_TABLE: dict[str, Callable[..., Result]] = {
     "softmax 8192 x 4096 fp32": partial(by_rows, SOFTMAX),
     "RMSNorm 8192 x 4096 fp32": partial(by_rows, RMS_NORM),
     FLASH: attention,
-    "paged attention 8 x 32 x 128": paged_attention,
+    "paged attention 8 x 32 x 128": partial(example, "paged_attention.py"),
+    "causal prefill 485 x 8 x 128": partial(example, "attention/causal_prefill.py"),
+    "latent attention, decode": partial(example, "attention/mla_decode.py"),
+    "paged attention, decode": partial(example, "attention/paged_decode.py"),
 }
 
 

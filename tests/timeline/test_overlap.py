@@ -9,7 +9,12 @@ import numpy as np
 import pypto.language as pl
 from pypto import ir, runtime
 from pypto._src.cli import main
+from pypto._src.commands.programs import call_arguments, load_case
+from pypto._src.cost.model import CostModel
+from pypto._src.cost.tables import load_table
+from pypto._src.driver import compile_for_evaluator
 from pypto._src.timeline.overlap import worthwhile
+from pypto._src.timeline.profile import ProgramSimulator
 
 TEXT = """
 import pypto.language as pl
@@ -76,3 +81,23 @@ def test_commands_take_overlap(tmp_path: Path) -> None:
         [text] = (tmp_path / f"out{len(words)}").rglob("faster.cpp")
         counts.append(text.read_text(encoding="utf-8").count("TLOAD("))
     assert counts == [1, 2]
+
+
+def test_loops_of_both_kinds_of_cores_overlap() -> None:
+    """A region that multiplies and works on vectors in one loop: the times of docs/profiling.md."""
+    example = str(Path(__file__).parents[2] / "examples/attention/mla_decode.py")
+    program, case = load_case(example)
+    times: list[float] = []
+
+    def make(lowered: ir.Program) -> ProgramSimulator:
+        found.append(ProgramSimulator(lowered, CostModel(load_table("a2a3"))))
+        return found[-1]
+
+    found: list[ProgramSimulator] = []
+    for overlap in (False, True):
+        compiled = compile_for_evaluator(program, None, make, overlap=overlap)
+        compiled(*call_arguments(compiled, program, case, {}).values())
+        profile = found[-1].profile
+        assert profile is not None
+        times.append(profile.us)
+    assert [round(each) for each in times] == [53, 41]
