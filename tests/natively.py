@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import cached_property, partial
 from pathlib import Path
 from threading import Lock
 from typing import Any, NamedTuple
@@ -22,6 +23,7 @@ from pypto._src.emit.cpp.generate import kernel_file
 from pypto._src.ir.array_types import TensorType, static_shape
 from pypto._src.ir.stmts import Function, Program
 from pypto._src.passes.pass_manager import OptimizationStrategy, PassManager
+from pypto._src.run.arguments import Bound
 from pypto._src.run.cache import build
 from pypto._src.run.native import (
     LAUNCH_SYMBOL,
@@ -30,6 +32,7 @@ from pypto._src.run.native import (
     launch_body,
     with_checkpoints,
 )
+from pypto._src.run.scheduler import NativeHost
 from pypto._src.run.toolchain import Toolchain, find_toolchain
 
 Array = np.ndarray[Any, Any]
@@ -161,15 +164,35 @@ class DeferredKernel:
         self._batch.kernel(self)(words)
 
 
+class DeferredHost:
+    """A host function that is compiled when it runs: its table has the addresses of its kernels."""
+
+    def __init__(self, *args: Any, **named: Any) -> None:
+        """Stand for `NativeHost`, with its arguments."""
+        self._make = partial(NativeHost, *args, **named)
+
+    @cached_property
+    def _host(self) -> NativeHost:
+        return self._make()
+
+    def launch(self, bound: Bound) -> Any:
+        """Run it, see `NativeHost.launch`."""
+        return self._host.launch(bound)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._host, name)
+
+
 @contextmanager
 def deferred() -> Generator[None]:
     """Let programs that are compiled inside have their kernels compiled together.
 
-    Those of programs with one kernel each when the first of them runs; those of a program with a
-    host function at once. All else is what it is outside: passes, C++, and what a call does.
+    That is when the first of them runs. All else is what it is outside: passes, C++, and what a
+    call does.
     """
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(driver, "load_kernel", Deferred().load_kernel)
+        patch.setattr(driver, "NativeHost", DeferredHost)
         yield
 
 

@@ -8,6 +8,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Generator
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from pypto._src.ir.roles import core_type, kernels
 from pypto._src.passes.pass_manager import OptimizationStrategy, PassManager
 from pypto.runtime import RunConfig
 from tests.examples.emitted import Emitted
+from tests.natively import deferred
 
 Array = np.ndarray[Any, Any]
 TARGETS = ("interpreter", "cpu")
@@ -35,6 +37,12 @@ def floats(*shape: int) -> Array:
 @pytest.fixture(params=TARGETS)
 def target(request: pytest.FixtureRequest) -> Any:
     return request.param
+
+
+@pytest.fixture(autouse=True)
+def kernels_are_compiled_together() -> Generator[None]:
+    with deferred():
+        yield
 
 
 def both_texts(kernel: Any, *args: Any) -> None:
@@ -649,45 +657,50 @@ def test_the_first_operand_says_what_is_valid(target: Any) -> None:
 SIZES = ((1, 64, 128), (1, 1, 1), (3, 40, 24), (17, 33, 65), (16, 64, 1), (128, 128, 512))
 
 
+def product_of(
+    target: Any, size: tuple[int, int, int], dtype: Any, left: bool, right: bool
+) -> tuple[Any, list[Array]]:
+    """Return a product of matrices of which some are transposed, and its arguments."""
+    m, k, n = size
+    total = pl.INT32 if dtype is pl.INT8 else pl.FP32
+    a_shape, b_shape = [k, m] if left else [m, k], [n, k] if right else [k, n]
+
+    @pl.jit(target=target)
+    def product(
+        a: pl.Tensor[a_shape, dtype],
+        b: pl.Tensor[b_shape, dtype],
+        once: pl.Out[pl.Tensor[[m, n], total]],
+        twice: pl.Out[pl.Tensor[[m, n], total]],
+    ):
+        with pl.at(level=pl.Level.CORE_GROUP):
+            once[:] = pl.matmul(a[:], b[:], a_trans=left, b_trans=right, out_dtype=total)
+            if m * n < 1 << 15:
+                acc = pl.create_tensor([m, n], dtype=total)
+                for i in pl.range(2):
+                    acc = pl.matmul_acc(
+                        acc, a[:], b[:], a_trans=left, b_trans=right, init_cond=i == 0
+                    )
+                twice[:] = acc
+            else:
+                twice[:] = once
+
+    given = [RNG.integers(-4, 5, s).astype(dtype.numpy) for s in (a_shape, b_shape)]
+    return product, given + [np.zeros((m, n), total.numpy) for _ in range(2)]
+
+
 @pytest.mark.parametrize("dtype", [pl.BF16, pl.FP32, pl.INT8], ids=str)
 @pytest.mark.parametrize("size", SIZES, ids=lambda size: "x".join(map(str, size)))
 def test_sizes_of_products(target: Any, size: tuple[int, int, int], dtype: Any) -> None:
     """Products of a row, of what fills no boxes, and of what is larger than Acc memory."""
-    m, k, n = size
-    total = pl.INT32 if dtype is pl.INT8 else pl.FP32
-
-    for left, right in ((False, False), (False, True), (True, False)):
-        a_shape, b_shape = [k, m] if left else [m, k], [n, k] if right else [k, n]
-
-        @pl.jit(target=target)
-        def product(
-            a: pl.Tensor[a_shape, dtype],
-            b: pl.Tensor[b_shape, dtype],
-            once: pl.Out[pl.Tensor[[m, n], total]],
-            twice: pl.Out[pl.Tensor[[m, n], total]],
-        ):
-            with pl.at(level=pl.Level.CORE_GROUP):
-                once[:] = pl.matmul(a[:], b[:], a_trans=left, b_trans=right, out_dtype=total)  # noqa: B023
-                if m * n < 1 << 15:
-                    acc = pl.create_tensor([m, n], dtype=total)
-                    for i in pl.range(2):
-                        acc = pl.matmul_acc(
-                            acc,
-                            a[:],
-                            b[:],
-                            a_trans=left,  # noqa: B023
-                            b_trans=right,  # noqa: B023
-                            init_cond=i == 0,
-                        )
-                    twice[:] = acc
-                else:
-                    twice[:] = once
-
-        arrays = [RNG.integers(-4, 5, s).astype(dtype.numpy) for s in (a_shape, b_shape)]
-        once, twice = (np.zeros((m, n), total.numpy) for _ in range(2))
-        both_texts(product, *arrays, once, twice)
-        product(*arrays, once, twice)
-        first, second = (array.astype(np.int64) for array in arrays)
+    m, _, n = size
+    forms = ((False, False), (False, True), (True, False))
+    products = [product_of(target, size, dtype, left, right) for left, right in forms]
+    for product, arrays in products:
+        both_texts(product, *arrays)
+        product.compile(*arrays)  # each, before one runs: their kernels are compiled together
+    for (product, arrays), (left, right) in zip(products, forms, strict=True):
+        product(*arrays)
+        first, second, once, twice = (array.astype(np.int64) for array in arrays)
         wanted = (first.T if left else first) @ (second.T if right else second)
         assert (once == wanted).all()
         assert (twice == (2 * wanted if m * n < 1 << 15 else wanted)).all()
