@@ -79,6 +79,16 @@ def test_page_holds_all_it_shows(drawn: Path) -> None:
     assert len(text) < 3_000_000
 
 
+def test_page_is_dark_where_readers_want_that(drawn: Path) -> None:
+    """The page has both colours, and no drawing paints its own white behind itself."""
+    text = drawn.read_text()
+    assert "color-scheme: light dark" in text
+    figures = text.count('"type":"object","name":"Figure"')
+    assert figures == 4
+    assert text.count('"background_fill_color":null') == figures
+    assert text.count('"border_fill_color":null') == figures
+
+
 @pytest.mark.parametrize("width", [1400, 400])
 @pytest.mark.skipif(BROWSER is None, reason="no Chromium or Chrome on PATH to draw the page in")
 def test_browser_draws_it_and_a_choice_leads_to_the_line(drawn: Path, width: int) -> None:

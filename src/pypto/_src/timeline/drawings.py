@@ -43,6 +43,8 @@ _LANE: Final = 14  # pixels
 _HEIGHT: Final = 0.8  # of a bar, in lanes
 _CLOSE: Final = 0.4  # from one lane to the next of cores whose tasks alone are drawn
 _TASK_COLOUR: Final = "#bbbbbb"
+_TEXT_COLOUR: Final = "#7d838c"
+"""Of what is written and of lines: of middle brightness, as pages are white or dark."""
 
 
 class Shown(NamedTuple):
@@ -152,7 +154,19 @@ def _quiet(figure: Any) -> None:
     figure.yaxis.major_label_text_font_size = "10px"
     figure.xaxis.major_label_text_font_size = "10px"
     figure.xaxis.axis_label_text_font_size = "11px"
+    _on_any_page(figure)
     figure.ygrid.grid_line_color = None
+
+
+def _on_any_page(figure: Any) -> None:
+    """Let the page shine through, and write what can be read on white and on dark."""
+    figure.background_fill_color = figure.border_fill_color = figure.outline_line_color = None
+    for grid in (*figure.xgrid, *figure.ygrid):
+        grid.grid_line_color, grid.grid_line_alpha = _TEXT_COLOUR, 0.25
+    for axis in (*figure.xaxis, *figure.yaxis):
+        axis.major_label_text_color = axis.axis_label_text_color = _TEXT_COLOUR
+        axis.axis_line_color = axis.major_tick_line_color = _TEXT_COLOUR
+        axis.minor_tick_line_color = _TEXT_COLOUR
 
 
 def _bars(
@@ -321,7 +335,8 @@ def _memory(
     figure.yaxis.ticker = list(ticks)
     figure.yaxis.major_label_overrides = ticks
     for at in base.values():
-        band = models.BoxAnnotation(bottom=at, top=at + 1, fill_color="#f2f2f2", line_color=None)
+        band = models.BoxAnnotation(bottom=at, top=at + 1, line_color=None)
+        band.fill_color, band.fill_alpha = _TEXT_COLOUR, 0.12
         band.level = "image"
         figure.add_layout(band)
     colours: dict[str, str] = {}
@@ -393,6 +408,7 @@ def roofline(profile: Profile, points: Sequence[Position]) -> Any:
         y_axis_label="10⁹ operations a second",
         output_backend="canvas",
     )
+    _on_any_page(figure)
     intensity = [point.operations / point.bytes for point in points]
     low, high = min(intensity) / 4, max(intensity) * 4
     rate = profile.mhz / 1000  # operations a cycle to 10^9 a second
@@ -403,8 +419,8 @@ def roofline(profile: Profile, points: Sequence[Position]) -> Any:
         roof = point.operations / point.busy * rate
         reached = point.operations / point.cycles * rate
         figure.line([max(roof / memory, low), high], [roof, roof], color=colour, line_dash="dashed")
-        figure.line([at, at], [reached, min(roof, at * memory)], color="#bbbbbb")
-        figure.scatter([at], [reached], size=9, color=colour, line_color="#444444")
+        figure.line([at, at], [reached, min(roof, at * memory)], color=_TEXT_COLOUR)
+        figure.scatter([at], [reached], size=9, color=colour, line_color=_TEXT_COLOUR)
         figure.text(
             [at],
             [reached],
@@ -412,5 +428,6 @@ def roofline(profile: Profile, points: Sequence[Position]) -> Any:
             x_offset=7,
             y_offset=-4 if number % 2 else 14,
             text_font_size="12px",
+            text_color=_TEXT_COLOUR,
         )
     return figure

@@ -293,7 +293,9 @@ def _source_rows(
 
 
 _STYLE: Final = """
-body { font: 14px/1.4 system-ui, sans-serif; margin: 1em; color: #222; background: #fff; }
+:root { color-scheme: light dark; --back: light-dark(#fff, #16181d); }
+body { font: 14px/1.4 system-ui, sans-serif; margin: 1em; background: var(--back); }
+body { color: light-dark(#222, #dfe2e6); }
 h1 { font-size: 1.3em; } h2 { font-size: 1.1em; margin: 1.2em 0 .2em; } p { margin: .3em 0; }
 h3 { font-size: 1em; margin: .6em 0 .1em; } h1, p, li { overflow-wrap: anywhere; }
 table { border-collapse: collapse; } th, td { padding: 0 .6em; text-align: left; }
@@ -301,14 +303,15 @@ th:first-child { padding-left: 0; }
 td:nth-child(2), td:nth-child(3), .source th { text-align: right; font-weight: normal; }
 .bar { width: min(20em, 30vw); } .bar i { display: block; height: .7em; background: #4477aa; }
 .source { display: block; overflow-x: auto; } .source code { white-space: pre; }
-.source td:nth-child(4) { text-align: left; } .source th { color: #666; }
+.source td:nth-child(4) { text-align: left; } .source th { color: light-dark(#666, #9aa1ad); }
 .source tr.chosen { outline: 2px solid #4477aa; }
 .compared { display: block; overflow-x: auto; } .compared td { text-align: right; }
 td { white-space: nowrap; } .compared th { text-align: right; }
 .compared th:first-child { text-align: left; }
 .hints { padding-left: 1.4em; } .hints li { margin: .4em 0; } code { font-size: 13px; }
 pre { overflow-x: auto; } #chosen { min-height: 1.4em; font-weight: 600; }
-#chosen { position: sticky; bottom: 0; background: #fff; border-top: 1px solid #ddd; z-index: 1; }
+#chosen { position: sticky; bottom: 0; background: var(--back); z-index: 1; }
+#chosen { border-top: 1px solid light-dark(#ddd, #3a3f4b); }
 @media (max-width: 600px) { body { margin: .5em; } th, td { padding: 0 .3em; } }
 """
 

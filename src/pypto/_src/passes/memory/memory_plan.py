@@ -308,9 +308,12 @@ _PAGE_HEAD: Final = """\
 <!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8"><title>Memory plan</title>
 <style>
-body { font: 14px/1.4 system-ui, sans-serif; margin: 2em; color: #222; background: #fff }
-svg { display: block; width: 100%; height: 320px; background: #f4f4f4; border: 1px solid #ccc }
-rect { stroke: #fff; stroke-width: 1; vector-effect: non-scaling-stroke }
+:root { color-scheme: light dark; --back: light-dark(#fff, #16181d) }
+body { font: 14px/1.4 system-ui, sans-serif; margin: 2em; background: var(--back) }
+body { color: light-dark(#222, #dfe2e6) }
+svg { display: block; width: 100%; height: 320px; border: 1px solid light-dark(#ccc, #3a3f4b) }
+svg { background: light-dark(#f4f4f4, #1f2229) }
+rect { stroke: var(--back); stroke-width: 1; vector-effect: non-scaling-stroke }
 rect:hover { opacity: 0.6 }
 table { border-collapse: collapse; margin: 0.5em 0 2em }
 td, th { padding: 0.1em 0.8em; text-align: right }
