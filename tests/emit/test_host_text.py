@@ -6,10 +6,16 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
 import pypto.language as pl
 from pypto._src.driver import INCLUDE
 from pypto._src.emit.host.native.generate import HostText, host_text
+from pypto._src.emit.host.native.scalar_exprs import HostScalars
+from pypto._src.ir.exprs import Abs, Expr, Mul, Sub, Var, binary, unary
 from pypto._src.ir.roles import outermost
+from pypto._src.ir.scalar_ops import DECOMPOSED
+from pypto._src.ir.types import scalar_type
 from pypto._src.passes.pass_manager import PassManager
 from pypto._src.run.effects import effects
 from tests.natively import compiler
@@ -98,3 +104,14 @@ def test_text_has_no_warnings(tmp_path: Path) -> None:
         [*toolchain.command, *flags, str(source)], capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
+
+
+def test_what_stands_for_an_operator_is_one_operand(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A difference in place of a function is in parentheses, although the function needs none."""
+
+    def one_less(a: Expr) -> Expr:
+        return binary(Sub, a, 1)
+
+    monkeypatch.setitem(DECOMPOSED, Abs, one_less)
+    n = Var("n", scalar_type(pl.INT64))
+    assert HostScalars(lambda _: "n").text(binary(Mul, 2, unary(Abs, n))) == "2 * (n - 1)"

@@ -127,6 +127,7 @@ class HostScalars:
 
     def _operand(self, expr: Expr, dtype: DataType | None = None) -> str:
         """Return an operand, brought to ``dtype`` first if it is of another type."""
+        expr = decomposed(expr)  # what is written says whether it needs parentheses
         text = self.text(expr)
         if dtype is not None and dtype_of(expr) is not dtype:
             return f"static_cast<{host_type(dtype)}>({text})"
