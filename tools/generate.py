@@ -368,13 +368,11 @@ class Generator:
 
     def on_scalars(self, name: str) -> Iterator[str]:
         """Yield the overload for scalars, if the name is one of theirs."""
-        scalars = import_module("pypto._src.ir.scalar_ops")
-        if name in scalars.BINARY_FUNCTIONS:
-            text = scalars.BINARY_FUNCTIONS[name].__doc__.lower().rstrip(".")
-            yield stub(name, "lhs: Scalar, rhs: Scalar", "Scalar", f"Return {text} of two scalars.")
-        elif name in scalars.UNARY_FUNCTIONS:
-            text = scalars.UNARY_FUNCTIONS[name].__doc__.lower().rstrip(".")
-            yield stub(name, "scalar: Scalar", "Scalar", f"Return {text} of a scalar.")
+        text = self.unified.scalar_doc(name)
+        if text:
+            operands = self.unified.scalar_parameters(name)
+            parameters = ", ".join(f"{operand}: Scalar" for operand in operands)
+            yield stub(name, parameters, "Scalar", text)
         elif name == "cast":
             doc = "Return a scalar as a value of ``target_type``."
             yield stub(name, "scalar: Scalar, target_type: DataType", "Scalar", doc)

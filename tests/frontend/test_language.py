@@ -95,6 +95,12 @@ def test_unified_is_a_name() -> None:
         pl.add(x, x)
 
 
+def test_help_has_the_form_on_scalars() -> None:
+    """What a function does on scalars stands behind the ops of its name."""
+    assert (pl.abs.__doc__ or "").endswith("abs(scalar)\n\nReturn the magnitude of a scalar.")
+    assert "of two scalars" not in (pl.tensor.maximum.__doc__ or "")
+
+
 def test_helpers_outside_kernels() -> None:
     """Loops, yields and constants are ordinary Python outside kernels."""
     assert list(pl.range(2, 8, 3)) == [2, 5]

@@ -27,7 +27,7 @@ WITHOUT_TEXT = {
 }
 """Values that carry no docstring of their own, or another one once a module is imported."""
 SECTION = re.compile(r"^### `([\w.]+)`\n[^#|]*\n((?:\|.*\n)+)", re.MULTILINE)
-HEAD = re.compile(r"(?:block|tensor)\.\w+\(.*\)")
+HEAD = re.compile(r"(?:(?:block|tensor)\.)?\w+\(.*\)")
 
 
 def words(name: str, value: Any) -> str:

@@ -87,7 +87,7 @@ class ScalarOp(NamedTuple):
     mnemonic: str
     """In the statement form, behind ``tensor.OP_SCALAR_``."""
     syntax: str = ""
-    """The class of Python's module `ast`, for what Python writes with an _Python."""
+    """The class of Python's module `ast`, for what Python writes with an operator."""
     python: Callable[..., Any] | None = None
     """On Python values, where a kernel computes with them; that of the node unless given."""
     on_tiles: str = ""
@@ -99,9 +99,9 @@ class ScalarOp(NamedTuple):
     cpp: str = ""
     """The operator of C++, with the precedence that it has there."""
     cpp_integers: str = ""
-    """The function of integers in a kernel's C++, where there is no such _Python."""
+    """The function of integers in a kernel's C++, where there is no such operator."""
     cpp_floats: str = ""
-    """The function of floats in a kernel's C++, where there is no such _Python."""
+    """The function of floats in a kernel's C++, where there is no such operator."""
     on_itself: str = ""
     """What C++ is told of an integer compared with itself."""
     arith: Arith | None = None

@@ -105,15 +105,26 @@ class Unified:
     @property
     def __doc__(self) -> str:  # pyright: ignore[reportIncompatibleVariableOverride]
         entries = [f"{op.name}({_parameters(op)})\n\n{op.doc}" for op in self.candidates]
+        of_scalars = scalar_doc(self.name)
+        if of_scalars and not self.level:
+            names = ", ".join(scalar_parameters(self.name))
+            entries.append(f"{self.name}({names})\n\n{of_scalars}")
         return "\n\n".join(entries)
 
     @property
     def __signature__(self) -> Any:
-        """The parameters of the first op, for `inspect`."""
-        return self.candidates[0].__signature__
+        """The parameters of the first op, or of the operator on scalars, for `inspect`."""
+        candidates = self.candidates
+        if candidates:
+            return candidates[0].__signature__
+        from inspect import Parameter, Signature
+
+        names = scalar_parameters(self.name)
+        return Signature([Parameter(name, Parameter.POSITIONAL_ONLY) for name in names])
 
     def __repr__(self) -> str:
-        return f"<{self.text}: {', '.join(op.name for op in self.candidates)}>"
+        meant = ", ".join(op.name for op in self.candidates)
+        return f"<{self.text}: {meant or 'an operator on scalars'}>"
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Build the call; numbers become constants, and a span may follow as last argument.
@@ -187,8 +198,12 @@ class Unified:
         """Return the op whose own error says best what is wrong.
 
         Raises:
-            OpError: none of the ops takes such a first operand.
+            OpError: none of the ops takes such a first operand, or there is no op.
         """
+        if not candidates:
+            found = ", ".join(_shown(arg) for arg in args) or "nothing"
+            wanted = "two scalars" if self.name in BINARY_FUNCTIONS else "one scalar"
+            raise OpTypeError(f"{self.text} is for {wanted}, got {found}", slug="no-overload")
         same_start = [
             op for op in candidates if args and op.params and _fits(op.params[0].kind, args[0])
         ]
@@ -196,10 +211,7 @@ class Unified:
             return candidates[0]
         if not same_start:
             wanted = dict.fromkeys(_WORDS.get(op.params[0].kind, "") for op in candidates)
-            found = "nothing"
-            if args:
-                word = _WORDS.get(kind_of(args[0]))
-                found = shown(args[0]) if word is None else f"a {word}"
+            found = _shown(args[0]) if args else "nothing"
             raise OpTypeError(
                 f"{self.text} is for a {' or '.join(filter(None, wanted))} first, got {found}",
                 hint="begin a region, where tensors are tiles: "
@@ -216,6 +228,11 @@ def _parameters(op: OpDef[..., Any]) -> str:
     return ", ".join(
         p.name if p.default is REQUIRED else f"{p.name}={p.default!r}" for p in op.params
     )
+
+
+def _shown(value: Any) -> str:
+    word = _WORDS.get(kind_of(value))
+    return shown(value) if word is None else f"a {word}"
 
 
 def _is_data(value: Any) -> bool:
@@ -332,3 +349,21 @@ def named(level: str, name: str) -> OpDef[..., Any] | Unified | None:
 
 ON_SCALARS: Final = {*BINARY_FUNCTIONS, *UNARY_FUNCTIONS, "cast"}
 """Unified names that also work on scalars."""
+
+
+def scalar_parameters(name: str) -> Sequence[str]:
+    """Return what the operands of the function ``name`` of scalars are called."""
+    return ("lhs", "rhs") if name in BINARY_FUNCTIONS else ("scalar",)
+
+
+def scalar_doc(name: str) -> str:
+    """Return what the function ``name`` of scalars does, empty if it is none.
+
+    The docstring of its node is a noun phrase, such as "The magnitude."
+    """
+    node = BINARY_FUNCTIONS.get(name) or UNARY_FUNCTIONS.get(name)
+    if node is None:
+        return ""
+    phrase = (node.__doc__ or "").rstrip(".")
+    of = "two scalars" if name in BINARY_FUNCTIONS else "a scalar"
+    return f"Return {phrase[:1].lower()}{phrase[1:]} of {of}."

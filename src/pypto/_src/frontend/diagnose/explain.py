@@ -81,6 +81,8 @@ def explained(
     node: ast.AST,
 ) -> ParserError:
     """Return an op's error with what the source tells about it."""
+    if isinstance(callee, Unified) and not callee.candidates:
+        return error  # of a function of scalars, which is no op
     error = _respelled(ctx, error, callee, args, kwargs, node)
     op = _refusing(error, callee)
     if isinstance(node, ast.Subscript) and error.slug == "out-of-bounds":
