@@ -98,6 +98,9 @@ def test_what_a_guide_says_works(guide: Guide, tmp_path: Path) -> None:
     assert tuple(new) == guide.new_files
     assert tuple(changed) == guide.changed_files
     assert guide.changed_lines in (None, count)
+    for rules in (["check"], ["format", "--check"]):
+        done = run(tmp_path, "-m", "ruff", *rules, "--no-cache", *new, *changed)
+        assert done.returncode == 0, done.stdout + done.stderr
     if guide.generates:
         done = run(tmp_path, "-m", "tools.generate")
         assert done.returncode == 0, done.stderr
