@@ -41,7 +41,7 @@ Array = npt.NDArray[Any]
 INCLUDE = Path(__file__).parents[2] / "src" / "pypto" / "include"
 DATA = Path(__file__).parents[1] / "data" / "isa"
 LAX = "-DPTO_CPU_LAX=1"
-BATCH = 80
+BATCH = 160
 RUN_BATCH = 40
 
 PRELUDE = "#include <cstdint>\n#include <pto/pto-inst.hpp>\n\nusing namespace pto;\n"
