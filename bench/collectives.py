@@ -8,17 +8,20 @@ all-to-all. ``cluster`` are processes of one node of Ray on this machine, as tho
 
 Times are of FP32, without filling and reading: what a run of many collectives takes longer than a
 run of one. They are the least of several runs, with ranks and kernels there already; windows of so
-many bytes per second are the bandwidth.
+many bytes per second are the bandwidth. A figure with a question mark is not to be relied on: its
+runs differ by half, or the difference of the two is less than a tenth of a run, and a tenth stands
+in its place.
 """
 
 from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
@@ -32,6 +35,7 @@ Array = np.ndarray[Any, Any]
 SIZES: Final = (1 << 10, 1 << 16, 1 << 20, 1 << 23, 1 << 26)
 RUNS: Final = 4
 LARGE: Final = 1 << 22
+"""Of windows of more bytes there are fewer runs, of fewer collectives."""
 
 
 @pl.jit
@@ -139,40 +143,76 @@ KINDS: Final[dict[str, tuple[Any, Callable[[Array], Array]]]] = {
 DTYPES: Final = ((pl.INT32, np.int32), (pl.FP32, np.float32))
 
 
-def least(run: Callable[[], object]) -> float:
-    """Return the least time of some runs, in seconds."""
+class Figure(NamedTuple):
+    """How long something took."""
+
+    seconds: float
+    is_sure: bool = True
+
+    def shown(self, size: int) -> str:
+        """Return what shows how long it took with so many bytes."""
+        if np.isnan(self.seconds):
+            return "-"
+        doubt = "" if self.is_sure else " ?"
+        return f"{size / self.seconds / 1e6:,.0f} ({1e3 * self.seconds:.2f}){doubt}"
+
+
+NOTHING: Final = Figure(np.nan)
+
+
+def least(run: Callable[[], object], runs: int = RUNS) -> Figure:
+    """Return the least time of some runs, in doubt if they differ by half."""
     found: list[float] = []
-    for _ in range(RUNS):
+    for _ in range(runs):
         begin = time.perf_counter()
         run()
         found.append(time.perf_counter() - begin)
-    return min(found)
+    return Figure(min(found), sorted(found)[len(found) // 2] < 1.5 * min(found))
 
 
-def measured(kind: str, ranks: int, size: int, on: str | None) -> float:
-    """Return the seconds of a collective, after its results were compared with NumPy."""
-    work, reference = KINDS[kind]
-    devices = DistributedConfig(device_ids=[*range(ranks)], on=on, timeout=300)
-    config = RunConfig(distributed_config=devices)
-    seconds = 0.0
-    for dtype, element in DTYPES:
-        shape = (ranks, ranks, size // (4 * ranks))
-        x = np.random.default_rng(0).integers(-999, 999, shape, np.int32).astype(element)
-        if element is np.float32:
-            x /= np.float32(7)
-        y = np.zeros_like(x)
-        run = program(work, dtype, gives_target=kind == "all-to-all")
-        compiled = run.compile(x, y, 1, config=config)
-        with compiled.prepare() as worker:
-            a, b = worker.alloc_stacked_tensor(x), worker.alloc_stacked_tensor(y)
-            worker(a, b, 1)
-            check(worker.copy_from(b), x, reference, f"{kind} of {ranks} ranks, {size} bytes")
+class Programs:
+    """All collectives of so many ranks, and a worker that has the ranks."""
+
+    def __init__(self, ranks: int, kinds: Sequence[str], sizes: Sequence[int], on: str | None):
+        """Compile the programs; the ranks start with the first run."""
+        self.ranks = ranks
+        devices = DistributedConfig(device_ids=[*range(ranks)], on=on, timeout=300)
+        config = RunConfig(distributed_config=devices)
+        self.programs: dict[tuple[str, int, Any], Any] = {}
+        for kind in kinds:
+            for dtype, element in DTYPES:
+                run = program(KINDS[kind][0], dtype, gives_target=kind == "all-to-all")
+                for size in sizes:
+                    array = pl.Tensor[[ranks, ranks, size // (4 * ranks)], dtype]
+                    compiled = run.compile(array, array, 1, config=config)
+                    self.programs[kind, size, element] = compiled
+        first, *others = self.programs.values()
+        self.worker = first.prepare(extra_compiled=others)
+
+    def measured(self, kind: str, size: int) -> Figure:
+        """Return the time of a collective, after its results were compared with NumPy."""
+        found = NOTHING
+        for _, element in DTYPES:
+            shape = (self.ranks, self.ranks, size // (4 * self.ranks))
+            x = np.random.default_rng(0).integers(-999, 999, shape, np.int32).astype(element)
             if element is np.float32:
-                more = 2 if size > LARGE else 16
-                once = least(lambda: worker(a, b, 1))  # noqa: B023  called here
-                many = least(lambda: worker(a, b, 1 + more))  # noqa: B023
-                seconds = max(many - once, 0.1 * many) / more  # a difference less is noise
-    return seconds
+                x /= np.float32(7)
+            run = partial(self.worker.run, self.programs[kind, size, element])
+            a = self.worker.alloc_stacked_tensor(x)
+            b = self.worker.alloc_stacked_tensor(np.zeros_like(x))
+            run(a, b, 1)
+            what = f"{kind} of {self.ranks} ranks, {size} bytes"
+            check(self.worker.copy_from(b), x, KINDS[kind][1], what)
+            if element is np.float32:
+                runs, more = (2, 1) if size > LARGE else (RUNS, 16)
+                once = least(partial(run, a, b, 1), runs)
+                many = least(partial(run, a, b, 1 + more), runs)
+                took, floor = many.seconds - once.seconds, 0.1 * many.seconds
+                is_sure = once.is_sure and many.is_sure and took > floor
+                found = Figure(max(took, floor) / more, is_sure)
+            self.worker.free_stacked_tensor(a)
+            self.worker.free_stacked_tensor(b)
+        return found
 
 
 def check(y: Array, x: Array, reference: Callable[[Array], Array], what: str) -> None:
@@ -193,8 +233,8 @@ class Member:
         self.ray: Any = import_module("ray.util.collective")
         self.ray.init_collective_group(ranks, rank, backend="gloo", group_name=group)
 
-    def seconds(self, kind: str, size: int) -> float:
-        """Return the least time of a collective."""
+    def seconds(self, kind: str, size: int) -> tuple[float, bool]:
+        """Return the least time of a collective, and whether it is sure."""
         data = np.ones((self.ranks, size // (4 * self.ranks)), np.float32)
         rows, own = [*data], data[self.rank].copy()
         run: dict[str, Callable[[], object]] = {
@@ -208,19 +248,21 @@ class Member:
             self.ray.barrier(self.group)
 
         together()
-        return least(together)
+        figure = least(together, 2 if size > LARGE else RUNS)
+        return figure.seconds, figure.is_sure
 
 
 def of_ray(
     ray: Any, ranks: int, kinds: list[str], sizes: list[int]
-) -> dict[tuple[str, int], float]:
-    """Return the seconds of Ray's own collectives."""
+) -> dict[tuple[str, int], Figure]:
+    """Return the times of Ray's own collectives."""
     made = ray.remote(num_cpus=1)(Member)
     members = [made.remote(rank, ranks, f"group-{ranks}") for rank in range(ranks)]
-    found: dict[tuple[str, int], float] = {}
+    found: dict[tuple[str, int], Figure] = {}
     for kind in kinds:
         for size in sizes if kind in ("all-reduce", "all-gather", "reduce-scatter") else ():
-            found[kind, size] = max(ray.get([m.seconds.remote(kind, size) for m in members]))
+            figures = ray.get([m.seconds.remote(kind, size) for m in members])
+            found[kind, size] = Figure(max(s for s, _ in figures), all(sure for _, sure in figures))
     for member in members:
         ray.kill(member)
     return found
@@ -239,36 +281,34 @@ def main() -> None:
         options: Any = {"include_dashboard": False, "log_to_driver": False}
         ray.init("local", num_cpus=max(args.ranks), object_store_memory=store, **options)
     has_gloo = ray is not None and find_spec("torch") is not None
-    print("MB of a window per second, and milliseconds in brackets")
-    columns = ("copy", "ray", "threads", "cluster")
-    print(f"{'collective':<15}{'ranks':>6}{'bytes':>10}" + "".join(f"{c:>20}" for c in columns))
+    print("MB of a window per second, and milliseconds in brackets; `?`: not to be relied on\n")
+    print("| Collective | Ranks | Bytes | Copy | Ray | Threads | Cluster |")
+    print("|---|---:|---:|---:|---:|---:|---:|")
+    begin = time.perf_counter()
     for ranks in args.ranks:
         theirs = of_ray(ray, ranks, args.kinds, args.sizes) if has_gloo else {}
+        here = Programs(ranks, args.kinds, args.sizes, None)
+        there = Programs(ranks, args.kinds, args.sizes, "ray") if ray else None
         for kind in args.kinds:
             for size in args.sizes:
                 data = np.ones(size, np.uint8)
-                seconds = [least(data.copy), theirs.get((kind, size), np.nan)]
-                seconds.append(measured(kind, ranks, size, None))
-                seconds.append(measured(kind, ranks, size, "ray") if ray else np.nan)
-                print(
-                    f"{kind:<15}{ranks:>6}{size:>10}" + "".join(map(cell(size), seconds)),
-                    flush=True,
+                data.copy()  # in memory that is new
+                figures = (
+                    least(data.copy),
+                    theirs.get((kind, size), NOTHING),
+                    here.measured(kind, size),
+                    NOTHING if there is None else there.measured(kind, size),
                 )
+                cells = " | ".join(figure.shown(size) for figure in figures)
+                print(f"| {kind} | {ranks} | {size:,} | {cells} |", flush=True)
+        here.worker.close()
+        if there is not None:
+            there.worker.close()
+    print(f"\nall results are those of NumPy; {time.perf_counter() - begin:.0f} s")
     if ray is None:
         print("Ray is not installed: pip install 'pypto[cluster]'")
     else:
         ray.shutdown()
-
-
-def cell(size: int) -> Callable[[float], str]:
-    """Return what shows how long something took with so many bytes."""
-
-    def shown(seconds: float) -> str:
-        if np.isnan(seconds):
-            return f"{'-':>20}"
-        return f"{size / seconds / 1e6:>10.0f} ({1e3 * seconds:>7.2f})"
-
-    return shown
 
 
 if __name__ == "__main__":
