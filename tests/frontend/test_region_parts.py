@@ -359,3 +359,32 @@ def test_parts_that_are_given_to_a_spliced_function(target: Any) -> None:
     assert "MemorySpace.Vec" not in str(routed.parse(x, weights, y))
     routed(x, weights, y)
     np.testing.assert_allclose(y, x @ weights, rtol=1e-5)
+
+
+def test_rows_of_a_product_in_a_loop(target: Any) -> None:
+    """A product whose rows a loop takes is moved to vector memory before the loop, once."""
+
+    @pl.jit(target=target)
+    def combined(
+        x: pl.Tensor[[16, 64], pl.FP32],
+        weight: pl.Tensor[[64, 32], pl.FP32],
+        order: pl.Tensor[[16], pl.INT32],
+        y: pl.InOut[pl.Tensor[[16, 32], pl.FP32]],
+    ):
+        with pl.at(level=pl.Level.CORE_GROUP):
+            product = pl.matmul(x, weight)
+            for row in pl.range(16):
+                to = pl.cast(pl.read(order, [row]), pl.INDEX)
+                part = pl.mul(product[row : row + 1, :], 2.0)
+                y = pl.assemble(y, part, [to, 0], atomic=pl.AtomicType.Add)
+        return y
+
+    x, weight = RNG.random((16, 64), np.float32), RNG.random((64, 32), np.float32)
+    order = np.arange(16, dtype=np.int32)[::-1].copy()
+    y = np.ones((16, 32), np.float32)
+    reread(combined, x, weight, order, y)
+    lines = str(combined.parse(x, weight, order, y)).splitlines()
+    loop = next(index for index, line in enumerate(lines) if "pl.range(" in line)
+    assert not any("_scratch" in line for line in lines[loop:])
+    combined(x, weight, order, y)
+    np.testing.assert_allclose(y, 1 + 2 * (x @ weight)[::-1], rtol=1e-5)

@@ -327,3 +327,11 @@ def test_text_of_a_launch() -> None:
         "   |                   ----------------------------- the read\n"
         "   = hint: write for i in pl.range(...)"
     )
+
+
+def test_iterations_that_add_to_one_region() -> None:
+    """Sums may be added up in any order; what is stored or read in between may not."""
+    add = "    out = pl.store_add(t, [0, 0], [16, 32], out)\n"
+    store = "    out = pl.store(t, [i * 16, 0], [16, 32], out)\n"
+    assert findings(T + "for i in pl.parallel(4):\n" + add) == []
+    assert len(findings(T + "for i in pl.parallel(4):\n" + store + add)) == 1

@@ -118,3 +118,29 @@ def test_function_calls() -> None:
     )
     assert isinstance(program, Program)
     assert unused_results(program) == []
+
+
+def test_accumulator_in_another_memory() -> None:
+    """An accumulator that a region keeps in vector memory is the one that its author made."""
+
+    @pl.jit
+    def product(
+        x: pl.Tensor[[16, 64], pl.FP32],
+        w: pl.Tensor[[64, 32], pl.FP32],
+        y: pl.Out[pl.Tensor[[16, 32], pl.FP32]],
+        s: pl.Out[pl.Tensor[[16, 1], pl.FP32]],
+    ):
+        with pl.at(level=pl.Level.CORE_GROUP):
+            acc = pl.create_tensor([16, 32], dtype=pl.FP32)
+            total = pl.full([16, 1], dtype=pl.FP32, value=0.0)
+            for k in pl.range(0, 64, 16):
+                part = x[:, k : k + 16]
+                total = pl.add(total, pl.row_sum(part))
+                acc = pl.matmul_acc(acc, part, w[k : k + 16, :], init_cond=k == 0)
+            y[:] = acc
+            s[:] = total
+        return y, s
+
+    program = product.parse()
+    assert isinstance(program, Program)
+    assert unused_results(program) == []

@@ -493,6 +493,14 @@ CASES = [Case("double", Double, inputs, lambda **_: {}, 0.0)]
         assert result["sum"] == 2 * 8 * 16 * np.random.default_rng(int(seed)).integers(100)
 
 
+def test_lists_of_other_cases(double: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """A program's own list may have the name that examples give to theirs."""
+    path = Path(double)
+    path.write_text(DOUBLE + "\nCASES = [(Double, [16, 64])]\n")
+    assert "ok" in output(capsys, "check", double)
+    assert "sum" in output(capsys, "run", double, "--target", "interpreter", "--json")
+
+
 def test_run_on_both_targets(double: str, capsys: pytest.CaptureFixture[str]) -> None:
     """The same seed gives the same checksum on the CPU and in the interpreter."""
     found: list[dict[str, Any]] = []

@@ -35,6 +35,7 @@ from pypto._src.ir.stmts import (
 )
 from pypto._src.ir.traversal.symbolic_dims import dimension_vars
 from pypto._src.ir.types import ScalarType
+from pypto._src.ops.later.atomic_stores import store_add
 from pypto._src.ops.rules.type_rules import called
 from pypto._src.records import NamedTuple
 
@@ -66,6 +67,7 @@ class Access(NamedTuple):
     path: Path
     reader: str = ""
     around: Iterations = ()  # the loops of the function
+    adds: bool = False  # atomically: in any order with others that add
 
 
 def box_of(access: Access) -> Box | None:
@@ -383,6 +385,7 @@ class _Function:
                 path,
                 reader,
                 around,
+                op is store_add,
             )
         )
         return True

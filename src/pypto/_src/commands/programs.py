@@ -9,7 +9,7 @@ import zipfile
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import FunctionType
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from pypto._src.commands import example_cases
 from pypto._src.commands.cli_options import random_arguments
@@ -66,8 +66,16 @@ def load_case(text: str) -> tuple[Program, example_cases.Case | None]:
     if name is not None and name not in found and kernel is not None:
         found = kernels = {name: kernel}
     program = _chosen(path, name, found or kernels)
-    cases: Sequence[example_cases.Case] = variables.get("CASES", ())
-    return program, next((case for case in cases if case.program is program), None)
+    return program, next((case for case in _cases(variables) if case.program is program), None)
+
+
+def _cases(variables: Mapping[str, Any]) -> list[example_cases.Case]:
+    """Return the cases that an example lists; other files have lists of this name, too."""
+    listed = variables.get("CASES")
+    if not isinstance(listed, list | tuple):
+        return []
+    items = cast("Sequence[Any]", listed)
+    return [item for item in items if isinstance(item, example_cases.Case)]
 
 
 def _chosen(
@@ -353,7 +361,7 @@ def _execute(path: Path) -> dict[str, Any]:
 def _programs(variables: Mapping[str, Any]) -> dict[str, Program | Function]:
     found = _named(variables, Program)
     known = {id(program) for program in found.values()}
-    for case in variables.get("CASES", ()):  # those of examples, which may be made by a function
+    for case in _cases(variables):  # which may be made by a function
         if id(case.program) not in known:
             known.add(id(case.program))
             found[case.name] = case.program

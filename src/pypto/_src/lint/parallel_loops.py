@@ -205,7 +205,7 @@ def _distinct(accesses: Sequence[Access], iterations: Sequence[int]) -> list[Acc
         if iteration in iterations:
             unlike: dict[Hashable, Access] = {}
             for access in each:
-                key = _offsets(access), access.sizes, access.writes, access.path
+                key = _offsets(access), access.sizes, access.writes, access.adds, access.path
                 unlike.setdefault(key, access)
             found += [*unlike.values()][:most]
     return found
@@ -270,6 +270,8 @@ def _overlapping(group: Sequence[Access]) -> Iterator[tuple[Access, Access]]:
 def _meet(first: Access, second: Access) -> bool:
     """True if two iterations have to touch one element in order, on one path."""
     if first.iteration == second.iteration or not (first.writes or second.writes):
+        return False
+    if first.adds and second.adds:
         return False
     if not (first.path <= second.path or second.path <= first.path):
         return False

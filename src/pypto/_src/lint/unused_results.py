@@ -33,11 +33,14 @@ def _unused_in(function: Function) -> list[Diagnostic]:
             read.update(used_by_type(var))
         if isinstance(stmt, AssignStmt):
             assigned.setdefault(stmt.var, stmt)
+    # A region makes an accumulator anew where vector work needs it in another memory.
+    begun = {(var.name, op_of(stmt.value)) for var, stmt in assigned.items() if var in read}
     return [
         _warning(var, stmt)
         for var, stmt in assigned.items()
         if var not in read and not var.name.startswith("_") and not has_effect(stmt.value)
-        if op_of(stmt.value) is not None
+        if (op := op_of(stmt.value)) is not None
+        if any(True for _ in uses([stmt.value])) or (var.name, op) not in begun
     ]
 
 

@@ -235,11 +235,36 @@ def is_in_acc(value: Any) -> bool:
 
 
 def in_vector_memory(ctx: Context, value: Any, node: ast.AST) -> Any:
-    """Return a product as vector ops take it; other values as they are."""
+    """Return a product as vector ops take it; other values as they are.
+
+    A loop that takes a product made before it finds it in vector memory: it is moved there once.
+    """
     if not isinstance(value, Expr) or not isinstance(value.type, TileType):
         return value
     if known_space(value) is not MemorySpace.Acc:
         return value
+    made: Loaded | None = None
+    if isinstance(value, Var) and ctx.region is not None:
+        made = ctx.region.product_around(value, ctx.block)
+    if made is None:
+        return _moved(ctx, value, node)
+    if _COPY not in made.parts:
+        inside, ctx.block = ctx.block, []
+        try:
+            made.parts[_COPY] = _moved(ctx, value, node)
+            at = next(index for index, stmt in enumerate(made.block) if stmt is made.stmt) + 1
+            made.block[at:at] = ctx.block
+        finally:
+            ctx.block = inside
+    return made.parts[_COPY]
+
+
+_COPY: Final = "in vector memory"
+
+
+def _moved(ctx: Context, value: Expr, node: ast.AST) -> Var:
+    """Return a product in vector memory, where it gets by way of a tensor of the region's own."""
+    assert isinstance(value.type, TileType)
     stored = scratch(ctx, value, node)
     shape = plain_dims(value.type.shape)
     part = valid_part(value.type)

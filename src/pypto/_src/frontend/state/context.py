@@ -575,7 +575,7 @@ class Context:
         forms, block, level = self.stmt_forms, self.block, self.names.level
         journal = self.names.journal
         for index, node in enumerate(nodes):
-            mark, before = len(journal), len(block)
+            mark, before = len(journal), block[-1] if block else None
             try:
                 forms[node.__class__](self, node)
             except PyptoError as error:

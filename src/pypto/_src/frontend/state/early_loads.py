@@ -11,15 +11,19 @@ from typing import Any
 
 from pypto._src.frontend.source.python_names import MISSING
 from pypto._src.frontend.state.live_names import live_after, read_names
+from pypto._src.ir.stmts import Stmt
 
 
-def again(ctx: Any, node: ast.stmt, name: str, count: int) -> None:
-    """Parse a statement again, with the tensor ``name`` loaded first; ``count`` stood before it.
+def again(ctx: Any, node: ast.stmt, name: str, before: Stmt | None) -> None:
+    """Parse a statement again, with the tensor ``name`` loaded first; it began behind ``before``.
 
     Where nobody reads what the tensor holds, the name begins in the statement.
     """
     region = ctx.region
-    del ctx.block[count:]
+    # Loads and copies may have been inserted meanwhile: how many stood before it is not known.
+    at = (index for index, stmt in enumerate(ctx.block) if stmt is before)
+    del ctx.block[next(at, -1) + 1 :]
+    region.forget_copies(ctx.block)
     region.was_parsed_twice = True
     first, last = ctx.span(node).begin_line, ctx.span(node).end_line
     found = ctx.errors.found

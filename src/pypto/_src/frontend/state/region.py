@@ -18,14 +18,14 @@ from pypto._src.records import NamedTuple
 
 
 class Loaded(NamedTuple):
-    """A variable that a load was assigned to last: where, and whether nothing else ever is."""
+    """A variable that was assigned a load or product last: where, and if nothing else ever is."""
 
     call: Call
     block: list[Stmt]
     stmt: Stmt
     is_only: bool
     parts: dict[Any, Var]
-    """What of it was loaded for products: variables by begin and size in each dimension."""
+    """What of it was loaded for products, by begin and size in each dimension; copies of it."""
 
 
 class Region:
@@ -43,6 +43,7 @@ class Region:
         "lanes",
         "level",
         "loads",
+        "made",
         "may_carry",
         "name",
         "names",
@@ -92,6 +93,7 @@ class Region:
         self.products: set[Var] = set()  # in vector memory: a store of one rounds, as of any
         self.gathered: Any = None  # the last product made in blocks, in a tensor
         self.loads: dict[Var, Loaded] = {}  # variables that are a part of a tensor
+        self.made: dict[Var, Loaded] = {}  # variables that are a product
         self.ended: dict[int, list[Stmt]] = {}  # the blocks that are parsed, by identity
         self.divided: Span | None = None  # where its options have a pl.split
         self.lanes: tuple[Any, ast.expr] | None = None
@@ -126,6 +128,19 @@ class Region:
             return found
         return found if found.is_only and id(found.block) not in self.ended else None
 
+    def product_around(self, var: Var, block: list[Stmt]) -> Loaded | None:
+        """Return where ``var``, a product, is made around a block; None if it may be another."""
+        found = self.made.get(var)
+        if found is None or found.block is block or not found.is_only:
+            return None
+        return None if id(found.block) in self.ended else found
+
+    def forget_copies(self, block: list[Stmt]) -> None:
+        """Forget what was inserted behind loads and products of a block: part of it goes."""
+        for found in (*self.loads.values(), *self.made.values()):
+            if found.block is block:
+                found.parts.clear()
+
     def note_load(
         self, var: Var, value: Expr, stmt: Stmt, block: list[Stmt], *, is_only: bool
     ) -> None:
@@ -133,7 +148,9 @@ class Region:
         if value in self.products:
             self.products.add(var)
         op = value.op if isinstance(value, Call) else None
-        if isinstance(op, OpDef) and op.pipe_of(cast("Call", value)) is PipeType.MTE2:
-            self.loads[var] = Loaded(cast("Call", value), block, stmt, is_only, {})
-        else:
-            self.loads.pop(var, None)
+        pipe = op.pipe_of(cast("Call", value)) if isinstance(op, OpDef) else None
+        self.loads.pop(var, None)
+        self.made.pop(var, None)
+        if pipe is PipeType.MTE2 or pipe is PipeType.M:
+            known = self.loads if pipe is PipeType.MTE2 else self.made
+            known[var] = Loaded(cast("Call", value), block, stmt, is_only, {})
