@@ -23,7 +23,7 @@ MASKED = -1e30
 
 BLOCK = 64  # tokens
 ROWS = 16  # tokens that a vector core handles at a time
-CHUNK = 512  # columns of them
+CHUNK = 256  # columns of them
 TILE_N, TILE_K = 128, 128
 TOKENS = pl.dynamic("TOKENS")
 

@@ -59,6 +59,8 @@ def routed_experts(
     downs = pl.reshape(w_down, [EXPERTS * INNER, HIDDEN])
     inner = pl.create_tensor([EXPERTS * TOKENS, INNER], dtype=pl.BF16)
     results = pl.create_tensor([TOKENS * TOP, HIDDEN], dtype=pl.FP32)
+    gated = pl.create_tensor([EXPERTS * TOKENS, INNER], dtype=pl.FP32)
+    upped = pl.create_tensor([EXPERTS * TOKENS, INNER], dtype=pl.FP32)
     for e in pl.spmd(EXPERTS, name_hint="gate_up"):
         count = pl.cast(pl.read(counts, [e]), pl.INDEX)
         for r in pl.range(0, count, ROWS):
@@ -70,8 +72,15 @@ def routed_experts(
                 at = e * HIDDEN + k
                 gate = pl.matmul_acc(gate, part, gates[at : at + TILE_K, :], init_cond=k == 0)
                 up = pl.matmul_acc(up, part, ups[at : at + TILE_K, :], init_cond=k == 0)
+            gated[row : row + ROWS, :] = gate
+            upped[row : row + ROWS, :] = up
+    for e in pl.spmd(EXPERTS, name_hint="activate"):
+        count = pl.cast(pl.read(counts, [e]), pl.INDEX)
+        for r in pl.range(0, count, ROWS):
+            row = e * TOKENS + r
+            gate = gated[row : row + ROWS, :]
             sigmoid = pl.recip(pl.add(pl.exp(pl.neg(gate)), 1.0))
-            active = pl.mul(pl.mul(gate, sigmoid), up)
+            active = pl.mul(pl.mul(gate, sigmoid), upped[row : row + ROWS, :])
             inner[row : row + ROWS, :] = pl.cast(active, target_type=pl.BF16)
     for e in pl.spmd(EXPERTS, name_hint="down"):
         count = pl.cast(pl.read(counts, [e]), pl.INDEX)

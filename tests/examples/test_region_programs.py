@@ -9,14 +9,9 @@ import numpy as np
 import pytest
 
 from pypto import ir
+from pypto._src.checks import STAGES, check_program
 from pypto._src.commands.example_cases import relative_error
-from pypto._src.dialect.verify import check, options_of
 from pypto._src.driver import compile_program
-from pypto._src.emit.cpp.generate import kernel_file
-from pypto._src.emit.pto.generate import PTOCodegen
-from pypto._src.ir.roles import kernels
-from pypto._src.passes.pass_manager import OptimizationStrategy, PassManager
-from pypto._src.passes.sync.checker import check_sync
 from tests.examples.emitted import Emitted
 from tests.examples.region_programs import CALLS, SIZES, example
 from tests.examples.resized import ROOT, Loaded
@@ -74,16 +69,13 @@ def test_a_call_agrees_with_numpy(loaded: Loaded) -> None:
 
 
 def test_texts(loaded: Loaded) -> None:
-    """Flags order all accesses, the assembler's rules hold, and `.pto` gives the same bits."""
+    """``pypto check`` finds no error, flags and texts included; `.pto` gives the same bits."""
     case = loaded.case
     program = case.program
     ir.assert_structural_equal(ir.parse(str(program)), program)
-    flagged = PassManager.get_strategy(OptimizationStrategy.Default).run_passes(program)
-    assert check_sync(flagged) == []
-    for kernel in kernels(flagged):
-        assert kernel_file(kernel)
-        text = PTOCodegen().generate(flagged.with_functions([kernel]))
-        check(text, f"{kernel.name}.pto", options_of(text))
+    stages = list(check_program(program))
+    assert [stage.name for stage in stages if not stage.skipped] == [*STAGES]
+    assert [found for stage in stages if stage.errors for found in stage.findings] == []
     wanted, found = (case.inputs(np.random.default_rng(1)) for _ in range(2))
     compile_program(program, "interpreter")(*wanted.values())
     emitted = Emitted(program)

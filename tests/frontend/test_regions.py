@@ -1138,3 +1138,24 @@ def test_augmented_assignment_of_a_tensor(target: Any) -> None:
     np.testing.assert_array_equal(out, wanted)
     np.testing.assert_array_equal(x, before)
     np.testing.assert_array_equal(seen, x * 2)
+
+
+def test_views_of_views_of_a_tensor(target: Any) -> None:
+    """A kernel that takes a view and one of that makes them in order, whatever their names."""
+
+    @pl.jit(target=target)
+    def summed(
+        x: pl.Tensor[[16, 32], pl.FP32],
+        n: pl.INT32,
+        out: pl.Out[pl.Tensor[[4, 16], pl.FP32]],
+    ):
+        z = x[pl.min(n, 6) : pl.min(n, 6) + 10, 8:32]
+        a = z[4:8, 0:16]
+        with pl.at(level=pl.Level.CORE_GROUP):
+            out[:] = pl.add(pl.add(z[0:4, 0:16], a), x[0:4, 0:16])
+        return out
+
+    x, out = floats(16, 32), np.zeros((4, 16), np.float32)
+    on_each_core(summed, x, 3, out)
+    np.testing.assert_array_equal(out, (x[3:7, 8:24] + x[7:11, 8:24]) + x[0:4, 0:16])
+    both_texts(summed, x, 3, out)

@@ -303,6 +303,9 @@ END = "self.copy(x, out)"
                      ["uninitialized-tensor: pl.load reads out, which is uninitialized"],
                      id="an output that is read"),
         pytest.param(f"{WHOLE}\nt = pl.load(out, [0, 0], [64, 32])", [], id="read afterwards"),
+        pytest.param(f"{MADE}for i in pl.range(64):\n    for j in pl.range(32):\n"
+                     f"        pl.write(t, [i, j], 1.0)\nu = pl.exp(t)\n{WHOLE}", [],
+                     id="element by element"),
     ],
 )  # fmt: skip
 def test_kernels(body: str, wanted: list[str]) -> None:

@@ -2,8 +2,9 @@
 
 A tile that ``create_tile`` makes is uninitialized. What is reported is certain: an error where no
 path to the read writes the tile, a warning where one outcome of a condition leaves it
-uninitialized. Looks at functions in SSA form whose calls stand alone. Knows no op but that which
-makes tiles: what an op reads is in its definition.
+uninitialized. Of tiles whose elements are written one by one nothing is certain. Looks at functions
+in SSA form whose calls stand alone. Knows no op but that which makes tiles: what an op reads is in
+its definition.
 """
 
 from __future__ import annotations
@@ -20,7 +21,15 @@ from pypto._src.ir.array_types import TileType
 from pypto._src.ir.enums import MemorySpace
 from pypto._src.ir.exprs import Call, Expr, Var
 from pypto._src.ir.opdef import aliased, op_of
-from pypto._src.ir.stmts import AssignStmt, BreakStmt, ForStmt, Function, IfStmt, ReturnStmt
+from pypto._src.ir.stmts import (
+    AssignStmt,
+    BreakStmt,
+    EvalStmt,
+    ForStmt,
+    Function,
+    IfStmt,
+    ReturnStmt,
+)
 from pypto._src.lint.uninitialized_iterations import Reads, uninitialized_reads
 from pypto._src.ops import new_tiles
 from pypto._src.ops.rules.type_rules import called, dims
@@ -59,7 +68,7 @@ def uninitialized_tiles(function: Function, names: Mapping[Call, str]) -> list[D
     tiles.look()
     if any(point.is_loop for point in points_in(iterations.root)):
         tiles.look_at(uninitialized_reads(iterations))
-    return list(tiles.found.values())
+    return [found for origin, found in tiles.found.items() if origin not in tiles.filled]
 
 
 def _makes(point: ProgramPoint) -> bool:
@@ -73,7 +82,7 @@ class _Tiles:
         self.names = names
         self.states: dict[Var, _State] = {}
         self.twice: dict[ProgramPoint, bool] = {}
-        self.never = _never(iterations)
+        self.never, self.filled = _never_and_filled(iterations)
         self.found: dict[AssignStmt, Diagnostic] = {}
 
     def look(self) -> None:
@@ -334,10 +343,16 @@ def _hint(state: _State) -> str | None:
     return f"pl.full({dims(kind.shape)}, pl.{kind.dtype.member}, {zero})"
 
 
-def _never(iterations: FirstIterations) -> dict[Var, AssignStmt]:
-    """Return the tiles that are uninitialized on every path, with a statement that makes them."""
+def _never_and_filled(
+    iterations: FirstIterations,
+) -> tuple[dict[Var, AssignStmt], set[AssignStmt]]:
+    """Return the tiles that are uninitialized on every path, with a statement that makes them.
+
+    And the statements that make tiles of which others write elements, in place.
+    """
     sources: dict[Var, list[Expr]] = {}
     made: dict[Var, AssignStmt] = {}
+    in_place: list[Expr] = []
     for point in points_in(iterations.root):
         stmt = point.stmt
         if isinstance(stmt, AssignStmt) and isinstance(stmt.var.type, TileType):
@@ -345,6 +360,9 @@ def _never(iterations: FirstIterations) -> dict[Var, AssignStmt]:
                 made[stmt.var] = stmt
             else:
                 sources[stmt.var] = [stmt.value]
+        elif isinstance(stmt, EvalStmt) and isinstance(stmt.expr, Call):
+            op = op_of(stmt.expr)
+            in_place += [] if op is None else [stmt.expr.args[at] for at in op.writes]
         for value in carried(point) if point.blocks else ():
             if isinstance(value.return_var.type, TileType):
                 ends = [e for _, e in value.yields]
@@ -353,7 +371,9 @@ def _never(iterations: FirstIterations) -> dict[Var, AssignStmt]:
                     ends = [value.iter_arg.initValue, *ends]
                 sources[value.return_var] = ends
     written = _written(made, sources)
-    return {var: origin for var, origin in _first_of(made, sources).items() if var not in written}
+    first = _first_of(made, sources)
+    filled = {first[var] for var in in_place if isinstance(var, Var) and var in first}
+    return {var: origin for var, origin in first.items() if var not in written}, filled
 
 
 def _written(made: Iterable[Var], sources: Mapping[Var, list[Expr]]) -> set[Var]:

@@ -9,6 +9,7 @@ from typing import Any
 from pypto._src.diagnostics import Label
 from pypto._src.errors import InvalidOperationError, ParserSyntaxError, ParserTypeError
 from pypto._src.frontend import region_markers
+from pypto._src.frontend.regions.product_operands import outside_acc
 from pypto._src.frontend.regions.scopes import for_blocks
 from pypto._src.frontend.source.assigned_names import assigned_names
 from pypto._src.frontend.source.python_names import MISSING
@@ -193,6 +194,7 @@ def _split(ctx: Context, node: ast.For, call: ast.Call) -> None:
             hint="put the statements behind a condition",
             slug="jump",
         )
+    outside_acc(ctx, node.body)
     region.lanes = ctx.value(words["mode"]), name
     try:
         counted(ctx, _without(node, "mode"), ForKind.Sequential)

@@ -319,6 +319,15 @@ def settle(ctx: Context, bodies: Sequence[ast.stmt]) -> None:
         ctx.assign(target.id, _outside_acc(ctx, value, stmt), target)
 
 
+def outside_acc(ctx: Context, body: Sequence[ast.stmt]) -> None:
+    """Let products be in vector memory that a body reads whose work is all of vector cores."""
+    names = (node for stmt in body for node in ast.walk(stmt) if isinstance(node, ast.Name))
+    for node in names:
+        value = ctx.names.values.get(node.id)
+        if isinstance(value, Var) and is_in_acc(value):
+            ctx.assign(node.id, in_vector_memory(ctx, value, node), node)
+
+
 def _outside_acc(ctx: Context, value: Var, node: ast.AST) -> Any:
     """Return a tile in Acc memory as one in vector memory; one without a value is made there."""
     every = (inner for stmt in ctx.block for inner in stmts_in(stmt))  # those of loops, too

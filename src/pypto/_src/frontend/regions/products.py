@@ -68,7 +68,7 @@ def matmul(
         return None
     if all(_is_placed(given[key]) for key in ("lhs", "rhs")):
         return None
-    return _product(ctx, None, given, node)
+    return _product(ctx, None, _operands(ctx, given, node), given, node)
 
 
 def matmul_acc(
@@ -82,18 +82,26 @@ def matmul_acc(
         return None
     start = given.get("init_cond")
     acc = _accumulator(ctx, given["acc"], node)
+    operands = _operands(ctx, given, node)
     if not isinstance(start, Expr):
-        return _product(ctx, None if start else acc, given, node)
+        return _product(ctx, None if start else acc, operands, given, node)
     span = ctx.span(node)
-    outside, ctx.block = ctx.block, []
-    first = _product(ctx, None, given, node)
-    if is_in_acc(first) is not is_in_acc(acc):
-        first = in_vector_memory(ctx, first, node)
-    then, ctx.block = [*ctx.block, YieldStmt((first,), span)], []
-    more = _product(ctx, acc, given, node)
-    orelse, ctx.block = [*ctx.block, YieldStmt((more,), span)], outside
+    if is_in_acc(acc):
+        outside, ctx.block = ctx.block, []
+        first = _product(ctx, None, operands, given, node)
+        then, ctx.block = ctx.block, []
+        more = _product(ctx, acc, operands, given, node)
+    else:  # both branches take one product
+        assert ctx.region is not None
+        first = _product(ctx, None, operands, given, node)
+        first = ctx.region.operand(ctx, in_vector_memory(ctx, first, node), node)
+        outside, then, ctx.block = ctx.block, list[Stmt](), []
+        more = _sum(ctx, acc, first, node)
+    orelse, ctx.block = ctx.block, outside
     var = Var("_tmp", first.type, span)
-    ctx.block.append(IfStmt(start, seq(then, span), seq(orelse, span), (var,), span))
+    then_body = seq([*then, YieldStmt((first,), span)], span)
+    else_body = seq([*orelse, YieldStmt((more,), span)], span)
+    ctx.block.append(IfStmt(start, then_body, else_body, (var,), span))
     return var
 
 
@@ -108,7 +116,8 @@ def matmul_bias(
         return None
     assert ctx.region is not None
     bias = ctx.region.operand(ctx, given["bias"], node)
-    made = assigned(ctx, in_vector_memory(ctx, _product(ctx, None, given, node), node))
+    made = _product(ctx, None, _operands(ctx, given, node), given, node)
+    made = assigned(ctx, in_vector_memory(ctx, made, node))
     return op_call(ctx, BY_PYTHON_NAME["block", "col_expand_add"], (made, bias), {}, node)
 
 
@@ -143,9 +152,20 @@ def begins_in_acc(shape: Sequence[Any], dtype: DataType) -> bool:
     return shape[0] != 1 and shape[1] % unit == 0 and fits
 
 
-def _product(ctx: Context, acc: Expr | None, given: Mapping[str, Any], node: ast.Call) -> Expr:
+def _operands(ctx: Context, given: Mapping[str, Any], node: ast.Call) -> tuple[Matrix, Matrix]:
+    """Return where the two matrices of a product come from."""
+    return matrix_operand(ctx, given["lhs"], node), matrix_operand(ctx, given["rhs"], node)
+
+
+def _product(
+    ctx: Context,
+    acc: Expr | None,
+    operands: tuple[Matrix, Matrix],
+    given: Mapping[str, Any],
+    node: ast.Call,
+) -> Expr:
     """Return the product of two matrices, added to ``acc`` if there is one."""
-    lhs, rhs = matrix_operand(ctx, given["lhs"], node), matrix_operand(ctx, given["rhs"], node)
+    lhs, rhs = operands
     transposed = bool(given.get("a_trans")), bool(given.get("b_trans"))
     left_axis, right_axis = (0 if transposed[0] else 1), (1 if transposed[1] else 0)
     rows, inner = lhs.sizes[1 - left_axis], lhs.sizes[left_axis]
@@ -180,10 +200,15 @@ def _product(ctx: Context, acc: Expr | None, given: Mapping[str, Any], node: ast
         ctx.region.products.add(made)
     if acc is None or start is not None:
         return made
-    made = in_vector_memory(ctx, made, node)
-    add = BY_PYTHON_NAME["block", "add"]
+    return _sum(ctx, acc, in_vector_memory(ctx, made, node), node)
+
+
+def _sum(ctx: Context, acc: Expr, product: Expr, node: ast.Call) -> Expr:
+    """Return a product in vector memory, added to ``acc`` there."""
     assert ctx.region is not None
-    return ctx.region.call(ctx, add, (in_vector_memory(ctx, acc, node), made), {}, node)
+    add = BY_PYTHON_NAME["block", "add"]
+    total: Expr = ctx.region.call(ctx, add, (in_vector_memory(ctx, acc, node), product), {}, node)
+    return total
 
 
 class Gathered(NamedTuple):

@@ -61,10 +61,7 @@ def _does_vector_work(ctx: Context, body: Sequence[ast.stmt]) -> bool:
 
 
 def _is_of_vector_unit(node: ast.Call, name: str) -> bool:
-    """True for a call that computes with tiles, whose name says so.
-
-    Scalars have some of them, and what is filled up for a product is loaded so.
-    """
+    """True for a call that computes with tiles, whose name says so; scalars have some of them."""
     if name in _NOT_ALWAYS:
         words = [inner.attr for inner in ast.walk(node) if isinstance(inner, ast.Attribute)]
         return name == "cast" and not _NARROW.isdisjoint(words)
@@ -72,6 +69,6 @@ def _is_of_vector_unit(node: ast.Call, name: str) -> bool:
     return op is not None and op.pipe_rule is PipeType.V
 
 
-_NOT_ALWAYS: Final = frozenset({"cast", "const", "fillpad", "max", "min"})
+_NOT_ALWAYS: Final = frozenset({"cast", "const", "max", "min"})
 _NARROW: Final = frozenset({"BF16", "FP16", "INT8"})
 """Element types to which tiles are cast, and numbers are not."""

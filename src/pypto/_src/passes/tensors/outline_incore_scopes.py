@@ -279,6 +279,7 @@ class _Outliner(Mutator):
         self._made = {
             stmt.var: stmt for stmt in stmts_in(function.body) if isinstance(stmt, AssignStmt)
         }
+        self._order = {var: index for index, var in enumerate(self._made)}
         own = _defined_in([function.body]) | set(function.params)
         # Sizes that the tensor parameters give; a kernel may get them from its own tensors.
         self._symbols = {
@@ -364,7 +365,7 @@ class _Outliner(Mutator):
             inputs = self._inputs(body)
             shared = _sharing(inputs, self._roots)
             renamed: dict[Var, Expr] = {}
-            views: list[Stmt] = []
+            views: list[AssignStmt] = []
             for var in shared:
                 root, stmt = self._roots[var][0], self._made.get(var)
                 is_all = len(self._roots[var]) == 1 and same_type(root.type, var.type)
@@ -380,6 +381,7 @@ class _Outliner(Mutator):
             ]
             if not renamed and not views:
                 return body
+            views.sort(key=lambda stmt: self._order[stmt.var])  # a view may be of another one
             body = [*views, *(substitute(stmt, renamed) for stmt in body)]
 
     def _is_reshaped(self, stmt: AssignStmt) -> bool:
