@@ -64,7 +64,7 @@ def measured(name: str, small: bool, only_compile: bool) -> dict[str, Any]:
     from pypto._src.emit.cpp.generate import kernel_file
     from pypto._src.ir.roles import kernels
     from pypto._src.passes.pass_manager import PassManager
-    from pypto._src.run.alike import representatives
+    from pypto._src.run.compiled_kernels import representatives
 
     model = models()[name]
     built = model.build(model.small if small else model.full)

@@ -23,6 +23,7 @@ from pypto._src.emit.cpp.generate import kernel_file
 from pypto._src.ir.array_types import TensorType, static_shape
 from pypto._src.ir.stmts import Function, Program
 from pypto._src.passes.pass_manager import OptimizationStrategy, PassManager
+from pypto._src.run import compiled_kernels
 from pypto._src.run.arguments import Bound
 from pypto._src.run.cache import build
 from pypto._src.run.native import (
@@ -191,7 +192,7 @@ def deferred() -> Generator[None]:
     call does.
     """
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(driver, "load_kernel", Deferred().load_kernel)
+        patch.setattr(compiled_kernels, "load_kernel", Deferred().load_kernel)
         patch.setattr(driver, "NativeHost", DeferredHost)
         yield
 

@@ -140,6 +140,7 @@ cluster
 jit jit.captures jit.parameters
 jit.specialisation
 jit.function jit.host_values
+jit.host_operations
 jit.host_evaluator
 jit.cluster_ranks jit.signal_check jit.spread
 jit.workers

@@ -9,10 +9,10 @@ import pytest
 
 import pypto.language as pl
 from pypto import runtime
-from pypto._src import driver
 from pypto._src.errors import PyptoError
 from pypto._src.ir.stmts import Program
-from pypto._src.run.alike import without_names
+from pypto._src.run import compiled_kernels
+from pypto._src.run.compiled_kernels import without_names
 from pypto._src.run.native import NativeKernel, load_kernel
 
 KERNEL = """
@@ -63,7 +63,7 @@ def test_only_kernels_that_are_alike_are_one(
         loaded.append(options["name"])
         return load_kernel(source, **options)
 
-    monkeypatch.setattr(driver, "load_kernel", load)
+    monkeypatch.setattr(compiled_kernels, "load_kernel", load)
     a, b = np.full((16, 16), 3, np.float32), np.full((rows, 16), 5, np.float32)
     c, d = np.zeros_like(a), np.zeros_like(a)
     compiled = runtime.compile(two(op, rows))

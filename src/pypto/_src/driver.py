@@ -11,7 +11,6 @@ import sys
 import threading
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Any, Final, Literal
@@ -19,15 +18,12 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from pypto._src.backend import BackendType
 from pypto._src.diagnostics import span_of_caller, span_of_frame, spelled_like
 from pypto._src.emit.cpp.generate import kernel_file
-from pypto._src.emit.cpp.launch_sizes import tensor_sizes
 from pypto._src.emit.cpp.options import DEFAULT, CppOptions
 from pypto._src.emit.host.native.generate import HostText, host_text
 from pypto._src.emit.writer import source_comment
 from pypto._src.errors import CallError, EmitError
 from pypto._src.interp.evaluate import Evaluator
 from pypto._src.interp.pipe_interpreter import ORDERS, OrderName, StrictEvaluator
-from pypto._src.ir.array_types import TensorType
-from pypto._src.ir.exprs import Var
 from pypto._src.ir.roles import Role, outermost, role, uncalled
 from pypto._src.ir.stmts import Function, Program
 from pypto._src.ir.traversal.queries import functions_called
@@ -38,25 +34,16 @@ from pypto._src.passes.memory.memory_plan import MemoryPlan
 from pypto._src.passes.pass_base import Pass
 from pypto._src.passes.pass_manager import OptimizationStrategy, PassManager
 from pypto._src.ranks import current as current_rank
-from pypto._src.records import NamedTuple
 from pypto._src.run.access_location import span_of_access
-from pypto._src.run.alike import renamed, representatives
 from pypto._src.run.arguments import Additions, Bound, Signature
 from pypto._src.run.array_views import is_array
+from pypto._src.run.compiled_kernels import compile_kernels
 from pypto._src.run.effects import effects
 from pypto._src.run.kernels import Kernel, KernelSignature
 from pypto._src.run.memory_needs import MemoryNeed, MemoryNeeds
-from pypto._src.run.native import (
-    MAX_CHECKED_TENSORS,
-    KernelError,
-    LaunchTensor,
-    NativeKernel,
-    load_kernel,
-)
+from pypto._src.run.native import INCLUDE, KernelError
 from pypto._src.run.profile import Profile, Timing
-from pypto._src.run.progress import Progress
-from pypto._src.run.scheduler import NativeHost, Usage, thread_count
-from pypto._src.run.shield import adopt, current, shielded
+from pypto._src.run.scheduler import NativeHost, Usage
 from pypto._src.run.toolchain import Toolchain, find_toolchain, no_compiler_message
 from pypto._src.usage_errors import check_kind, not_a_program
 
@@ -65,8 +52,6 @@ if TYPE_CHECKING:
 
 TargetName = Literal["cpu", "interpreter"]
 TARGETS: Final[tuple[TargetName, ...]] = ("cpu", "interpreter")
-
-INCLUDE: Final = Path(__file__).parents[1] / "include"
 
 
 class CompiledProgram:
@@ -615,7 +600,7 @@ def _for_cpu(
         text = _host_text(lowered, function, signatures)
         if text is None:
             return _for_interpreter(program, name, given, Evaluator(program))
-    launchers = _compile(functions, sources, toolchain)
+    launchers = compile_kernels(functions, sources, toolchain)
     profile = Profile(signatures) if options.profile else None
     kernels = {
         name: Kernel(signatures[name], made, profile.address(name) if profile else 0, names)
@@ -651,72 +636,6 @@ def kernels_of(program: Program, entry: Function) -> list[Function]:
                 reached[callee] = by_name[callee]
                 pending.append(by_name[callee])
     return [f for _, f in sorted(reached.items()) if role(f) is Role.KERNEL]
-
-
-def _compile(
-    functions: Sequence[Function], sources: Mapping[str, str], toolchain: Toolchain
-) -> dict[str, Launched]:
-    """Compile kernels at the same time; of those that are alike, the first for all."""
-    sizes = {function.name: tensor_sizes(function) for function in functions}
-    texts = {name: sources[name] + found.functions for name, found in sizes.items()}
-    progress = Progress("compiling kernels", len(functions))
-
-    def compile_one(function: Function) -> NativeKernel:
-        with progress.part(function.name):
-            return load_kernel(
-                texts[function.name],
-                toolchain=toolchain,
-                include_dirs=[INCLUDE],
-                tensors=_launch_tensors(function, sizes[function.name].shapes),
-                name=function.name,
-            )
-
-    if len(functions) < 2:
-        with progress.shown():
-            return {function.name: Launched(compile_one(function), {}) for function in functions}
-    like = representatives(functions, texts)
-    different = [function for function in functions if like[function.name] is function]
-    progress = Progress("compiling kernels", len(different))
-    workers = min(len(different), thread_count())
-
-    def compile_all() -> list[NativeKernel]:
-        with ThreadPoolExecutor(workers, initializer=adopt, initargs=(current(),)) as pool:
-            return list(pool.map(compile_one, different))
-
-    with progress.shown():
-        made = shielded(compile_all)
-    kernels = {function.name: kernel for function, kernel in zip(different, made, strict=True)}
-    return {
-        function.name: Launched(
-            kernels[like[function.name].name], renamed(like[function.name], function)
-        )
-        for function in functions
-    }
-
-
-class Launched(NamedTuple):
-    """A compiled kernel, and what to call what it names if another one was compiled for it."""
-
-    kernel: NativeKernel
-    names: Mapping[str, str]
-
-
-def _launch_tensors(
-    function: Function, shapes: Mapping[Var, tuple[int | str, ...]]
-) -> list[LaunchTensor | None]:
-    """Return for each parameter its tensor, None for a scalar; see `launcher_source`.
-
-    Empty, so that nothing is checked, if there are too many.
-    """
-    found: list[LaunchTensor | None] = []
-    for param in function.params:
-        kind = param.type
-        if not isinstance(kind, TensorType):
-            found.append(None)
-            continue
-        shape = shapes[param] if kind.tensor_view is None else None
-        found.append(LaunchTensor(param.name, kind.dtype.bytes, shape))
-    return found if len(found) <= MAX_CHECKED_TENSORS else []
 
 
 def _kernel_run(kernel: Kernel, function: Function, additions: Additions) -> Callable[[Bound], Any]:

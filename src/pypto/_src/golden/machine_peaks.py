@@ -5,19 +5,16 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from pypto._src.lazy import lazy_module
-from pypto._src.run.native import NativeKernel, load_kernel, pack
+from pypto._src.run.native import INCLUDE, NativeKernel, load_kernel, pack
 from pypto._src.run.toolchain import find_toolchain
 
 if TYPE_CHECKING:
     import numpy as np
 else:
     np = lazy_module("numpy")
-
-_INCLUDE: Final = Path(__file__).parents[2] / "include"
 
 _SOURCE: Final = """
 #include <pto/pto-inst.hpp>
@@ -67,7 +64,7 @@ def multiply_add_peak(threads: int) -> float:
     best = 0.0
     for chains in (10, 16, 24):
         source = _SOURCE.replace("CHAINS", str(chains))
-        kernel = load_kernel(source, toolchain=toolchain, include_dirs=[_INCLUDE])
+        kernel = load_kernel(source, toolchain=toolchain, include_dirs=[INCLUDE])
         best = max(best, _peak_of(kernel, threads))
     return best
 

@@ -9,12 +9,11 @@ from __future__ import annotations
 import ast
 import builtins
 import operator
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from pypto._src.diagnostics import Span
 from pypto._src.driver import CompiledProgram, compile_for_evaluator
 from pypto._src.dtypes import DataType
 from pypto._src.errors import (
@@ -32,6 +31,7 @@ from pypto._src.frontend.source.python_names import MISSING, Environment
 from pypto._src.frontend.source.source import Source
 from pypto._src.ir.exprs import ConstInt
 from pypto._src.jit.function import JitFunction
+from pypto._src.jit.host_operations import FORMS, OPS, HostCall, alloc, described, window
 from pypto._src.jit.host_values import (
     COLLECTIVES,
     Buffer,
@@ -40,16 +40,11 @@ from pypto._src.jit.host_values import (
     TensorWithoutShape,
 )
 from pypto._src.jit.parameters import ArrayParameter, WindowArgument
-from pypto._src.lazy import lazy_module
 from pypto._src.run.array_views import is_array
 from pypto._src.run.launches import Launch, Touched, run_launches
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from pypto._src.cluster.session import Session
-else:
-    np = lazy_module("numpy")
 
 _DEEPEST: Final = 50
 
@@ -300,7 +295,7 @@ class _Body:
         restarts = given[0] if given else 1
         if not isinstance(restarts, int) or restarts < 0:
             raise ParserTypeError(
-                f"a step restarts so often at most, got {_described(restarts)}",
+                f"a step restarts so often at most, got {described(restarts)}",
                 self.source.span(call),
                 hint="write with pld.step(restarts=1):",
                 slug="region-option",
@@ -352,7 +347,7 @@ class _Body:
         value = self.value(node)
         if isinstance(value, HostTensor | HostWindow | Buffer):
             raise ParserTypeError(
-                f"a condition is a number, got {_described(value)}",
+                f"a condition is a number, got {described(value)}",
                 self.source.span(node),
                 hint="let a kernel read the element",
                 slug="constant-expression",
@@ -461,13 +456,13 @@ class _Body:
             return self._collective(callee, args, named, node)
         if isinstance(callee, InlineKernel):
             return self._inlined(callee, args, named, node)
-        form = _FORMS.get(callee) if _is_hashable(callee) else None
+        form = FORMS.get(callee) if _is_hashable(callee) else None
         if form is not None:
-            return form(self, node, *args, **named)
+            return form(self._host_call(node), *args, **named)
         name = getattr(callee, "name", None) or getattr(callee, "__name__", "")
-        form = _OPS.get(str(name).rpartition(".")[2])
+        form = OPS.get(str(name).rpartition(".")[2])
         if form is not None and callee not in _PURE:
-            return form(self, node, *args, **named)
+            return form(self._host_call(node), *args, **named)
         if callee in (min, max) or callee in _PURE:
             return callee(*args, **named)
         raise UnsupportedFeatureError(
@@ -475,6 +470,9 @@ class _Body:
             self.source.span(node),
             hint="write it in a function of @pl.jit, and launch that with device=",
         )
+
+    def _host_call(self, node: ast.Call) -> HostCall:
+        return HostCall(self.source, node, self.whole.ranks, self.whole.buffer)
 
     def _inlined(
         self, callee: InlineKernel, args: list[Any], named: dict[str, Any], node: ast.Call
@@ -500,15 +498,13 @@ class _Body:
         given.pop("core_num", None)  # which changes no value
         if "signal" in callee.param_names and given.get("signal") is None:
             count = self.whole.ranks
-            given["signal"] = _window(
-                self, node, _alloc(self, node, [count], dtype=DataType.INT32), [count],
-                dtype=DataType.INT32,
-            )  # fmt: skip
+            call, dtype = self._host_call(node), DataType.INT32
+            given["signal"] = window(call, alloc(call, [count], dtype=dtype), [count], dtype=dtype)
         for value in (given.get("target"), given.get("local_data"), given.get("input")):
             if value is not None and not isinstance(value, HostWindow):
                 raise ParserTypeError(
                     f"{self.source.text(node.func)} on the host takes windows, got "
-                    f"{_described(value)}",
+                    f"{described(value)}",
                     self.source.span(node),
                     hint="call it in a kernel that is launched on each device",
                     slug="window",
@@ -531,7 +527,7 @@ class _Body:
         device = named.pop("device", 0)
         if not isinstance(device, int) or isinstance(device, bool):
             raise ParserTypeError(
-                f"a device is a number, got {_described(device)}",
+                f"a device is a number, got {described(device)}",
                 location,
                 hint="write device=r",
                 slug="device",
@@ -625,129 +621,3 @@ def _argument(value: Any, *, is_remote: bool) -> Any:
     if isinstance(value, HostWindow):
         return WindowArgument(value.rows, value.shape, is_remote)
     return value
-
-
-def _described(value: Any) -> str:
-    return "a window" if isinstance(value, HostWindow | Buffer) else repr(value)
-
-
-# --------------------------------------------------------------------------------------------
-# What stands in host functions
-# --------------------------------------------------------------------------------------------
-
-
-def _world_size(body: _Body, _node: ast.Call) -> int:
-    return body.whole.ranks
-
-
-def _alloc(
-    body: _Body,
-    node: ast.Call,
-    size: Any = None,
-    *,
-    shape: Any = None,
-    dtype: DataType | None = None,
-    name: str = "",
-) -> Buffer:
-    size = shape if size is None else size
-    is_shape = isinstance(size, list | tuple)
-    dims: Sequence[Any] = cast("Any", size if is_shape else [size])
-    if is_shape != (dtype is not None) or not all(type(dim) is int and dim > 0 for dim in dims):
-        raise ParserTypeError(
-            "a window buffer has a size in bytes, or a shape and dtype=",
-            body.source.span(node),
-            hint="write pld.alloc_window_buffer([1, 128], dtype=pl.FP32)",
-            slug="window",
-        )
-    made = body.whole.buffer(Buffer(body.whole.ranks, size, dtype))
-    made.name = name or made.name
-    return made
-
-
-def _window(body: _Body, node: ast.Call, buffer: Any, shape: Any, *, dtype: DataType) -> HostWindow:
-    span: Span = body.source.span(node)
-    if not isinstance(buffer, Buffer):
-        raise ParserTypeError(
-            f"a window is of a buffer, got {_described(buffer)}",
-            span,
-            hint="write buffer = pld.alloc_window_buffer([1, 128], dtype=pl.FP32) before it",
-            slug="window",
-        )
-    sizes = tuple(shape)
-    wanted = int(np.prod(sizes)) * dtype.bytes
-    if wanted > buffer.bytes or buffer.bytes % dtype.bytes:
-        raise ParserTypeError(
-            f"a window {list(sizes)} of {dtype.member} has {wanted} bytes, {buffer.name} has "
-            f"{buffer.bytes}",
-            span,
-            hint=f"write {buffer.name} = pld.alloc_window_buffer({list(sizes)}, "
-            f"dtype=pl.{dtype.member})",
-            slug="window",
-        )
-    return HostWindow(buffer.memory.view(dtype.numpy), sizes, buffer)
-
-
-def _created(
-    _body: _Body, _node: ast.Call, shape: Any, dtype: DataType, *, init_value: Any = None, **_: Any
-) -> HostTensor:
-    made = np.full(tuple(shape), 0 if init_value is None else init_value, dtype.numpy)
-    return HostTensor(made)
-
-
-def _dim(_body: _Body, _node: ast.Call, x: HostTensor, axis: int) -> int:
-    return x.shape[axis]
-
-
-def _part(body: _Body, node: ast.Call, x: HostTensor, shape: Any, offset: Any = None) -> HostTensor:
-    begins = offset if offset is not None else [0] * len(shape)
-    return x[tuple(slice(at, at + n) for at, n in zip(begins, shape, strict=True))]
-
-
-def _reshaped(body: _Body, node: ast.Call, x: HostTensor, shape: Any) -> HostTensor:
-    if not x.array.flags.c_contiguous:
-        raise ParserTypeError(
-            f"{body.source.text(node)} is of a part whose elements do not lie together",
-            body.source.span(node),
-            hint="reshape the whole tensor before taking a part",
-            slug="shape-mismatch",
-        )
-    return HostTensor(x.array.reshape(shape))
-
-
-def _as_is(_body: _Body, _node: ast.Call, value: Any, *_: Any) -> Any:
-    return value
-
-
-def _least(_body: _Body, _node: ast.Call, *values: Any) -> Any:
-    return min(values)
-
-
-def _most(_body: _Body, _node: ast.Call, *values: Any) -> Any:
-    return max(values)
-
-
-def _cast(_body: _Body, _node: ast.Call, value: Any, dtype: DataType) -> Any:
-    return float(value) if dtype.is_float() else int(value)
-
-
-_FORMS: Final[dict[Any, Callable[..., Any]]] = {
-    pld.world_size: _world_size,
-    pld.alloc_window_buffer: _alloc,
-    pld.window: _window,
-    region_markers.no_dep: _as_is,
-    region_markers.slice: _part,
-    markers.const: _as_is,
-}
-
-_OPS: Final[dict[str, Callable[..., Any]]] = {
-    "create_tensor": _created,
-    "create": _created,
-    "dim": _dim,
-    "view": _part,
-    "reshape": _reshaped,
-    "reshape_view": _reshaped,
-    "min": _least,
-    "max": _most,
-    "cast": _cast,
-}
-"""Ops that make or take apart tensors, and those of numbers, by their unified names."""

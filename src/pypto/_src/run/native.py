@@ -13,7 +13,7 @@ import weakref
 from array import array
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 if sys.platform == "win32":
     from _ctypes import FreeLibrary as _unload  # pyright: ignore[reportPrivateUsage]
@@ -27,6 +27,9 @@ from pypto._src.run import bounds_report
 from pypto._src.run.cache import build, discard
 from pypto._src.run.interrupts import NOT_TICKING, RUN, start_ticking
 from pypto._src.run.toolchain import Toolchain
+
+INCLUDE: Final = Path(__file__).parents[2] / "include"
+"""The folder with the headers of the tile library, as they compute on this machine."""
 
 LAUNCH_SYMBOL = "pypto_launch"
 
