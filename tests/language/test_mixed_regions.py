@@ -8,9 +8,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pytest
 
+from pypto._src.ir.roles import core_type, kernels
+from pypto._src.passes.pass_manager import PassManager
 from tests.language.draw_values import Program
-from tests.language.programs import faults
+from tests.language.programs import faults, parsed
 from tests.natively import compiler
 
 RNG = np.random.default_rng(34)
@@ -154,6 +157,48 @@ BODIES = {
             first, second = second, pl.add(kept, first)
         y[:, :] = pl.sub(first, second)
 """,
+    # Vector work between products that does not need their sum is done before them.
+    "between": """
+        used = pl.cast(pl.read(n, [0, 0]), pl.INDEX)
+        first = pl.slice(x, [16, 32], [0, 0], valid_shape=[used, 32])
+        first = pl.fillpad(first, pad_value=pl.PadValue.zero)
+        total = pl.matmul(first, w[0:32, :], out_dtype=pl.FP32)
+        second = pl.slice(x, [16, 32], [0, 32], valid_shape=[used, 32])
+        second = pl.fillpad(second, pad_value=pl.PadValue.zero)
+        total = pl.matmul_acc(total, second, w[64:96, :])
+        y[:, :] = pl.mul(x[:, :], 2.0)
+        y = pl.assemble(y, total, [0, 0], atomic=pl.AtomicType.Add)
+""",
+    # So it is in a loop, in which a padded tile is an operand of two products.
+    "twice": """
+        total = pl.mul(x[:, :], 0.0)
+        for step in pl.range(pl.read(n, [0, 0])):
+            rows = pl.slice(w, [64, 64], [step * 64, 0], valid_shape=[60, 64])
+            rows = pl.fillpad(rows, pad_value=pl.PadValue.zero)
+            product = pl.matmul(x[:, :], rows, out_dtype=pl.FP32)
+            grown = pl.mul(x[:, :], pl.cast(step, pl.FP32))
+            product = pl.matmul_acc(product, grown, w[0:64, :])
+            halves = pl.mul(product, 0.5)
+            total = pl.add(total, pl.matmul(halves, rows, out_dtype=pl.FP32))
+        y[:, :] = total
+""",
+    # Rows of a sum of products that a loop reads are stored once, before it.
+    "pieces": """
+        total = pl.matmul(x[:, 0:16], w[0:16, :], out_dtype=pl.FP32)
+        for step in pl.pipeline(16, 64, 16, stage=2):
+            total = pl.matmul_acc(total, x[:, step : step + 16], w[step : step + 16, :])
+        for step in pl.range(16):
+            at = pl.cast(pl.read(n, [0, step % 8]), pl.INDEX)
+            y[step : step + 1, :] = pl.add(total[step : step + 1, :], w[at : at + 1, :])
+""",
+    # What is stored and loaded again between two products stays behind the first of them.
+    "stored": """
+        product = pl.matmul(x[:, :], w[0:64, :], out_dtype=pl.FP32)
+        y[:, :] = pl.mul(product, 0.5)
+        total = pl.matmul(x[:, :], w[64:128, :], out_dtype=pl.FP32)
+        total = pl.matmul_acc(total, pl.mul(y[:, :], 2.0), w[128:192, :])
+        y[:, :] = total
+""",
 }
 
 
@@ -161,6 +206,17 @@ def arguments() -> list[Any]:
     x = RNG.standard_normal((16, 64), np.float32)
     w = RNG.standard_normal((256, 64), np.float32) / 8
     return [x, w, np.array([[3, 2, 1, 0, 5, 9, 4, 7]], np.int32), np.zeros_like(x)]
+
+
+# A tile that changes element by element between the products stays on one core.
+@pytest.mark.parametrize("name", [name for name in BODIES if name != "marks"])
+def test_each_kernel_is_of_one_core(name: str) -> None:
+    """The chip has no core that does both kinds of work."""
+    program = parsed(
+        Program(f"{HEAD}{BODIES[name]}    return y\n", [arguments()], (3,)), f"<cores {name}>"
+    )
+    for kernel in kernels(PassManager().run_passes(program)):
+        core_type(kernel)
 
 
 def test_mixed_regions() -> None:

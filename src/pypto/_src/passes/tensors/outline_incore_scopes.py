@@ -110,7 +110,7 @@ def _outlined(function: Function, names: NewNames, stages: int) -> list[Function
     scopes = [stmt for stmt in stmts_in(function.body) if isinstance(stmt, ScopeStmt)]
     if not scopes or role(function) is not Role.HOST:
         return [function]
-    function = _with_own_tensors(function)
+    function = _with_own_views(_with_own_tensors(function))
     check_merges(function)
     function = _SplitMixed(function, stages).run()
     outliner = _Outliner(function, names)
@@ -132,6 +132,15 @@ def _with_own_tensors(function: Function) -> Function:
     from pypto._src.passes.tensors.tensors_handed_on import with_copies
 
     return with_copies(function, roots, written)
+
+
+def _with_own_views(function: Function) -> Function:
+    """Return ``function`` with views as they are where regions use several of one tensor."""
+    if not any(op_of(call_of(stmt)) in _VIEWS for stmt in stmts_in(function.body)):
+        return function
+    from pypto._src.passes.tensors.carried_views import without_carried_views
+
+    return without_carried_views(function, alias_bases(function, number(function)))
 
 
 def _without_unused_views(body: Stmt) -> Stmt:
@@ -229,7 +238,8 @@ class _SplitMixed(Mutator):
         body = list(statements(_Dissolve().body(scope.body)))
         if len(_by_core(body)) == 1 and all(_core_count(stmt) < 2 for stmt in body):
             return scope
-        from pypto._src.passes.tensors.split_mixed_scopes import split_scope, stored_early
+        from pypto._src.passes.tensors.split_mixed_scopes import split_scope
+        from pypto._src.passes.tensors.work_order import stored_early
 
         body = stored_early(body, self._roots)
         whole = ScopeStmt(scope.scope_kind, seq(body, scope.span), scope.span, scope.name_hint)

@@ -22,9 +22,9 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import Final, TypeAlias
 
 from pypto._src.errors import PyptoError
-from pypto._src.ir.array_types import TensorType, TileType, exprs_of_type, static_shape, valid_part
+from pypto._src.ir.array_types import TensorType, TileType, static_shape, valid_part
 from pypto._src.ir.enums import CoreType, MemorySpace, PipeType
-from pypto._src.ir.exprs import Call, ConstInt, Expr, IterArg, MakeTuple, Var
+from pypto._src.ir.exprs import Call, ConstInt, Expr, MakeTuple, Var
 from pypto._src.ir.fresh_names import NewNames
 from pypto._src.ir.opdef import op_of
 from pypto._src.ir.stmts import (
@@ -41,17 +41,23 @@ from pypto._src.ir.stmts import (
 )
 from pypto._src.ir.traversal.mutator import substitute
 from pypto._src.ir.traversal.queries import defined_by, stmts_in, uses
-from pypto._src.ir.traversal.walk import children, copy_with, walk
+from pypto._src.ir.traversal.walk import copy_with, walk
 from pypto._src.ir.types import ScalarType
 from pypto._src.ops import memory, tensor
 from pypto._src.ops.layout import tile_space
+from pypto._src.passes.tensors.core_work import (
+    BOTH_CORES,
+    calls_in,
+    changed_in_place,
+    cores_of,
+    used_in,
+)
 from pypto._src.passes.tensors.slots import LoopSlots, created
+from pypto._src.passes.tensors.work_order import gathered, stored_early
 
-_ON_CUBE: Final = frozenset({PipeType.M, PipeType.MTE1, PipeType.FIX})
 _ON_HOST: Final = frozenset(
     {tensor.view, tensor.reshape_view, tensor.create, tensor.dim, tensor.read}
 )
-_BOTH: Final = frozenset({CoreType.CUBE, CoreType.VECTOR})
 
 
 class _Unsplit(Exception):
@@ -104,117 +110,25 @@ def split_scope(
     iterations may be under way at least.
     """
     body = list(statements(scope.body))
-    if cores_of(body) != _BOTH:
+    if cores_of(body) != BOTH_CORES:
         return None
     read_by_host: dict[Var, None] = {}
+    gathers = False
     while True:
         try:
-            return _Splitter(scope, body, names, roots, own, stages, read_by_host).run()
+            splitter = _Splitter(scope, body, names, roots, own, stages, read_by_host, gathers)
+            return splitter.run()
         except _NeededOnHost as needed:
             read_by_host.update(dict.fromkeys(needed.elements))
         except (_Unsplit, PyptoError):
-            return None
-
-
-def stored_early(stmts: Sequence[Stmt], roots: Mapping[Var, Sequence[Var]]) -> list[Stmt]:
-    """Return statements that store accumulators as soon as they can, not behind vector work.
-
-    The vector work that reads one may come in several pieces; all of them find it in memory then,
-    and the accumulator need not outlive the first one. A store moves up where nothing between is
-    about the tensor that it writes.
-    """
-    made: dict[Var, int] = {}
-    touched: dict[Var, int] = {}  # where a tensor was read or written last
-    vector = -1  # where the last vector work is
-    behind: dict[int, list[Stmt]] = {}
-    moved: set[int] = set()
-    for index, stmt in enumerate(stmts):
-        used = _used(stmt)
-        at = _early(stmt, used, made, index)
-        if at is not None and at < vector:
-            tensors = [root for var in used for root in roots.get(var, (var,))]
-            if all(touched.get(root, -1) <= at for root in tensors):
-                behind.setdefault(at, []).append(stmt)
-                moved.add(index)
-                made.update(dict.fromkeys(defined_by(stmt), at))
-                touched.update(dict.fromkeys(tensors, at))
-                continue
-        if CoreType.VECTOR in cores_of([stmt]):
-            vector = index
-        for var in (*used, *defined_by(stmt)):
-            if isinstance(var.type, TensorType):
-                touched.update(dict.fromkeys(roots.get(var, (var,)), index))
-        made.update(dict.fromkeys(defined_by(stmt), index))
-    out: list[Stmt] = []
-    for index, stmt in enumerate(stmts):
-        if index not in moved:
-            out += [stmt, *behind.get(index, ())]
-    return out
-
-
-def _early(stmt: Stmt, used: Iterable[Var], made: Mapping[Var, int], index: int) -> int | None:
-    """Return behind which statement an accumulator may be stored, None for other statements."""
-    value = stmt.value if isinstance(stmt, AssignStmt) else None
-    value = stmt.expr if isinstance(stmt, EvalStmt) else value
-    if not isinstance(value, Call) or op_of(value) is not memory.store:
-        return None
-    tile = value.args[0]
-    if not isinstance(tile, Var) or tile_space(tile) is not MemorySpace.Acc or tile not in made:
-        return None
-    return max(made.get(var, -1) for var in used)
+            if gathers:
+                return None
+            gathers = True
 
 
 def name_on_core(name: str, core: CoreType | None) -> str:
     """Return what the part of a region called ``name`` that one core does is called."""
     return f"{name}_aic" if core is CoreType.CUBE else f"{name}_aiv"
-
-
-def cores_of(stmts: Sequence[Stmt]) -> frozenset[CoreType]:
-    """Return the cores that the work on tiles in statements wants."""
-    found = {_core_of(call) for stmt in stmts for call in _calls(stmt)}
-    return frozenset(core for core in found if core is not None)
-
-
-def _core_of(call: Call) -> CoreType | None:
-    op = op_of(call)
-    if op is None or op.level != "block":
-        return None
-    pipe = op.pipe_of(call)
-    if pipe in _ON_CUBE:
-        return CoreType.CUBE
-    if pipe is PipeType.V:
-        return CoreType.VECTOR
-    for value in (call, *call.args):
-        if isinstance(value.type, TileType):
-            return CoreType.VECTOR if tile_space(value) is MemorySpace.Vec else CoreType.CUBE
-    return None
-
-
-def _calls(top: Stmt) -> list[Call]:
-    found: list[Call] = []
-    for stmt in stmts_in(top):
-        for child in children(stmt):
-            if not isinstance(child, Stmt):
-                found += [node for node in walk(child) if isinstance(node, Call)]
-    return found
-
-
-def _used(top: Stmt) -> dict[Var, None]:
-    """Return the variables that a statement uses and does not define, by first use."""
-    found: dict[Var, None] = {}
-    defined: set[Var] = set()
-    for stmt in stmts_in(top):
-        defined.update(defined_by(stmt))
-        for child in children(stmt):
-            if isinstance(child, Stmt):
-                continue
-            found.update(dict.fromkeys(uses([child])))
-            if isinstance(child, IterArg):
-                found.update(dict.fromkeys(uses([child.initValue])))
-            for node in walk(child):
-                if isinstance(node, Expr) and not isinstance(node.type, ScalarType):
-                    found.update(dict.fromkeys(uses(exprs_of_type(node.type))))
-    return {var: None for var in found if var not in defined}
 
 
 def _is_tile(value: Expr) -> bool:
@@ -228,16 +142,6 @@ def _is_element(value: Expr) -> bool:
     return len(value.args) == 2 and isinstance(value.args[0], Var) and _is_tile(value.args[0])
 
 
-def _changed_in_place(stmt: Stmt) -> list[Var]:
-    """Return the tiles that a statement itself changes; scratch of what makes a tile is none."""
-    call = stmt.expr if isinstance(stmt, EvalStmt) else None
-    op = None if call is None else op_of(call)
-    if op is None or not isinstance(call, Call):
-        return []
-    written = [call.args[at] for at in op.writes]
-    return [arg for arg in written if isinstance(arg, Var) and _is_tile(arg)]
-
-
 def _is_last_use(nodes: Sequence[_Node], part: _Part, held: Var) -> bool:
     """True if one of the nodes is the part, and none behind it uses a tensor."""
     behind = iter(nodes)
@@ -249,7 +153,7 @@ def _is_last_use(nodes: Sequence[_Node], part: _Part, held: Var) -> bool:
             pending += [*node.head, *(inner for body in node.bodies for inner in body)]
         elif isinstance(node, _Part):
             pending += [*node.loads, *node.stmts]
-        elif held in _used(node):
+        elif held in used_in(node):
             return False
     return True
 
@@ -266,12 +170,15 @@ class _Splitter:
         own: Container[Var],
         stages: int,
         read_by_host: Mapping[Var, None],
+        gathers: bool,
     ) -> None:
+        self._gathers = gathers  # vector work of each body, where the written order fails
         self._own = own
         self._stages = stages
         self._loops: list[LoopSlots | None] = [None]  # around what is added, on the host
         self._read_by_host = read_by_host  # elements of tiles, by the variables that they are
         self._scalars: dict[Var, Expr] = {}  # what cores compute
+        self._moved: dict[Var, AssignStmt] = {}  # operands of products, of other tiles
         self._scope = scope
         self._body = body
         self._names = names
@@ -285,20 +192,20 @@ class _Splitter:
         written = [
             arg
             for stmt in body
-            for call in _calls(stmt)
+            for call in calls_in(stmt)
             if (op := op_of(call)) is not None
             for at, arg in enumerate(call.args)
             if at in op.writes and isinstance(arg, Var)
         ]
         self._written = {root for var in written for root in roots.get(var, (var,))}
         inner = (stmt for top in body for stmt in stmts_in(top))
-        self._changed = {var for stmt in inner for var in _changed_in_place(stmt)}
+        self._changed = {var for stmt in inner for var in changed_in_place(stmt)}
 
     def run(self) -> list[Stmt]:
         """Return what stands in place of the scope."""
         nodes: list[_Node] = []
         last = self._body[-1] if isinstance(self._body[-1], YieldStmt) else None
-        for stmt in self._body[:-1] if last else self._body:
+        for stmt in self._in_order(self._body[:-1] if last else self._body):
             self._add(nodes, stmt)
         if last is not None:
             self._check_on_host(uses([last]))
@@ -310,7 +217,7 @@ class _Splitter:
     def _add(self, nodes: list[_Node], stmt: Stmt) -> None:
         """Add a statement to the last part, or behind it."""
         cores = cores_of([stmt])
-        if cores == _BOTH:
+        if cores == BOTH_CORES:
             self._lift(nodes, stmt)
             return
         if isinstance(stmt, AssignStmt) and stmt.var in self._read_by_host:
@@ -321,7 +228,9 @@ class _Splitter:
             return
         part = nodes[-1] if nodes and isinstance(nodes[-1], _Part) else None
         if not cores and isinstance(stmt, AssignStmt) and self._is_for_host(stmt):
-            in_part = part is not None and any(part is self._where.get(var) for var in _used(stmt))
+            in_part = part is not None and any(
+                part is self._where.get(var) for var in used_in(stmt)
+            )
             if part is None or in_part or self._reads_written(stmt):
                 nodes.append(stmt)
             else:
@@ -336,9 +245,9 @@ class _Splitter:
         self._put(part, stmt)
 
     def _put(self, part: _Part, stmt: Stmt) -> None:
-        for var in _used(stmt):
+        for var in used_in(stmt):
             self._bring(part, var)
-        for var in (v for inner in stmts_in(stmt) for v in _changed_in_place(inner)):
+        for var in (v for inner in stmts_in(stmt) for v in changed_in_place(inner)):
             if self._where.get(var, part) is not part:  # others would see what it was
                 raise _Unsplit
         part.stmts.append(substitute(stmt, part.known))
@@ -346,6 +255,22 @@ class _Splitter:
             self._where[var] = part
         if isinstance(stmt, AssignStmt) and isinstance(stmt.var.type, ScalarType):
             self._scalars[stmt.var] = stmt.value
+        if isinstance(stmt, AssignStmt) and _is_tile(stmt.var) and self._is_moved(stmt):
+            self._moved[stmt.var] = stmt
+
+    def _is_moved(self, stmt: AssignStmt) -> bool:
+        """True for an operand of products: of a tile or tensor that is written but once."""
+        if tile_space(stmt.var) in (MemorySpace.Vec, MemorySpace.Acc):
+            return False
+        if not isinstance(stmt.value, Call):
+            return False
+        source = stmt.value.args[0] if stmt.value.args else None
+        if not isinstance(source, Var):
+            return False
+        if op_of(stmt.value) is memory.move:
+            return source not in self._changed
+        bases = self._roots.get(source, (source,))
+        return op_of(stmt.value) is memory.load and all(base in self._own for base in bases)
 
     def _read(self, nodes: list[_Node], stmt: AssignStmt) -> None:
         """Let the host read an element of a tile, which is stored for it."""
@@ -373,7 +298,7 @@ class _Splitter:
             return
         floating = self._floating.get(var)
         if floating is not None:
-            for source in _used(floating):
+            for source in used_in(floating):
                 self._bring(part, source)
             value = substitute(floating.value, part.known)
             new = var
@@ -394,6 +319,15 @@ class _Splitter:
             return
         if isinstance(var.type, ScalarType):
             self._bring_scalar(part, var)
+            return
+        moved = self._moved.get(var)
+        if moved is not None:  # to where products take it from, for each part again
+            for source in used_in(moved):
+                self._bring(part, source)
+            new = Var(self._names.like(var.name), var.type, var.span)
+            value = substitute(moved.value, part.known)
+            part.known[var] = new
+            part.stmts.append(AssignStmt(new, value, moved.span))
             return
         if not _is_tile(var) or tile_space(var) is not MemorySpace.Vec:
             raise _Unsplit
@@ -486,7 +420,9 @@ class _Splitter:
             if isinstance(node, Call) and op_of(node) not in _ON_HOST:
                 return False
         is_value = isinstance(stmt.var.type, ScalarType) or isinstance(stmt.value, Call)
-        inside = (v for v in _used(stmt) if v in self._where and not isinstance(v.type, TensorType))
+        inside = (
+            v for v in used_in(stmt) if v in self._where and not isinstance(v.type, TensorType)
+        )
         return is_value and next(inside, None) is None
 
     def _reads_written(self, stmt: AssignStmt) -> bool:
@@ -508,7 +444,7 @@ class _Splitter:
             return False
         if op.pipe_of(call) is PipeType.V and any(_is_tile(arg) for arg in call.args):
             return False
-        for var in _used(stmt):
+        for var in used_in(stmt):
             scalar = isinstance(var.type, ScalarType) and var in self._where
             tile = _is_tile(var) and var not in self._floating
             if var is not stmt.var and (scalar or tile or self._is_written(var)):
@@ -583,7 +519,7 @@ class _Splitter:
         stmts = self._without_copies(list(statements(body)))
         end = stmts[-1] if stmts else None
         last = end if isinstance(end, YieldStmt) else None
-        for stmt in stored_early(stmts[:-1] if last is not None else stmts, self._roots):
+        for stmt in self._in_order(stmts[:-1] if last is not None else stmts):
             self._add(inner, stmt)
         kept: list[Expr] = []
         values: Sequence[Expr] = last.value if last is not None else ()
@@ -604,6 +540,11 @@ class _Splitter:
             self._add(inner, stmt)
         lifted.bodies.append(inner)
         lifted.yields.append(YieldStmt(kept, last.span) if last is not None and kept else None)
+
+    def _in_order(self, stmts: Sequence[Stmt]) -> list[Stmt]:
+        """Return the statements of a body in the order in which cores do them."""
+        ordered = gathered(stmts, self._roots, self._own) if self._gathers else stmts
+        return stored_early(ordered, self._roots)
 
     def _without_copies(self, stmts: list[Stmt]) -> list[Stmt]:
         """Return statements in which tiles that do not change have one name each.

@@ -1,0 +1,218 @@
+"""Orders of the statements of a scope that let each core do much in one piece.
+
+A core hands nothing but vector tiles to the other one: an accumulator that vector work interrupts
+would be lost. Both orders here give what the written one gives.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable, Mapping, Sequence
+
+from pypto._src.ir.array_types import TensorType, TileType
+from pypto._src.ir.enums import CoreType, MemorySpace
+from pypto._src.ir.exprs import Call, Var
+from pypto._src.ir.opdef import op_of
+from pypto._src.ir.stmts import (
+    AssignStmt,
+    EvalStmt,
+    ForStmt,
+    IfStmt,
+    Stmt,
+    WhileStmt,
+    seq,
+    statements,
+)
+from pypto._src.ir.traversal.queries import defined_by, stmts_in
+from pypto._src.ir.traversal.walk import copy_with
+from pypto._src.ops import memory
+from pypto._src.ops.layout import tile_space
+from pypto._src.passes.tensors.core_work import (
+    BOTH_CORES,
+    calls_in,
+    changed_in_place,
+    cores_of,
+    used_in,
+)
+
+
+def stored_early(stmts: Sequence[Stmt], roots: Mapping[Var, Sequence[Var]]) -> list[Stmt]:
+    """Return statements that store accumulators as soon as they can, not behind vector work.
+
+    The vector work that reads one may come in several pieces; all of them find it in memory then,
+    and the accumulator need not outlive the first one. A store moves up where nothing between is
+    about the tensor that it writes.
+    """
+    made: dict[Var, int] = {}
+    touched: dict[Var, int] = {}  # where a tensor was read or written last
+    vector = -1  # where the last vector work is
+    behind: dict[int, list[Stmt]] = {}
+    moved: set[int] = set()
+    for index, stmt in enumerate(stmts):
+        used = used_in(stmt)
+        at = _early(stmt, used, made)
+        if at is not None and at < vector:
+            tensors = [root for var in used for root in roots.get(var, (var,))]
+            if all(touched.get(root, -1) <= at for root in tensors):
+                behind.setdefault(at, []).append(stmt)
+                moved.add(index)
+                made.update(dict.fromkeys(defined_by(stmt), at))
+                touched.update(dict.fromkeys(tensors, at))
+                continue
+        if CoreType.VECTOR in cores_of([stmt]):
+            vector = index
+        for var in (*used, *defined_by(stmt)):
+            if isinstance(var.type, TensorType):
+                touched.update(dict.fromkeys(roots.get(var, (var,)), index))
+        made.update(dict.fromkeys(defined_by(stmt), index))
+    out: list[Stmt] = []
+    for index, stmt in enumerate(stmts):
+        if index not in moved:
+            out += [stmt, *behind.get(index, ())]
+    return out
+
+
+def _early(stmt: Stmt, used: Iterable[Var], made: Mapping[Var, int]) -> int | None:
+    """Return behind which statement an accumulator may be stored, None for other statements."""
+    tile = _stored_accumulator(stmt)
+    if tile is None or tile not in made:
+        return None
+    return max(made.get(var, -1) for var in used)
+
+
+def _stored_accumulator(stmt: Stmt) -> Var | None:
+    """Return the accumulator that a statement stores, None for other statements."""
+    value = stmt.value if isinstance(stmt, AssignStmt) else None
+    value = stmt.expr if isinstance(stmt, EvalStmt) else value
+    if not isinstance(value, Call) or op_of(value) is not memory.store:
+        return None
+    tile = value.args[0]
+    if not isinstance(tile, Var) or tile_space(tile) is not MemorySpace.Acc:
+        return None
+    return tile
+
+
+def gathered(
+    stmts: Sequence[Stmt], roots: Mapping[Var, Sequence[Var]], own: Container[Var]
+) -> list[Stmt]:
+    """Return statements in an order in which vector work comes before products if it can.
+
+    What makes an accumulator, adds to it and stores it stays together. ``own`` are the tensors
+    that one statement writes, whose name nobody else has.
+    """
+    found = [part for stmt in stmts for part in _without_stores(stmt, own)]
+    before = _order(found, roots)
+    chains = _chains(found)
+    waits = {
+        head: {chains[other] for at in chain for other in before[at]} - {head}
+        for head, chain in _members(chains).items()
+    }
+    members = _members(chains)
+    cores = {head: cores_of([found[at] for at in chain]) for head, chain in members.items()}
+    out: list[Stmt] = []
+    current = CoreType.VECTOR
+    while waits:
+        ready = [head for head, others in waits.items() if waits.keys().isdisjoint(others)]
+        if not ready:  # an accumulator needs what is made of it
+            return list(stmts)
+        head = min(ready, key=lambda each: (_rank(cores[each], current), each))
+        current = next(iter(cores[head]), current) if cores[head] != BOTH_CORES else current
+        del waits[head]
+        out += [found[at] for at in members[head]]
+    return out
+
+
+def _rank(cores: frozenset[CoreType], current: CoreType) -> int:
+    """Return a smaller number for what comes first: scalars, then the work of the same core."""
+    if not cores:
+        return 0
+    if cores == BOTH_CORES:
+        return 3
+    return 1 if current in cores else 2
+
+
+def _without_stores(stmt: Stmt, own: Container[Var]) -> list[Stmt]:
+    """Return a loop behind the stores of it that do the same in each iteration."""
+    if not isinstance(stmt, ForStmt) or cores_of([stmt]) != BOTH_CORES:
+        return [stmt]
+    inside = {var for inner in stmts_in(stmt.body) for var in defined_by(inner)}
+    inside |= {stmt.loop_var, *stmt.iter_args}
+    body = list(statements(stmt.body))
+    same = [
+        inner
+        for inner in body
+        if _stored_accumulator(inner) is not None
+        and inside.isdisjoint(used_in(inner))
+        and any(var in own for var in used_in(inner))
+    ]
+    if not same:
+        return [stmt]
+    rest = [inner for inner in body if inner not in same]
+    return [*same, copy_with(stmt, {"body": seq(rest, stmt.span)})]
+
+
+def _members(chains: Sequence[int]) -> dict[int, list[int]]:
+    found: dict[int, list[int]] = {}
+    for at, head in enumerate(chains):
+        found.setdefault(head, []).append(at)
+    return found
+
+
+def _chains(stmts: Sequence[Stmt]) -> list[int]:
+    """Return, for each statement, the first one that it shares an accumulator with."""
+    heads = list(range(len(stmts)))
+    made = {var: at for at, stmt in enumerate(stmts) for var in defined_by(stmt)}
+    for at, stmt in enumerate(stmts):
+        for var in used_in(stmt):
+            is_sum = isinstance(var.type, TileType) and tile_space(var) is MemorySpace.Acc
+            if var in made and is_sum:
+                low, high = sorted((heads[at], heads[made[var]]))
+                heads = [low if head == high else head for head in heads]
+    return heads
+
+
+def _order(stmts: Sequence[Stmt], roots: Mapping[Var, Sequence[Var]]) -> list[set[int]]:
+    """Return the statements that each of them has to come after."""
+    made: dict[Var, int] = {}
+    readers: dict[Var, set[int]] = {}
+    writers: dict[Var, set[int]] = {}
+    fixed = 0  # up to which one nothing passes
+    before: list[set[int]] = []
+    for at, stmt in enumerate(stmts):
+        used = used_in(stmt)
+        waits = {made[var] for var in used if var in made}
+        if at:
+            waits.update(range(at) if _is_fixed(stmt) else range(fixed, min(fixed + 1, at)))
+        written = {root for var in _written(stmt) for root in roots.get(var, (var,))}
+        tensors = [var for var in (*used, *defined_by(stmt)) if isinstance(var.type, TensorType)]
+        for root in {root for var in tensors for root in roots.get(var, (var,))} | written:
+            waits |= writers.get(root, set())
+            if root in written:
+                waits |= readers.get(root, set())
+            (writers if root in written else readers).setdefault(root, set()).add(at)
+        made.update(dict.fromkeys(defined_by(stmt), at))
+        fixed = at if _is_fixed(stmt) else fixed
+        before.append(waits - {at})
+    return before
+
+
+def _written(stmt: Stmt) -> list[Var]:
+    found: list[Var] = []
+    for call in calls_in(stmt):
+        op = op_of(call)
+        if op is not None:
+            written = [call.args[at] for at in op.writes]
+            found += [arg for arg in written if isinstance(arg, Var)]
+    return found
+
+
+def _is_fixed(stmt: Stmt) -> bool:
+    """True for a statement that keeps its place: it changes tiles, or more than tensors."""
+    for inner in stmts_in(stmt):
+        if changed_in_place(inner):
+            return True
+        if isinstance(inner, EvalStmt) and op_of(inner.expr) is not memory.store:
+            return True
+    if not isinstance(stmt, AssignStmt | EvalStmt | ForStmt | IfStmt | WhileStmt):
+        return True
+    ops = [op_of(call) for call in calls_in(stmt)]
+    return any(op is None or op.level not in ("block", "tensor") for op in ops)
