@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import pypto.language as pl
+from pypto import ir
 from pypto._src.errors import CallError, ParserError
 
 Array = np.ndarray[Any, Any]
@@ -164,6 +165,25 @@ def test_a_scalar_at_run_time(target: Any) -> None:
     assert power.compile(n=3) is power.compile(x, 3, y)
     with pytest.raises(CallError, match=r"argument 'n' of power is pl.RUNTIME, and a call gives"):
         power(x, pl.RUNTIME, y)
+
+
+def test_a_number_of_each_call() -> None:
+    """A parameter that is a number of each call anyway needs none where no array is given."""
+
+    @pl.jit
+    def shifted(
+        x: pl.Tensor[[16, 64], pl.FP32], n: pl.INT32, y: pl.Out[pl.Tensor[[16, 64], pl.FP32]]
+    ):
+        with pl.at(level=pl.Level.CORE_GROUP):
+            y[:, :] = pl.add(x[:, :], pl.cast(n, pl.FP32))
+
+    compiled, x, y = shifted.compile(), floats(16, 64), np.zeros((16, 64), np.float32)
+    for n in (2, 3):
+        compiled(x, n, y)
+        np.testing.assert_array_equal(y, x + np.float32(n))
+    ir.assert_structural_equal(shifted.declared(), shifted.parse(x, 1, y))
+    with pytest.raises(CallError, match="argument 'n' is missing"):
+        shifted(x, y=y)
 
 
 def test_outputs_left_out() -> None:

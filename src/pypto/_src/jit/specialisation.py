@@ -37,6 +37,7 @@ from pypto._src.jit.parameters import (
     REQUIRED,
     ArrayParameter,
     ConstantParameter,
+    NumberParameter,
     Parameter,
     ScalarParameter,
     WindowArgument,
@@ -146,6 +147,9 @@ class Version:
             named = {**{p.name: self.declared(p) for p in arrays}, **named}
             windows = [p for p in self.parameters if isinstance(p, WindowParameter)]
             named = {**{p.name: self.declared_window(p) for p in windows}, **named}
+            numbers = [p for p in self.parameters if isinstance(p, NumberParameter)]
+            each_call = [p.name for p in numbers if p.default is REQUIRED]
+            named = {**dict.fromkeys(each_call, RUNTIME), **named}
         return self.arranged(args, named)
 
     def declared_window(self, parameter: WindowParameter) -> WindowArgument:
