@@ -306,6 +306,10 @@ END = "self.copy(x, out)"
         pytest.param(f"{MADE}for i in pl.range(64):\n    for j in pl.range(32):\n"
                      f"        pl.write(t, [i, j], 1.0)\nu = pl.exp(t)\n{WHOLE}", [],
                      id="element by element"),
+        pytest.param("half = pl.load(x, [0, 0], [64, 16])\n"
+                     f"{MADE}t = pl.tile.scatter_mask(half, t, pl.tile.MaskPattern.P0101)\n"
+                     "t = pl.tile.scatter_mask(half, t, pl.tile.MaskPattern.P1010)\n"
+                     f"u = pl.exp(t)\n{WHOLE}", [], id="every other column"),
     ],
 )  # fmt: skip
 def test_kernels(body: str, wanted: list[str]) -> None:

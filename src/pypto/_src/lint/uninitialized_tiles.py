@@ -2,9 +2,9 @@
 
 A tile that ``create_tile`` makes is uninitialized. What is reported is certain: an error where no
 path to the read writes the tile, a warning where one outcome of a condition leaves it
-uninitialized. Of tiles whose elements are written one by one nothing is certain. Looks at functions
-in SSA form whose calls stand alone. Knows no op but that which makes tiles: what an op reads is in
-its definition.
+uninitialized. Of tiles whose elements are written one by one, or scattered to, nothing is certain:
+several such writes may be all of it. Looks at functions in SSA form whose calls stand alone. Knows
+no op but that which makes tiles: what an op reads is in its definition.
 """
 
 from __future__ import annotations
@@ -348,7 +348,7 @@ def _never_and_filled(
 ) -> tuple[dict[Var, AssignStmt], set[AssignStmt]]:
     """Return the tiles that are uninitialized on every path, with a statement that makes them.
 
-    And the statements that make tiles of which others write elements, in place.
+    And the statements that make tiles of which others write elements, in place or in a new tile.
     """
     sources: dict[Var, list[Expr]] = {}
     made: dict[Var, AssignStmt] = {}
@@ -360,6 +360,7 @@ def _never_and_filled(
                 made[stmt.var] = stmt
             else:
                 sources[stmt.var] = [stmt.value]
+                in_place += _scattered_to(stmt.value)
         elif isinstance(stmt, EvalStmt) and isinstance(stmt.expr, Call):
             op = op_of(stmt.expr)
             in_place += [] if op is None else [stmt.expr.args[at] for at in op.writes]
@@ -374,6 +375,15 @@ def _never_and_filled(
     first = _first_of(made, sources)
     filled = {first[var] for var in in_place if isinstance(var, Var) and var in first}
     return {var: origin for var, origin in first.items() if var not in written}, filled
+
+
+def _scattered_to(value: Expr) -> list[Expr]:
+    """Return the tile of which an op returns a copy with other elements in some places."""
+    op = op_of(value)
+    if not isinstance(value, Call) or op is None or op.overload != "scatter":
+        return []
+    names = [param.name for param in op.operands]
+    return [value.args[names.index("dst" if "dst" in names else "input")]]
 
 
 def _written(made: Iterable[Var], sources: Mapping[Var, list[Expr]]) -> set[Var]:
