@@ -334,6 +334,46 @@ def test_loops_of_regions(target: Any) -> None:
     assert np.allclose(out, (x + 1) * factors + 1, rtol=1e-6)
 
 
+@pl.jit.inline
+def layer(src: pl.Tensor, dst: pl.Tensor, odd: pl.Tensor):
+    for i in pl.range(2):
+        for j in pl.range(2):
+            row = i * 32 + j * 16
+            with pl.at(level=pl.Level.CORE_GROUP):
+                dst[row : row + 16, :] = pl.add(src[row : row + 16, :], 1.0)
+            if pl.read(odd, [i]) == 1:
+                with pl.at(level=pl.Level.CORE_GROUP):
+                    dst[row : row + 16, :] = pl.mul(dst[row : row + 16, :], 2.0)
+
+
+def test_parts_of_one_tensor_in_loops(target: Any) -> None:
+    """Regions of a loop read one part of a tensor and write another: a loop carries neither."""
+
+    @pl.jit(target=target)
+    def layers(
+        x: pl.Tensor[[64, 128], pl.FP32],
+        odd: pl.Tensor[[8], pl.INT32],
+        out: pl.Out[pl.Tensor[[64, 128], pl.FP32]],
+    ):
+        kept = pl.create_tensor([4, 64, 128], dtype=pl.FP32)
+        with pl.at(level=pl.Level.CORE_GROUP):
+            kept[0, :, :] = x[:, :]
+        for step in pl.unroll(3):
+            layer(kept[step], kept[step + 1], odd)
+        with pl.at(level=pl.Level.CORE_GROUP):
+            out[:, :] = kept[3]
+        return out
+
+    x, out = floats(64, 128), np.zeros((64, 128), np.float32)
+    odd = np.array([0, 1] + [0] * 6, np.int32)
+    both_texts(layers, x, odd, out)
+    layers(x, odd, out)
+    wanted = x.copy()
+    for _ in range(3):
+        wanted = (wanted + 1) * np.repeat(np.float32([1, 2]), 32)[:, None]
+    np.testing.assert_allclose(out, wanted, rtol=1e-6)
+
+
 def test_products(target: Any) -> None:
     """Products in regions: transposed, added up in loops, in parts of K, beside vector work."""
     rows, inner, columns = 32, 1024, 256

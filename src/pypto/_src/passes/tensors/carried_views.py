@@ -1,12 +1,12 @@
-"""Loops need not carry a view that they only write to: it is the same one in each iteration.
+"""Loops and branches need not hand on a view that they only write to: it stays the same one.
 
     for i, (dst,) in range(4, init=(view,)):      for i in range(4):
         with pl.incore():                             with pl.incore():
             d1 = store(load(src), dst)      ->            store(load(src), view)
         dst = pl.yield_(d1)
 
-A kernel that gets another part of the same tensor, too, makes both views itself; the one that a
-loop carries it could not.
+A kernel that gets another part of the same tensor, too, makes both views itself, which it could not
+do with one that a loop carries, nor return what it has made itself.
 """
 
 from __future__ import annotations
@@ -34,26 +34,32 @@ from pypto._src.ir.traversal.queries import defined_by, stmts_in, uses
 from pypto._src.ir.traversal.walk import children, copy_with
 from pypto._src.ir.types import same_type
 from pypto._src.ops import tensor
+from pypto._src.passes.tensors.core_work import calls_in
 
 
 def without_carried_views(function: Function, roots: Mapping[Var, Sequence[Var]]) -> Function:
-    """Return a host function whose loops do not carry views beside others of the same tensors."""
+    """Return a host function that hands on no view which a region uses beside others of its tensor.
+
+    A view has one name then, before and after it is written.
+    """
     every = list(stmts_in(function.body))
     made = {stmt.var: stmt.value for stmt in every if isinstance(stmt, AssignStmt)}
     same = _same_tensors(every, made)
-    carried: dict[Var, Expr] = {}
-    for loop in every:
-        if not isinstance(loop, ForStmt | WhileStmt):
-            continue
-        for arg, result in zip(loop.iter_args, loop.return_vars, strict=True):
-            view = _resolved(arg, same)
-            is_view = op_of(made.get(view)) in (tensor.view, tensor.reshape_view)
-            if arg in same and is_view and _is_beside_others(loop, view, same, roots):
-                carried.update({arg: view, result: view})
+    views: set[Var] = set()
+    for scope in every:
+        if isinstance(scope, ScopeStmt):
+            views |= {view for view in _beside_others(scope, same, roots) if _is_view(made, view)}
+    carried: dict[Var, Expr] = {
+        var: view for var in same if (view := _resolved(var, same)) in views
+    }
     if not carried:
         return function
     body = _Uncarried(carried).body(function.body)
     return function.with_body(substitute(body, carried))
+
+
+def _is_view(made: Mapping[Var, Expr], var: Var) -> bool:
+    return op_of(made.get(var)) in (tensor.view, tensor.reshape_view)
 
 
 def _same_tensors(every: Sequence[Stmt], made: Mapping[Var, Expr]) -> dict[Var, Var]:
@@ -89,19 +95,27 @@ def _resolved(var: Var, same: Mapping[Var, Var]) -> Var:
     return var
 
 
-def _is_beside_others(
-    loop: Stmt, view: Var, same: Mapping[Var, Var], roots: Mapping[Var, Sequence[Var]]
-) -> bool:
-    """True if a region in a loop uses a view, and what may share bytes with it."""
-    for scope in (stmt for stmt in stmts_in(loop) if isinstance(stmt, ScopeStmt)):
-        inner = list(stmts_in(scope.body))
-        own = {var for stmt in inner for var in defined_by(stmt)}
-        used = {_resolved(var, same) for stmt in inner for var in _used(stmt) if var not in own}
-        others = (var for var in used if var is not view and isinstance(var.type, TensorType))
-        bases = {base for var in others for base in roots.get(var, ())}
-        if view in used and not bases.isdisjoint(roots.get(view, ())):
-            return True
-    return False
+def _beside_others(
+    scope: ScopeStmt, same: Mapping[Var, Var], roots: Mapping[Var, Sequence[Var]]
+) -> set[Var]:
+    """Return the tensors of a region that share bytes with others of it, and one is written."""
+    inner = list(stmts_in(scope.body))
+    own = {var for stmt in inner for var in defined_by(stmt)}
+    used = {_resolved(var, same) for stmt in inner for var in _used(stmt) if var not in own}
+    names: dict[Var, set[Var]] = {}
+    for var in used:
+        for base in roots.get(var, ()):
+            names.setdefault(base, set()).add(var)
+    calls = [call for stmt in inner for call in calls_in(stmt)]
+    written = {
+        base
+        for call in calls
+        if (op := op_of(call)) is not None
+        for at in op.writes
+        if isinstance(target := call.args[at], Var)
+        for base in roots.get(target, ())
+    }
+    return {var for base in written for var in names.get(base, ()) if len(names[base]) > 1}
 
 
 def _used(stmt: Stmt) -> list[Var]:
@@ -124,17 +138,32 @@ class _Uncarried(Mutator):
         """Return a loop without the views that it carries."""
         return self._without(loop)
 
+    def visit_IfStmt(self, branch: IfStmt) -> Stmt:
+        """Return a branch that does not hand views on."""
+        kept = [at for at, var in enumerate(branch.return_vars) if var not in self._carried]
+        then = self.body(branch.then_body)
+        other = None if branch.else_body is None else self.body(branch.else_body)
+        if len(kept) < len(branch.return_vars):
+            then = _with_ends(then, kept)
+            other = None if other is None else _with_ends(other, kept)
+        results = [branch.return_vars[at] for at in kept]
+        return IfStmt(branch.condition, then, other, results, branch.span)
+
     def _without(self, loop: ForStmt | WhileStmt) -> Stmt:
         kept = [at for at, arg in enumerate(loop.iter_args) if arg not in self._carried]
         body = self.body(loop.body)
         if len(kept) == len(loop.iter_args):
             return loop if body is loop.body else copy_with(loop, {"body": body})
-        stmts = list(statements(body))
-        ends = yielded(body)
-        last = [YieldStmt([ends[at] for at in kept], stmts[-1].span)] if kept else []
         changes = {
             "iter_args": tuple([loop.iter_args[at] for at in kept]),
             "return_vars": tuple([loop.return_vars[at] for at in kept]),
-            "body": seq([*stmts[:-1], *last], loop.span),
+            "body": _with_ends(body, kept),
         }
         return copy_with(loop, changes)
+
+
+def _with_ends(body: Stmt, kept: Sequence[int]) -> Stmt:
+    """Return a body that hands on some of its values."""
+    stmts, ends = list(statements(body)), yielded(body)
+    last = [YieldStmt([ends[at] for at in kept], stmts[-1].span)] if kept else []
+    return seq([*stmts[:-1], *last], body.span)
