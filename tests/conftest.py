@@ -70,6 +70,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="rewrite the files in tests/golden instead of comparing with them",
     )
     parser.addoption(
+        "--as-shipped",
+        action="store_true",
+        help="compile the kernels of all tests with the optimization that users get",
+    )
+    parser.addoption(
         "--show-text",
         action="store_true",
         help="print the whole texts of kernels that are not those that tests/golden records",
@@ -99,6 +104,31 @@ def plain_output() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         for name in OF_THE_OUTPUT:
             patch.delenv(name, raising=False)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def quick_compiler(request: pytest.FixtureRequest) -> Iterator[tuple[str, ...]]:
+    """Compile kernels with -O1, which takes two thirds of the time, and yield what ships.
+
+    No flag may change a value (`run.toolchain`). That -O3 changes none is shown by the tests that
+    use `shipped_flags`, by all processes that tests start, and by all tests with ``--as-shipped``.
+    """
+    from pypto._src.run import toolchain
+
+    shipped: tuple[str, ...] = toolchain.FAST
+    with pytest.MonkeyPatch.context() as patch:
+        if not request.config.getoption("--as-shipped"):
+            quick = tuple("-O1" if flag == "-O3" else flag for flag in shipped)
+            patch.setattr(toolchain, "FAST", quick)
+        yield shipped
+
+
+@pytest.fixture(scope="module")
+def shipped_flags(quick_compiler: tuple[str, ...]) -> Iterator[None]:
+    """Compile the kernels of a module's tests as those of users."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("pypto._src.run.toolchain.FAST", quick_compiler)
         yield
 
 

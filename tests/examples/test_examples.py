@@ -22,6 +22,8 @@ from pypto._src.passes.pass_manager import OptimizationStrategy, PassManager
 from pypto._src.run.toolchain import Toolchain, find_toolchain, sanitizer_environment
 from tests.examples.emitted import Emitted
 
+pytestmark = pytest.mark.usefixtures("shipped_flags")
+
 ROOT = Path(__file__).parents[2]
 CASES = cases(ROOT / "examples")
 NAMES = [case.name for case in CASES]

@@ -27,6 +27,8 @@ from tests.natively import (
 )
 from tests.ops.arrays import apply_call
 
+pytestmark = pytest.mark.usefixtures("shipped_flags")
+
 D = DataType
 
 # --------------------------------------------------------------------------------------------

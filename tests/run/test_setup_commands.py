@@ -91,6 +91,7 @@ def test_no_compiler(
     assert "  = hint: pip install 'pypto[toolchain]'" in capsys.readouterr().out
 
 
+@pytest.mark.usefixtures("shipped_flags")
 @on_unix
 @needs_compiler
 def test_compiler_on_path(

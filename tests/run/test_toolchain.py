@@ -24,7 +24,10 @@ from pypto._src.run.toolchain import (
     sanitizer_environment,
 )
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="stand-ins are shell scripts")
+pytestmark = [
+    pytest.mark.skipif(sys.platform == "win32", reason="stand-ins are shell scripts"),
+    pytest.mark.usefixtures("shipped_flags"),
+]
 
 PATH = os.environ["PATH"]
 SYSTEM = next((path for name in toolchain.NAMES if (path := shutil.which(name))), None)

@@ -52,7 +52,7 @@ _NUMERICS = ("-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math", "-fwr
 _COMMON = ("-std=c++17", "-fPIC", "-shared", "-fvisibility=hidden", *_NUMERICS)
 
 # zig switches trapping UBSan on in unoptimized builds; the others take the flag as a no-op.
-_FAST = ("-O3", "-fno-sanitize=undefined")
+FAST = ("-O3", "-fno-sanitize=undefined")
 _SANITIZE = ("-O1", "-g", "-fno-omit-frame-pointer", "-fno-sanitize-recover=all")
 
 # The compiler may spell "this machine" in two ways, or in none.
@@ -123,9 +123,9 @@ class Toolchain:
     def flags(self) -> tuple[str, ...]:
         """The flags that make a shared object of one C++ source."""
         if self.sanitize == POISON:
-            mode = (*_FAST, "-DPTO_POISON")
+            mode = (*FAST, "-DPTO_POISON")
         else:
-            mode = (*_SANITIZE, *self._sanitizers()) if self.sanitize else _FAST
+            mode = (*_SANITIZE, *self._sanitizers()) if self.sanitize else FAST
         return (*_COMMON, *mode, *self.tuning)
 
     def _sanitizers(self) -> tuple[str, ...]:
