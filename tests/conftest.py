@@ -34,7 +34,7 @@ USED_GOLDEN = pytest.StashKey[set[str]]()
 # How long drawing takes is a fact of the machine and of what else runs on it.
 UNTIMED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("dev", UNTIMED, max_examples=25)
-settings.register_profile("ci", UNTIMED, max_examples=100, derandomize=True, print_blob=True)
+settings.register_profile("ci", UNTIMED, max_examples=50, derandomize=True, print_blob=True)
 settings.register_profile("nightly", UNTIMED, max_examples=5000, print_blob=True)
 settings.load_profile("ci" if os.environ.get("CI") else "dev")
 

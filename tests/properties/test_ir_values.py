@@ -13,7 +13,7 @@ from random import Random
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import pypto.language as pl
@@ -24,7 +24,9 @@ from pypto._src.ops.lookup import REGISTRY
 from pypto._src.statement.form import to_statement_form
 from tests.properties.ir_values import ENUM_MEMBERS, Coverage, drawn_program, recipes
 
-CHUNKS = 10
+CHUNKS = 100 if settings().max_examples > 500 else 5
+"""Of programs; many more in the nightly."""
+
 CHUNK = 500
 
 
@@ -58,7 +60,7 @@ def check_statement_form(whole: ir.Program) -> None:
 
 @pytest.mark.parametrize("chunk", range(CHUNKS))
 def test_drawn_programs_come_back(chunk: int) -> None:
-    """5,000 programs: print and parse, serialise and deserialise, print again, hash."""
+    """2,500 programs: print and parse, serialise and deserialise, print again, hash."""
     for seed in range(chunk * CHUNK, (chunk + 1) * CHUNK):
         whole = drawn_program(seed)
         try:
@@ -80,7 +82,7 @@ NOT_IN_THE_FORM = {
 
 @pytest.mark.parametrize("chunk", range(CHUNKS))
 def test_statement_form_comes_back(chunk: int) -> None:
-    """5,000 well-typed programs: to the statement form, its text, and back, the same text again."""
+    """2,500 well-typed programs: to the statement form, its text, and back, the same text again."""
     checked = 0
     refused: list[str] = []
     for seed in range(chunk << 20, (chunk + 1) << 20, 2):  # even seeds are well-typed
@@ -227,7 +229,7 @@ def test_hashes_are_the_same_in_every_process() -> None:
 # Damaged texts
 # --------------------------------------------------------------------------------------------
 
-DAMAGED = 2000
+DAMAGED = 200 * CHUNKS
 JUNK = ["(", ")", "[", "]", ":", ",", "=", " ", "\n", "    ", "pl", ".", "0", "-", "**", '"',
         "'", "#", "\\", "\x00", "\ud800", "é", "self", "for", "lambda", "9" * 30, "1e999", "@",
         "{"]  # fmt: skip
@@ -263,7 +265,7 @@ def damaged(random: Random, text: str) -> str:
 @pytest.mark.filterwarnings("ignore::SyntaxWarning", "ignore::DeprecationWarning")
 @pytest.mark.parametrize("chunk", range(4))
 def test_damaged_texts_are_read_or_refused(chunk: int) -> None:
-    """Each of 2,000 damaged texts is a program all the same, or gives one clean error."""
+    """Each of 1,000 damaged texts is a program all the same, or gives one clean error."""
     random = Random(chunk)
     texts = [str(drawn_program(seed)) for seed in range(chunk * 100, chunk * 100 + 100)]
     refused = 0
