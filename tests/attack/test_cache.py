@@ -31,6 +31,9 @@ from tests.natively import compiler
 if sys.platform == "win32":
     pytest.skip("owners and modes are not how files are protected there", allow_module_level=True)
 
+# Processes that a test starts look for the entries that it made.
+pytestmark = pytest.mark.usefixtures("shipped_flags")
+
 SRC = Path(__file__).parents[2] / "src"
 MUTANTS = 1000
 

@@ -175,7 +175,8 @@ def test_forked_child_is_interrupted() -> None:
     assert attack("forked", "1", signals=False) == {"error": "KeyboardInterrupt"}
 
 
-# A compiler that never ends while a file is there; it notes the processes that would be left.
+# A compiler that never ends while a file is there; it notes the processes that would be left. What
+# it makes afterwards is not the point, so it does not optimize.
 _STALLING = """\
 #!/bin/sh
 case "$*" in *--version*) exec {compiler} --version ;; esac
@@ -185,7 +186,7 @@ if [ -e "$STALL" ]; then
     echo $! $$ >> "$STALL.pids"
     wait
 fi
-exec {compiler} "$@"
+exec {compiler} "$@" -O0
 """
 
 
