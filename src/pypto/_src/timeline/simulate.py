@@ -39,7 +39,7 @@ Part = tuple[int, int, int, int]
 Trace = tuple[tuple[Any, ...], tuple[float, ...]]
 """The way that a call went: its bodies of loops and branches and its sizes; and what it missed."""
 
-_ENOUGH: Final = 512.0
+ENOUGH: Final = 512.0
 """So many bytes a cycle are more than any core loads or stores."""
 _COARSE: Final = 50.0
 """Above this a whole byte a cycle does not matter."""
@@ -122,7 +122,7 @@ class KernelSimulator(Evaluator):
     def add_call(self, kernel: str, trace: Trace, walk: Callable[[CoreTimeline], object]) -> None:
         """Add the timeline of a call that went this way: a known one, or a new one by ``walk``."""
         number = len(self.calls)
-        share = Share(_ENOUGH, _ENOUGH)
+        share = Share(ENOUGH, ENOUGH)
         if number < len(self.shares):
             share = Share(*map(_rounded, self.shares[number]))
         key = kernel, share, trace
@@ -216,11 +216,15 @@ class KernelPlan(Plan):
         """Add the timeline of a call whose trace is known."""
 
         def walk(timeline: CoreTimeline) -> None:
-            self.core = timeline
-            self._missing = iter(trace[1])
-            self._walk(args)
+            self.walk(timeline, args, iter(trace[1]))
 
         self.simulator.add_call(self.function.name, trace, walk)
+
+    def walk(self, timeline: CoreTimeline, args: Sequence[Any], missing: Iterator[float]) -> None:
+        """Issue a call to a timeline; ``missing`` says how much of each transfer is not cached."""
+        self.core = timeline
+        self._missing = missing
+        self._walk(args)
 
     def _walk(self, args: Sequence[Any]) -> Any:
         return super().call(args)
@@ -503,7 +507,7 @@ class TransferPlan(KernelPlan):
 
 def _rounded(rate: float) -> float:
     """Return a rate to three digits or less, so that calls whose shares are alike are alike."""
-    return min(float(f"{rate:.2g}" if rate > _COARSE else f"{rate:.3g}"), _ENOUGH)
+    return min(float(f"{rate:.2g}" if rate > _COARSE else f"{rate:.3g}"), ENOUGH)
 
 
 def _put(slot: int, value: Any, env: Env) -> None:

@@ -10,28 +10,20 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any, Final
 
-from pypto._src.analysis.purity import trips
 from pypto._src.cost.model import CostModel
 from pypto._src.cost.tables import CostTable, load_table, table_of
 from pypto._src.diagnostics import DiagnosticSeverity
 from pypto._src.driver import entry_function, pass_manager
 from pypto._src.errors import PyptoError
-from pypto._src.ir.enums import CoreType, PipeType
-from pypto._src.ir.exprs import Call
-from pypto._src.ir.opdef import op_of
-from pypto._src.ir.roles import Role, core_type, role
-from pypto._src.ir.stmts import ForStmt, Function, Program, Stmt, statements
-from pypto._src.ir.traversal.queries import calls_of
+from pypto._src.ir.stmts import Program
 from pypto._src.ir.traversal.recursion import with_room
-from pypto._src.ir.traversal.walk import BODIES
 from pypto._src.logs import unlogged
 from pypto._src.ops.serialized import deserialize
 from pypto._src.passes.memory.memory_plan import MemoryPlan
 from pypto._src.passes.pass_manager import OptimizationStrategy
 from pypto._src.passes.sync.checker import check_sync
 from pypto._src.run.arguments import Signature
-from pypto._src.timeline.core import Rates
-from pypto._src.timeline.instructions import instruction_of
+from pypto._src.timeline.least import least_cycles
 from pypto._src.timeline.profile import KernelProfile, Profile, ProgramSimulator
 from pypto._src.timeline.simulate import TooSlowError
 
@@ -56,7 +48,7 @@ def answer(request: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _examine(request: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the on-chip memory that each kind of memory needs, and a first estimate of the time.
+    """Return the on-chip memory that each kind of memory needs, and how long a run takes at least.
 
     Raises:
         PyptoError: the program is not legal.
@@ -73,7 +65,9 @@ def _examine(request: Mapping[str, Any]) -> dict[str, Any]:
                 return {"refused": what, "slug": "memory"}
             memory[plan.space.name] = max(memory.get(plan.space.name, 0), plan.height)
     model = CostModel(_table(request["costs"]))
-    return {"memory": memory, "estimate": _estimate(program, request["entry"], model)}
+    entry = entry_function(program, request["entry"])
+    least = with_room(lambda: least_cycles(program, entry, model, request["sizes"]), program)
+    return {"memory": memory, "estimate": least}
 
 
 def _simulate(request: Mapping[str, Any]) -> dict[str, Any]:
@@ -135,77 +129,3 @@ def _after_passes(data: bytes, *, overlap: bool) -> Program:
 def _table(text: str) -> CostTable:
     """Return a table of costs of a text; PyPTO's if there is none."""
     return table_of(text, "costs") if text else load_table("a2a3")
-
-
-# --------------------------------------------------------------------------------------------
-# A first estimate
-# --------------------------------------------------------------------------------------------
-
-
-def _estimate(program: Program, entry: str | None, model: CostModel) -> float:
-    """Return how many cycles the busiest pipe is at work in a run, if nothing ever waits.
-
-    Tiles are taken as whole, and loops whose number of iterations only a run knows as one.
-    """
-    rates = Rates.of(model)
-    kernels: dict[str, dict[PipeType, float]] = {}
-    total: dict[tuple[bool, PipeType], float] = {}
-    cores = {kind: model.machine(f"cores.{'cube' if kind else 'vector'}") for kind in (True, False)}
-    pickup = model.machine("pickup.us") * model.machine("clock.mhz")
-    hosts: list[tuple[Function, float]] = [(entry_function(program, entry), 1.0)]
-    by_name = {function.name: function for function in program.functions_}
-    while hosts:
-        function, times = hosts.pop()
-        if role(function) is Role.KERNEL:
-            found = kernels.get(function.name)
-            if found is None:
-                found = kernels[function.name] = _kernel_work(function, rates, model)
-                found[PipeType.S] = found.get(PipeType.S, 0.0) + pickup
-            is_cube = core_type(function) is CoreType.CUBE
-            for pipe, cycles in found.items():
-                total[is_cube, pipe] = total.get((is_cube, pipe), 0.0) + cycles * times
-            continue
-        for stmt, count in _weighted(function.body):
-            for call in calls_of(stmt):
-                callee = by_name.get(call.op.name)
-                if callee is not None and op_of(call) is None:
-                    hosts.append((callee, times * count))
-    return max((cycles / cores[kind] for (kind, _), cycles in total.items()), default=0.0)
-
-
-def _kernel_work(function: Function, rates: Rates, model: CostModel) -> dict[PipeType, float]:
-    """Return for how long each pipe is at work in a call."""
-    found: dict[PipeType, float] = {}
-    for stmt, count in _weighted(function.body):
-        for call in calls_of(stmt):
-            cycles = _work(call, rates, model)
-            if cycles is not None:
-                found[cycles[0]] = found.get(cycles[0], 0.0) + cycles[1] * count
-    return found
-
-
-def _work(call: Call, rates: Rates, model: CostModel) -> tuple[PipeType, float] | None:
-    op = op_of(call)
-    pipe = None if op is None else op.pipe_of(call)
-    if op is None or pipe is None or pipe is PipeType.S:
-        return None
-    case = instruction_of(call, op, pipe).case
-    if pipe is PipeType.MTE2:
-        is_cube = case.extra.get("dst") == "Mat"
-        rate = rates.warm_cube if is_cube else rates.warm_vector
-        return pipe, max(case.bytes / rate, rates.transfer)
-    return pipe, model.timing(case).busy
-
-
-def _weighted(body: Stmt | None) -> list[tuple[Stmt, float]]:
-    """Return all statements of a body, with how often each runs."""
-    found: list[tuple[Stmt, float]] = []
-    stack = [(stmt, 1.0) for stmt in statements(body)]
-    while stack:
-        stmt, count = stack.pop()
-        found.append((stmt, count))
-        times = trips(stmt) if isinstance(stmt, ForStmt) else None
-        inner = count * (1.0 if times is None else times)
-        for name in BODIES[stmt.__class__]:
-            stack += [(each, inner) for each in statements(getattr(stmt, name))]
-    return found

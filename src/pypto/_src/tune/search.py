@@ -1,11 +1,12 @@
 """The search: all candidates are compiled, the promising ones simulated, the best kept.
 
-First every candidate is made legal or refused, and its time estimated by the work of its busiest
-pipe. Then they are simulated in the order of that estimate, some at a time. A simulation ends
-early once the tasks together, with all the bandwidth for each, take longer than the best run so
-far, or when the run is a tenth longer before all shares of the bandwidth have settled. What is
-simulated in what order never depends on how fast a process was, nor on how many there are, so the
-outcome does not either, unless a time limit or Ctrl-C ended it.
+First every candidate is made legal or refused, and a time found that its run takes at least. Then
+they are simulated in the order of that bound, some at a time, until it is above the best run: what
+is left cannot be better. A simulation ends early once the tasks together, with all the bandwidth
+for each, take longer than the best run so far, or when the run is a tenth longer before all shares
+of the bandwidth have settled. What is simulated in what order never depends on how fast a process
+was, nor on how many there are, so the outcome does not either, unless a time limit or Ctrl-C ended
+it.
 """
 
 from __future__ import annotations
@@ -23,11 +24,8 @@ from pypto._src.records import NamedTuple
 from pypto._src.tune.results import Results, key_of
 from pypto._src.tune.workers import Workers
 
-ROUND: Final = 8
+ROUND: Final = 4
 """So many candidates are simulated until the limit for the next ones is lowered."""
-_HOPELESS: Final = 4.0
-"""An estimate that is so many times the best run is not simulated: ragged tiles, which it takes as
-whole, are less than half filled in two dimensions at most."""
 
 _SLACK: Final = 1.01
 """What tasks find in the cache changes a little when they wait for each other's bandwidth."""
@@ -45,7 +43,7 @@ class Candidate(NamedTuple):
     """Why it is not legal."""
     memory: Mapping[str, int] = {}
     estimate: float = 0.0
-    """Cycles of the busiest pipe if nothing ever waits."""
+    """So many cycles behind its launch a run takes at least; see `timeline.least`."""
     run: Mapping[str, Any] = {}
     """The simulated run, or how long it is ``above``; empty if that was not worth it."""
 
@@ -172,8 +170,8 @@ class _Search:
             waiting: list[tuple[int, str, Future[dict[str, Any]]]] = []
             for number in order[first : first + ROUND]:
                 self._check_time()
-                if limit is not None and self.found[number].estimate > limit * _HOPELESS:
-                    continue
+                if limit is not None and self.found[number].estimate > limit:
+                    break
                 known = self.results.get(self.keys[number])
                 if known is None or not _is_enough(known, limit):
                     request = {**self._request(number, "simulate"), "limit": limit}
