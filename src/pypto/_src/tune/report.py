@@ -54,6 +54,9 @@ def _lines(title: str, outcome: Outcome, times: Sequence[float]) -> Iterator[str
     cut = [each for each in outcome.candidates if "above" in each.run]
     if cut:
         yield f"  {len(cut)} were given up when they took longer than the best"
+    left = legal - len(ranked) - len(cut)
+    if left and not outcome.stopped:
+        yield f"  {left} were not simulated, as no run of them could be as fast as the best"
     reasons: dict[str, list[Candidate]] = {}
     for each in refused:
         reasons.setdefault(each.refused, []).append(each)
