@@ -95,6 +95,19 @@ def test_the_best_is_that_of_an_exhaustive_search(path: Path) -> None:
     assert rows[tuple(found["best"].values())]["cycles"] == whole.best.cycles
 
 
+def test_what_is_not_simulated_cannot_be_better(path: Path) -> None:
+    """Bounds of what was left out are above the best run, and the table says how many there are."""
+    kernel = kernel_in(path)
+    found = kernel.tune(processes=1, **kernel.declared_arguments({}))
+    best = found.outcome.best
+    assert best is not None
+    assert best.cycles is not None
+    left = [each for each in found.outcome.candidates if not each.refused and not each.run]
+    assert left
+    assert all(each.estimate > best.cycles - best.run["launch"] for each in left)
+    assert f"{len(left)} were not simulated, as no run of them" in found.text()
+
+
 def test_a_call_uses_the_choice(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The first call searches, the next does not, and the result is right."""
     kernel = kernel_in(path)
