@@ -7,6 +7,7 @@ would be lost. Both orders here give what the written one gives.
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Mapping, Sequence
+from heapq import heappop, heappush
 
 from pypto._src.ir.array_types import TensorType, TileType
 from pypto._src.ir.enums import CoreType, MemorySpace
@@ -101,24 +102,36 @@ def gathered(
     """
     found = [part for stmt in stmts for part in _without_stores(stmt, own)]
     before = _order(found, roots)
-    chains = _chains(found)
-    waits = {
-        head: {chains[other] for at in chain for other in before[at]} - {head}
-        for head, chain in _members(chains).items()
-    }
-    members = _members(chains)
-    cores = {head: cores_of([found[at] for at in chain]) for head, chain in members.items()}
+    heads = _chains(found)
+    chains: dict[int, list[int]] = {}
+    for at, head in enumerate(heads):
+        chains.setdefault(head, []).append(at)
+    waits: dict[int, int] = {}
+    followers: dict[int, list[int]] = {}
+    ready: dict[frozenset[CoreType], list[int]] = {}
+    cores = {head: cores_of([found[at] for at in chain]) for head, chain in chains.items()}
+    for head, chain in chains.items():
+        others = {heads[other] for at in chain for other in before[at]} - {head}
+        waits[head] = len(others)
+        for other in others:
+            followers.setdefault(other, []).append(head)
+        if not others:
+            heappush(ready.setdefault(cores[head], []), head)
     out: list[Stmt] = []
     current = CoreType.VECTOR
-    while waits:
-        ready = [head for head, others in waits.items() if waits.keys().isdisjoint(others)]
-        if not ready:  # an accumulator needs what is made of it
-            return list(stmts)
-        head = min(ready, key=lambda each: (_rank(cores[each], current), each))
-        current = next(iter(cores[head]), current) if cores[head] != BOTH_CORES else current
-        del waits[head]
-        out += [found[at] for at in members[head]]
-    return out
+    while ready:
+        wanted = min(ready, key=lambda each: _rank(each, current))
+        head = heappop(ready[wanted])
+        if not ready[wanted]:
+            del ready[wanted]
+        if len(wanted) == 1:
+            (current,) = wanted
+        out += [found[at] for at in chains[head]]
+        for follower in followers.get(head, ()):
+            waits[follower] -= 1
+            if not waits[follower]:
+                heappush(ready.setdefault(cores[follower], []), follower)
+    return out if len(out) == len(found) else list(stmts)  # a sum may need what is made of it
 
 
 def _rank(cores: frozenset[CoreType], current: CoreType) -> int:
@@ -150,24 +163,27 @@ def _without_stores(stmt: Stmt, own: Container[Var]) -> list[Stmt]:
     return [*same, copy_with(stmt, {"body": seq(rest, stmt.span)})]
 
 
-def _members(chains: Sequence[int]) -> dict[int, list[int]]:
-    found: dict[int, list[int]] = {}
-    for at, head in enumerate(chains):
-        found.setdefault(head, []).append(at)
-    return found
-
-
 def _chains(stmts: Sequence[Stmt]) -> list[int]:
     """Return, for each statement, the first one that it shares an accumulator with."""
     heads = list(range(len(stmts)))
+
+    def head(at: int) -> int:
+        while heads[at] != at:
+            heads[at] = heads[heads[at]]
+            at = heads[at]
+        return at
+
     made = {var: at for at, stmt in enumerate(stmts) for var in defined_by(stmt)}
     for at, stmt in enumerate(stmts):
         for var in used_in(stmt):
-            is_sum = isinstance(var.type, TileType) and tile_space(var) is MemorySpace.Acc
-            if var in made and is_sum:
-                low, high = sorted((heads[at], heads[made[var]]))
-                heads = [low if head == high else head for head in heads]
-    return heads
+            if (
+                var in made
+                and isinstance(var.type, TileType)
+                and tile_space(var) is MemorySpace.Acc
+            ):
+                low, high = sorted((head(at), head(made[var])))
+                heads[high] = low
+    return [head(at) for at in range(len(stmts))]
 
 
 def _order(stmts: Sequence[Stmt], roots: Mapping[Var, Sequence[Var]]) -> list[set[int]]:
@@ -175,22 +191,24 @@ def _order(stmts: Sequence[Stmt], roots: Mapping[Var, Sequence[Var]]) -> list[se
     made: dict[Var, int] = {}
     readers: dict[Var, set[int]] = {}
     writers: dict[Var, set[int]] = {}
-    fixed = 0  # up to which one nothing passes
+    fixed = -1  # the last one that nothing passes
     before: list[set[int]] = []
     for at, stmt in enumerate(stmts):
         used = used_in(stmt)
         waits = {made[var] for var in used if var in made}
-        if at:
-            waits.update(range(at) if _is_fixed(stmt) else range(fixed, min(fixed + 1, at)))
+        is_fixed = _is_fixed(stmt)
+        waits.update(range(max(fixed, 0), at) if is_fixed else (fixed,) * (fixed >= 0))
         written = {root for var in _written(stmt) for root in roots.get(var, (var,))}
         tensors = [var for var in (*used, *defined_by(stmt)) if isinstance(var.type, TensorType)]
         for root in {root for var in tensors for root in roots.get(var, (var,))} | written:
             waits |= writers.get(root, set())
-            if root in written:
-                waits |= readers.get(root, set())
-            (writers if root in written else readers).setdefault(root, set()).add(at)
+            if root in written:  # what comes later need wait for this alone
+                waits |= readers.pop(root, set())
+                writers[root] = {at}
+            else:
+                readers.setdefault(root, set()).add(at)
         made.update(dict.fromkeys(defined_by(stmt), at))
-        fixed = at if _is_fixed(stmt) else fixed
+        fixed = at if is_fixed else fixed
         before.append(waits - {at})
     return before
 
