@@ -347,3 +347,32 @@ def test_no_kernel_is_above_the_roofline() -> None:
     assert point.bytes == 2 * 64 * 48 * 4096
     assert max(point.busy, point.bytes / profile.memory_rate) <= 1.02 * point.cycles
     assert point.bytes / profile.memory_rate > 0.9 * point.cycles
+
+
+STEERED = """
+import pypto.language as pl
+
+@pl.jit
+def rows_of(x: pl.Tensor[[64, 64], pl.FP32], y: pl.Out[pl.Tensor[[64, 64], pl.FP32]]):
+    order = pl.create_tensor([64], dtype=pl.INT32)
+    with pl.at(level=pl.Level.CORE_GROUP, name_hint="choose"):
+        for i in pl.range(64):
+            pl.write(order, [i], pl.cast(63 - i, pl.INT32))
+    with pl.at(level=pl.Level.CORE_GROUP, name_hint="take"):
+        for i in pl.range(64):
+            row = pl.cast(pl.read(order, [i]), pl.INDEX)
+            y[i : i + 1, :] = x[row : row + 1, :]
+    return y
+"""
+
+
+def test_numbers_that_kernels_would_compute_are_zeros(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What one kernel writes and another one is steered by is an index all the same, and said."""
+    file = tmp_path / "kernel.py"
+    file.write_text(STEERED)
+    assert cli.main(["profile", str(file)]) == 0
+    text = capsys.readouterr().out
+    assert "\ntake: 1 calls on vector cores" in text
+    assert "elements of tensors that the program makes: are 0 where a kernel reads them" in text

@@ -105,7 +105,11 @@ class ProgramSimulator(Evaluator):
     def _simulated(self, name: str, args: Sequence[Any]) -> Profile:
         kernels = KernelSimulator(self.whole, self.model)
         kernels.limit = self.limit
-        nodes = TaskTrace(self.whole, kernels).tasks(name, args).nodes
+        trace = TaskTrace(self.whole, kernels, zeros=True)
+        nodes = trace.tasks(name, args).nodes
+        if trace.has_zeros and kernels.reads_data:
+            what = "are 0 where a kernel reads them, as no kernel computes anything here"
+            self.model.assumptions.setdefault("elements of tensors that the program makes", what)
         runs = scheduled(nodes, kernels.calls, self.model)
         for number in range(_ROUNDS if len(kernels.calls) > 1 else 0):
             if number == 2:  # who brings what into the cache is known, and about who waits for it
@@ -117,7 +121,7 @@ class ProgramSimulator(Evaluator):
             levels = [node.level for node in nodes if not node.is_host]
             if kernels.reads_data:
                 kernels.restart(now, levels)
-                nodes = TaskTrace(self.whole, kernels).tasks(name, args).nodes
+                nodes = TaskTrace(self.whole, kernels, zeros=True).tasks(name, args).nodes
             else:
                 kernels.repeat(now, levels)
             runs = scheduled(nodes, kernels.calls, self.model)

@@ -20,6 +20,7 @@ from pypto._src.ir.opdef import OpDef
 from pypto._src.ir.roles import Role, role
 from pypto._src.ir.stmts import AssignStmt, ForStmt, Function, Program
 from pypto._src.lazy import lazy_module
+from pypto._src.ops import tensor
 from pypto._src.records import NamedTuple
 from pypto._src.run.array_views import is_array
 from pypto._src.run.effects import effects
@@ -310,10 +311,19 @@ class _Draft(NamedTuple):
 
 
 class TaskTrace(Evaluator):
-    """Evaluates host functions; kernels are noted, and evaluated too, by ``inside`` if given."""
+    """Evaluates host functions; kernels are noted, and evaluated too, by ``inside`` if given.
 
-    def __init__(self, program: Program, inside: Evaluator | None = None) -> None:
+    With ``zeros``, tensors that the program makes begin as zeros: for an ``inside`` that computes
+    nothing, so that numbers which are read of them steer something sensible.
+    """
+
+    def __init__(
+        self, program: Program, inside: Evaluator | None = None, *, zeros: bool = False
+    ) -> None:
         super().__init__(program)
+        self.zeros = zeros
+        self.has_zeros = False
+        """True when there has been such a tensor."""
         self._kernels = {f.name: f for f in program.functions_ if role(f) is Role.KERNEL}
         self._inside = inside or Evaluator(
             program
@@ -542,6 +552,9 @@ class _HostPlan(Plan):
             ]
             if is_array(result) and not op.writes:
                 result = result if result.base is None else result.copy()
+                if trace.zeros and op is tensor.create:
+                    result.fill(0)
+                    trace.has_zeros = True
                 trace.buffer_of(result)
                 if op.reads:
                     accesses.append((result, False, True))
