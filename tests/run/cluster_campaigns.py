@@ -14,9 +14,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Generator
-from contextlib import contextmanager
-from importlib import import_module
+from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final
@@ -26,28 +24,10 @@ import numpy as np
 import pypto.language as pl
 from pypto._src.cluster.tasks import Tasks
 from pypto._src.errors import EvaluationError
-from tests.run.test_cluster import arrays, busy, config, is_busy, is_ours, rank_processes
+from tests.run.test_cluster import arrays, busy, config, is_busy, is_ours, nodes, rank_processes
 
 LATEST_S: Final = 10.0
 """A run whose rank was killed has to end within so many seconds."""
-
-
-@contextmanager
-def nodes(*cpus: int) -> Generator[tuple[Any, list[Any]]]:
-    """Start a cluster with a node for each number of CPUs; the first is the head."""
-    ray: Any = import_module("ray")
-    utils: Any = import_module("ray.cluster_utils")
-    with TemporaryDirectory(prefix="ray-", ignore_cleanup_errors=True) as folder:
-        store = {"object_store_memory": 80 << 20}
-        head = {**store, "num_cpus": cpus[0], "include_dashboard": False, "temp_dir": folder}
-        made = utils.Cluster(initialize_head=True, head_node_args=head)
-        try:
-            more = [made.add_node(num_cpus=count, **store) for count in cpus[1:]]
-            ray.init(address=made.address, log_to_driver=False, logging_level="ERROR")
-            yield made, more
-        finally:
-            ray.shutdown()
-            made.shutdown()
 
 
 def shared_memory() -> set[str]:

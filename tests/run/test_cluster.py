@@ -12,8 +12,8 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import redirect_stderr, redirect_stdout, suppress
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
 from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -192,6 +192,30 @@ def arrays() -> tuple[Any, Any]:
     return x, np.zeros_like(x)
 
 
+@contextmanager
+def nodes(*cpus: int) -> Generator[tuple[Any, list[Any]]]:
+    """Start a cluster with a node for each number of CPUs; the first is the head."""
+    ray: Any = import_module("ray")
+    utils: Any = import_module("ray.cluster_utils")
+    store = {"object_store_memory": 80 << 20}
+    with (
+        TemporaryDirectory(prefix="ray-", ignore_cleanup_errors=True) as folder,  # short: sockets
+        pytest.MonkeyPatch.context() as patch,
+    ):
+        # The head notes its address in the folder that Ray makes when it is first used by itself.
+        patch.setenv("RAY_TMPDIR", folder)
+        (Path(folder) / "ray").mkdir()
+        head = {**store, "num_cpus": cpus[0], "include_dashboard": False, "temp_dir": folder}
+        made = utils.Cluster(initialize_head=True, head_node_args=head)
+        try:
+            more = [made.add_node(num_cpus=count, **store) for count in cpus[1:]]
+            ray.init(address=made.address, log_to_driver=False, logging_level="ERROR")
+            yield made, more
+        finally:
+            ray.shutdown()
+            made.shutdown()
+
+
 @pytest.fixture
 def cluster() -> Iterator[Any]:
     """Two nodes with two CPUs each; CI must have what they need, elsewhere it may be missing."""
@@ -199,19 +223,8 @@ def cluster() -> Iterator[Any]:
         pytest.skip("ranks on a cluster run on Linux")
     if not os.environ.get("CI"):
         pytest.importorskip("ray", reason="ranks on a cluster were not run: ray is not installed")
-    ray: Any = import_module("ray")
-    cluster_utils: Any = import_module("ray.cluster_utils")
-    node = {"num_cpus": 2, "object_store_memory": 80 << 20}
-    with TemporaryDirectory(prefix="ray-", ignore_cleanup_errors=True) as folder:  # short: sockets
-        head = {**node, "include_dashboard": False, "temp_dir": folder}
-        made = cluster_utils.Cluster(initialize_head=True, head_node_args=head)
-        try:
-            made.add_node(**node)
-            ray.init(address=made.address, log_to_driver=False, logging_level="ERROR")
-            yield ray
-        finally:
-            ray.shutdown()
-            made.shutdown()
+    with nodes(2, 2):
+        yield import_module("ray")
 
 
 PROGRAMS = {"ring": ring, "sums": sums, "collective": collective}
