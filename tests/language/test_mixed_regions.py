@@ -191,6 +191,14 @@ BODIES = {
             at = pl.cast(pl.read(n, [0, step % 8]), pl.INDEX)
             y[step : step + 1, :] = pl.add(total[step : step + 1, :], w[at : at + 1, :])
 """,
+    # A number of the product decides what the other core does, without any of its tiles.
+    "decides": """
+        product = pl.matmul(x[:, :], w[0:64, :], out_dtype=pl.FP32)
+        first = pl.read(product, [0, 0])
+        if first > 0.0:
+            product = pl.mul(x[:, :], 3.0)
+        y[:, :] = pl.mul(x[:, :], first)
+""",
     # What is stored and loaded again between two products stays behind the first of them.
     "stored": """
         product = pl.matmul(x[:, :], w[0:64, :], out_dtype=pl.FP32)

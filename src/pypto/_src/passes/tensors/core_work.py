@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
+from pypto._src.analysis.stmt_tree import call_of
 from pypto._src.ir.array_types import TileType, exprs_of_type
 from pypto._src.ir.enums import CoreType, MemorySpace, PipeType
 from pypto._src.ir.exprs import Call, Expr, IterArg, Var
 from pypto._src.ir.opdef import op_of
-from pypto._src.ir.stmts import EvalStmt, Stmt
+from pypto._src.ir.stmts import AssignStmt, EvalStmt, Stmt
 from pypto._src.ir.traversal.queries import defined_by, stmts_in, uses
 from pypto._src.ir.traversal.walk import children, walk
 from pypto._src.ir.types import ScalarType
@@ -41,6 +42,7 @@ def _core_of(call: Call) -> CoreType | None:
 
 
 def calls_in(top: Stmt) -> list[Call]:
+    """Return the calls in a statement, nested ones included."""
     found: list[Call] = []
     for stmt in stmts_in(top):
         for child in children(stmt):
@@ -75,3 +77,83 @@ def changed_in_place(stmt: Stmt) -> list[Var]:
         return []
     written = [call.args[at] for at in op.writes]
     return [arg for arg in written if isinstance(arg, Var) and isinstance(arg.type, TileType)]
+
+
+def wanted_core(stmt: Stmt) -> CoreType | None:
+    """Return the core that a statement of a scope wants, None for any; CUBE if it wants both.
+
+    What only moves data wants none, unlike in `cores_of`: it goes with what is around it.
+    """
+    found: CoreType | None = None
+    from pypto._src.ops.conversion import core_of
+
+    for node in walk(stmt):
+        core = core_of(node) if isinstance(node, Call) else None
+        if core is CoreType.CUBE:
+            return core
+        found = core or found
+    return found
+
+
+def by_core(body: Sequence[Stmt]) -> list[list[Stmt]]:
+    """Return a scope's statements in stretches that one core does.
+
+    What writes a tensor into another one goes with what computes the tensor.
+    """
+    makers: dict[Var, CoreType | None] = {}
+    parts: list[list[Stmt]] = []
+    current: CoreType | None = None
+    for stmt in body:
+        core = wanted_core(stmt)
+        if core is None:
+            core = _copying_core(stmt, makers)
+        for var in defined_by(stmt):
+            makers[var] = core
+        if not parts or (core is not None and current is not None and core is not current):
+            parts.append([])
+            current = core
+        current = core if current is None else current
+        parts[-1].append(stmt)
+    return parts
+
+
+def hand_tiles_on(parts: Sequence[Sequence[Stmt]]) -> bool:
+    """True if a tile of one stretch, or an element of one, is used in another.
+
+    Only tensors get from core to core, so the scope becomes one kernel with both kinds of work.
+    """
+    if any(core_count(stmt) > 1 for part in parts for stmt in part):
+        return True
+    later: set[Var] = set()
+    for part in reversed(parts):
+        defined = {var for top in part for stmt in stmts_in(top) for var in defined_by(stmt)}
+        tiles = {var for var in defined if isinstance(var.type, TileType)}
+        tiles |= {var for stmt in part if _reads_tile(stmt) for var in defined_by(stmt)}
+        if not tiles.isdisjoint(later):
+            return True
+        later.update(var for stmt in part for var in used_in(stmt))
+    return False
+
+
+def _reads_tile(stmt: Stmt) -> bool:
+    """True for a number that is an element of a tile."""
+    is_number = isinstance(stmt, AssignStmt) and isinstance(stmt.var.type, ScalarType)
+    return is_number and any(isinstance(var.type, TileType) for var in used_in(stmt))
+
+
+def core_count(stmt: Stmt) -> int:
+    """Return how many cores the work on tiles in a statement wants, nested statements included."""
+    from pypto._src.ops.conversion import core_of
+
+    on_tiles = [c for c in calls_in(stmt) if (op := op_of(c)) is not None and op.level == "block"]
+    return len({core for call in on_tiles if (core := core_of(call)) is not None})
+
+
+def _copying_core(stmt: Stmt, makers: Mapping[Var, CoreType | None]) -> CoreType | None:
+    call = call_of(stmt)
+    op = op_of(call) if call is not None else None
+    if call is None or op is None or not op.writes:
+        return None
+    sources = [call.args[index] for index in sorted(op.reads)]
+    made = [makers.get(source) for source in sources if isinstance(source, Var)]
+    return next((core for core in made if core is not None), CoreType.VECTOR)

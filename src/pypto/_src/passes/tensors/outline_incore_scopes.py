@@ -22,8 +22,8 @@ from pypto._src.analysis.accesses import alias_bases
 from pypto._src.analysis.stmt_tree import Block, call_of, number, points_in
 from pypto._src.diagnostics import Span
 from pypto._src.errors import PassError
-from pypto._src.ir.array_types import ShapedType, TensorType, TileType, exprs_of_type
-from pypto._src.ir.enums import CoreType, FunctionType, ParamDirection
+from pypto._src.ir.array_types import ShapedType, TensorType, exprs_of_type
+from pypto._src.ir.enums import FunctionType, ParamDirection
 from pypto._src.ir.exprs import Call, Expr, GlobalVar, IterArg, TupleGetItemExpr, Var
 from pypto._src.ir.fresh_names import NewNames
 from pypto._src.ir.inspect.source_names import user_name
@@ -235,15 +235,17 @@ class _SplitMixed(Mutator):
 
     def visit_ScopeStmt(self, scope: ScopeStmt) -> Stmt | list[Stmt]:
         """Return the scopes of one kind of work that a scope is, itself if it is one of them."""
+        from pypto._src.passes.tensors.core_work import by_core, core_count, hand_tiles_on
+
         body = list(statements(_Dissolve().body(scope.body)))
-        if len(_by_core(body)) == 1 and all(_core_count(stmt) < 2 for stmt in body):
+        if len(by_core(body)) == 1 and all(core_count(stmt) < 2 for stmt in body):
             return scope
         from pypto._src.passes.tensors.split_mixed_scopes import split_scope
         from pypto._src.passes.tensors.work_order import stored_early
 
         body = stored_early(body, self._roots)
         whole = ScopeStmt(scope.scope_kind, seq(body, scope.span), scope.span, scope.name_hint)
-        if not _hand_tiles_on(_by_core(body)):
+        if not hand_tiles_on(by_core(body)):
             return whole
         if self._own is None:
             from pypto._src.passes.tensors.slots import written_once
@@ -313,9 +315,10 @@ class _Outliner(Mutator):
                 continue
             name = scope.name_hint
             if several and name:
+                from pypto._src.passes.tensors.core_work import wanted_core
                 from pypto._src.passes.tensors.split_mixed_scopes import name_on_core
 
-                cores = [core for stmt in stretch.stmts if (core := _core(stmt)) is not None]
+                cores = [core for stmt in stretch.stmts if (core := wanted_core(stmt)) is not None]
                 name = name_on_core(name, cores[0] if cores else None)
             later = [stmt for other in stretches[index + 1 :] for stmt in other.stmts]
             wanted = outside | set(_used_by(later))
@@ -330,11 +333,13 @@ class _Outliner(Mutator):
 
     def _stretches(self, body: Sequence[Stmt], outside: set[Var]) -> list[_Stretch]:
         """Return the statements of a scope by where they run, in order."""
-        cores = {core for stmt in body if (core := _core(stmt)) is not None}
+        from pypto._src.passes.tensors.core_work import by_core, hand_tiles_on, wanted_core
+
+        cores = {core for stmt in body if (core := wanted_core(stmt)) is not None}
         splits = len(cores) > 1
         before, rest, after = _for_host(body, outside, every=splits)
-        parts = _by_core(rest) if splits else []
-        if not splits or _hand_tiles_on(parts):
+        parts = by_core(rest) if splits else []
+        if not splits or hand_tiles_on(parts):
             before, rest, after = _for_host(body, outside, every=False)
             parts = [rest] if rest else []
         out = [_Stretch(before, True), *(_Stretch(p, False) for p in parts), _Stretch(after, True)]
@@ -565,80 +570,6 @@ def _is_read(value: Expr | Stmt) -> bool:
 
 def _reads_tensor(stmt: Stmt) -> bool:
     return _is_read(stmt)
-
-
-# --------------------------------------------------------------------------------------------
-# Matrix and vector work
-# --------------------------------------------------------------------------------------------
-
-
-def _core(stmt: Stmt) -> CoreType | None:
-    """Return the core that a statement wants, None for any; CUBE if it wants both."""
-    found: CoreType | None = None
-    from pypto._src.ops.conversion import core_of
-
-    for node in walk(stmt):
-        core = core_of(node) if isinstance(node, Call) else None
-        if core is CoreType.CUBE:
-            return core
-        found = core or found
-    return found
-
-
-def _by_core(body: Sequence[Stmt]) -> list[list[Stmt]]:
-    """Return a scope's statements in stretches that one core does.
-
-    What writes a tensor into another one goes with what computes the tensor.
-    """
-    makers: dict[Var, CoreType | None] = {}
-    parts: list[list[Stmt]] = []
-    current: CoreType | None = None
-    for stmt in body:
-        core = _core(stmt)
-        if core is None:
-            core = _copying_core(stmt, makers)
-        for var in defined_by(stmt):
-            makers[var] = core
-        if not parts or (core is not None and current is not None and core is not current):
-            parts.append([])
-            current = core
-        current = core if current is None else current
-        parts[-1].append(stmt)
-    return parts
-
-
-def _hand_tiles_on(parts: Sequence[Sequence[Stmt]]) -> bool:
-    """True if a tile of one stretch is used in another: only tensors get from core to core.
-
-    Then the scope becomes one kernel with both kinds of work.
-    """
-    if any(_core_count(stmt) > 1 for part in parts for stmt in part):
-        return True
-    for index, part in enumerate(parts):
-        tiles = {var for var in _defined_in(part) if isinstance(var.type, TileType)}
-        later = {var for other in parts[index + 1 :] for var in _used_by(other)}
-        if not tiles.isdisjoint(later):
-            return True
-    return False
-
-
-def _core_count(stmt: Stmt) -> int:
-    """Return how many cores the work on tiles in a statement wants, nested statements included."""
-    from pypto._src.ops.conversion import core_of
-
-    calls = [node for each in _with_nested(stmt) for node in _calls_of(each)]
-    on_tiles = [c for c in calls if (op := op_of(c)) is not None and op.level == "block"]
-    return len({core for call in on_tiles if (core := core_of(call)) is not None})
-
-
-def _copying_core(stmt: Stmt, makers: Mapping[Var, CoreType | None]) -> CoreType | None:
-    call = call_of(stmt)
-    op = op_of(call) if call is not None else None
-    if call is None or op is None or not op.writes:
-        return None
-    sources = [call.args[index] for index in sorted(op.reads)]
-    made = [makers.get(source) for source in sources if isinstance(source, Var)]
-    return next((core for core in made if core is not None), CoreType.VECTOR)
 
 
 # --------------------------------------------------------------------------------------------
