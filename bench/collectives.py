@@ -171,25 +171,23 @@ def least(run: Callable[[], object], runs: int = RUNS) -> Figure:
 
 
 class Programs:
-    """All collectives of so many ranks, and a worker that has the ranks."""
+    """One collective of so many ranks, for all sizes, and a worker that has the ranks."""
 
-    def __init__(self, ranks: int, kinds: Sequence[str], sizes: Sequence[int], on: str | None):
+    def __init__(self, ranks: int, kind: str, sizes: Sequence[int], on: str | None):
         """Compile the programs; the ranks start with the first run."""
-        self.ranks = ranks
+        self.ranks, self.kind = ranks, kind
         devices = DistributedConfig(device_ids=[*range(ranks)], on=on, timeout=300)
         config = RunConfig(distributed_config=devices)
-        self.programs: dict[tuple[str, int, Any], Any] = {}
-        for kind in kinds:
-            for dtype, element in DTYPES:
-                run = program(KINDS[kind][0], dtype, gives_target=kind == "all-to-all")
-                for size in sizes:
-                    array = pl.Tensor[[ranks, ranks, size // (4 * ranks)], dtype]
-                    compiled = run.compile(array, array, 1, config=config)
-                    self.programs[kind, size, element] = compiled
+        self.programs: dict[tuple[int, Any], Any] = {}
+        for dtype, element in DTYPES:
+            run = program(KINDS[kind][0], dtype, gives_target=kind == "all-to-all")
+            for size in sizes:
+                array = pl.Tensor[[ranks, ranks, size // (4 * ranks)], dtype]
+                self.programs[size, element] = run.compile(array, array, 1, config=config)
         first, *others = self.programs.values()
         self.worker = first.prepare(extra_compiled=others)
 
-    def measured(self, kind: str, size: int) -> Figure:
+    def measured(self, size: int) -> Figure:
         """Return the time of a collective, after its results were compared with NumPy."""
         found = NOTHING
         for _, element in DTYPES:
@@ -197,12 +195,12 @@ class Programs:
             x = np.random.default_rng(0).integers(-999, 999, shape, np.int32).astype(element)
             if element is np.float32:
                 x /= np.float32(7)
-            run = partial(self.worker.run, self.programs[kind, size, element])
+            run = partial(self.worker.run, self.programs[size, element])
             a = self.worker.alloc_stacked_tensor(x)
             b = self.worker.alloc_stacked_tensor(np.zeros_like(x))
             run(a, b, 1)
-            what = f"{kind} of {self.ranks} ranks, {size} bytes"
-            check(self.worker.copy_from(b), x, KINDS[kind][1], what)
+            what = f"{self.kind} of {self.ranks} ranks, {size} bytes"
+            check(self.worker.copy_from(b), x, KINDS[self.kind][1], what)
             if element is np.float32:
                 runs, more = (2, 1) if size > LARGE else (RUNS, 16)
                 once = least(partial(run, a, b, 1), runs)
@@ -287,23 +285,23 @@ def main() -> None:
     begin = time.perf_counter()
     for ranks in args.ranks:
         theirs = of_ray(ray, ranks, args.kinds, args.sizes) if has_gloo else {}
-        here = Programs(ranks, args.kinds, args.sizes, None)
-        there = Programs(ranks, args.kinds, args.sizes, "ray") if ray else None
         for kind in args.kinds:
+            here = Programs(ranks, kind, args.sizes, None)
+            there = Programs(ranks, kind, args.sizes, "ray") if ray else None
             for size in args.sizes:
                 data = np.ones(size, np.uint8)
                 data.copy()  # in memory that is new
                 figures = (
                     least(data.copy),
                     theirs.get((kind, size), NOTHING),
-                    here.measured(kind, size),
-                    NOTHING if there is None else there.measured(kind, size),
+                    here.measured(size),
+                    NOTHING if there is None else there.measured(size),
                 )
                 cells = " | ".join(figure.shown(size) for figure in figures)
                 print(f"| {kind} | {ranks} | {size:,} | {cells} |", flush=True)
-        here.worker.close()
-        if there is not None:
-            there.worker.close()
+            here.worker.close()  # its windows are as much memory as all that is measured
+            if there is not None:
+                there.worker.close()
     print(f"\nall results are those of NumPy; {time.perf_counter() - begin:.0f} s")
     if ray is None:
         print("Ray is not installed: pip install 'pypto[cluster]'")

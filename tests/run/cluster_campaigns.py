@@ -40,7 +40,7 @@ def windows() -> int:
     found = 0
     for path in Path("/proc").glob("[0-9]*"):
         try:
-            found += "pypto-window" in (path / "maps").read_text() and is_ours(int(path.name))
+            found += b"pypto-window" in (path / "maps").read_bytes() and is_ours(int(path.name))
         except OSError:
             continue
     return found

@@ -93,6 +93,18 @@ class Triangle:
 """
 
 
+ALONE = """\
+import pypto.language as pl
+
+
+@pl.function
+def alone(x: pl.Tensor[[64, 64], pl.FP32], y: pl.Out[pl.Tensor[[64, 64], pl.FP32]]):
+    for row in pl.range(0, 64, 8):
+        y = pl.store(pl.exp(pl.load(x, [row, 0], [8, 64])), [row, 0], [8, 64], y)
+    return y
+"""
+
+
 def product(m: int, k: int, n: int) -> ir.Program:
     """Return a product of any sizes as tasks, each with a part of 64 x 64."""
     tiles = -(-n // 64)
@@ -149,3 +161,11 @@ def test_what_data_steers_counts_as_nothing() -> None:
     """A table that a host function reads could hold anything."""
     least, cycles = both(load(str(EXAMPLES / "attention" / "sparse_decode.py")))
     assert 0 <= least <= cycles
+
+
+def test_a_kernel_without_a_host_function() -> None:
+    """It is one task."""
+    program = pl.parse(ALONE)
+    assert isinstance(program, ir.Function)
+    least, cycles = both(ir.Program([program], "alone"))
+    assert 0.4 * cycles < least <= cycles

@@ -93,7 +93,7 @@ class Session:
     def _got(self, rank: int, ref: Any) -> Any:
         try:
             return ray.get(ref, timeout=max(self.timeout, _START_S))
-        except ray.exceptions.RayActorError:
+        except (ray.exceptions.RayActorError, ray.exceptions.OutOfMemoryError):
             raise self.lost(rank) from None
         except ray.exceptions.GetTimeoutError:
             raise EvaluationError(

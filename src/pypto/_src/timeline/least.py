@@ -138,7 +138,10 @@ def least_cycles(
 ) -> float:
     """Return for how many cycles behind the launch a run takes at least."""
     search = _Least(program, model)
-    search.host(entry, {}, sizes)
+    if role(entry) is Role.KERNEL:
+        search.launches(entry, [sizes.get(param.name) for param in entry.params], 1)
+    else:
+        search.host(entry, {}, sizes)
     return search.cycles()
 
 
