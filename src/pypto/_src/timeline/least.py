@@ -11,8 +11,8 @@ nothing, so the bound is one of every program, but 0 where data steers it.
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Callable, Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
 from itertools import repeat
 from typing import TYPE_CHECKING, Any, Final
 
@@ -87,27 +87,16 @@ _RANGE: Final = 1 << 31
 Value = Any
 """A number, or an array of as many axes as loops are around, one long where it does not matter."""
 
-_BINARY: Final[dict[type[Expr], Callable[[Value, Value], Value]]] = {
-    Add: operator.add,
-    Sub: operator.sub,
-    Mul: operator.mul,
-    Min: lambda a, b: np.minimum(a, b),
-    Max: lambda a, b: np.maximum(a, b),
-    Eq: operator.eq,
-    Ne: operator.ne,
-    Lt: operator.lt,
-    Le: operator.le,
-    Gt: operator.gt,
-    Ge: operator.ge,
-    And: lambda a, b: np.logical_and(a, b),
-    Or: lambda a, b: np.logical_or(a, b),
-    FloorDiv: lambda a, b: a // b,
-    FloorMod: operator.mod,
+_ON_NUMBERS: Final = (Add, Sub, Mul, Eq, Ne, Lt, Le, Gt, Ge, FloorDiv, FloorMod, Neg)
+"""Operators that mean on arrays, element by element, what they mean on numbers."""
+_ON_ARRAYS: Final[dict[type[Expr], str]] = {
+    Min: "minimum",
+    Max: "maximum",
+    And: "logical_and",
+    Or: "logical_or",
+    Not: "logical_not",
 }
-_UNARY: Final[dict[type[Expr], Callable[[Value], Value]]] = {
-    Neg: operator.neg,
-    Not: lambda a: np.logical_not(a),
-}
+"""What NumPy calls those that do not."""
 
 
 class _UnknownError(Exception):
@@ -239,7 +228,7 @@ def _makespan(tasks: Sequence[tuple[float, int]], cores: float) -> float:
     return least
 
 
-class _Walk:
+class _Walk(ABC):
     """Statements with their scalars for all iterations at once."""
 
     def __init__(self, env: Mapping[Var, Value], axes: Sequence[int]) -> None:
@@ -270,17 +259,17 @@ class _Walk:
                 case _:
                     pass
 
+    @abstractmethod
     def calls(self, stmt: AssignStmt | EvalStmt) -> None:
         """Take note of what a statement calls."""
-        raise NotImplementedError
 
+    @abstractmethod
     def note(self, value: Value) -> None:
         """Take note of a value that steers."""
-        raise NotImplementedError
 
+    @abstractmethod
     def unknown(self) -> None:
         """Take note that something which steers is not known."""
-        raise NotImplementedError
 
     def value(self, expr: Expr) -> Value:
         """Return the value of an expression, None if that is not known."""
@@ -296,14 +285,17 @@ class _Walk:
             return None
         if not isinstance(expr, Binary | UnaryExpr) or expr.dtype.is_float():
             return None
+        kind = type(expr)
+        if kind not in _ON_NUMBERS and kind not in _ON_ARRAYS:
+            return None
+        compute = kind.fold if kind in _ON_NUMBERS else getattr(np, _ON_ARRAYS[kind])
         if isinstance(expr, Binary):
-            compute = _BINARY.get(type(expr))
             args = [self.value(expr.left), self.value(expr.right)]
             if isinstance(expr, FloorDiv | FloorMod) and (args[1] is None or not np.all(args[1])):
                 return None
         else:
-            compute, args = _UNARY.get(type(expr)), [self.value(expr.operand)]
-        if compute is None or any(arg is None for arg in args):
+            args = [self.value(expr.operand)]
+        if any(arg is None for arg in args):
             return None
         if _size(args) > _LANES:
             return None
