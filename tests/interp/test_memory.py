@@ -17,6 +17,7 @@ from pypto._src.ir.enums import MemorySpace
 from pypto._src.ir.exprs import Var
 from pypto._src.ir.stmts import AssignStmt, EvalStmt, Function, SeqStmts, Stmt
 from pypto._src.ops import elementwise, memory, new_tiles, reduce, reshaping
+from pypto._src.ops.later import columns
 from tests.cases import Array, call
 
 D = DataType
@@ -106,6 +107,24 @@ def test_reshape_is_the_same_bytes() -> None:
     given = np.arange(256, dtype=np.float32).reshape(16, 16)
     evaluate(Function("k", [x, y, out], [], SeqStmts(stmts)), [0 * given, given, result])
     np.testing.assert_array_equal(result, given + 1)
+
+
+def test_second_name_of_a_view() -> None:
+    """Another name of a row is that row: nothing is copied to where its tile begins."""
+    place = memref(0)
+    a, row, again = tile("a", place), tile("r", place, (1, 16)), tile("s", place, (1, 16))
+    summed = tile("t", memref(1024))
+    stmts: list[Stmt] = [
+        AssignStmt(a, call(memory.load, x, [0, 0], [16, 16])),
+        AssignStmt(row, call(new_tiles.view, a, [1, 16], [15, 0])),
+        AssignStmt(again, row),
+        AssignStmt(summed, call(columns.col_expand_add, a, again)),
+        EvalStmt(call(memory.store, summed, [0, 0], [16, 16], out)),
+    ]
+    result = np.zeros((16, 16), np.float32)
+    given = np.arange(256, dtype=np.float32).reshape(16, 16)
+    evaluate(Function("k", [x, out], [], SeqStmts(stmts)), [given, result])
+    np.testing.assert_array_equal(result, given + given[15])
 
 
 def test_created_tiles_and_memory_are_poisoned() -> None:

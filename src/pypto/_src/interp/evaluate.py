@@ -440,7 +440,7 @@ class Plan:
         slot = self._slot(stmt.var)
         op = op_of(stmt.value)
         is_view = op is not None and op.view_of is not None  # its bytes are where they are
-        if is_view or slot not in self.address_at:
+        if is_view or _is_renaming(stmt) or slot not in self.address_at:
 
             def assign(env: Env) -> None:
                 try:
@@ -857,6 +857,12 @@ def _on_valid_parts(
         return whole
 
     return run
+
+
+def _is_renaming(stmt: AssignStmt) -> bool:
+    """True if a tile gets a second name: its bytes stay, also where it is a view of others."""
+    value, kind = stmt.value, stmt.var.type
+    return isinstance(value, Var) and isinstance(kind, TileType) and value.type == kind
 
 
 def _shape(value: Any) -> tuple[int, ...]:
