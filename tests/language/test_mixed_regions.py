@@ -199,6 +199,22 @@ BODIES = {
             product = pl.mul(x[:, :], 3.0)
         y[:, :] = pl.mul(x[:, :], first)
 """,
+    # The sum begins each time with a tile of the other core.
+    "from-tile": """
+        product = pl.matmul(x[:, :], w[0:64, :], out_dtype=pl.FP32)
+        for step in pl.range(3):
+            start = pl.neg(product)
+            product = pl.matmul_acc(start, x[:, :], w[0:64, :])
+        y[:, :] = pl.add(product, pl.read(product, [0, 0]))
+""",
+    # A row has two names, and the tile that it is a row of goes on.
+    "row": """
+        product = pl.matmul(x[:, :], w[0:64, :], out_dtype=pl.FP32)
+        scaled = pl.mul(product, 0.5)
+        last = scaled[15:16, :]
+        again = last
+        y[:, :] = pl.add(scaled, again)
+""",
     # What is stored and loaded again between two products stays behind the first of them.
     "stored": """
         product = pl.matmul(x[:, :], w[0:64, :], out_dtype=pl.FP32)

@@ -307,16 +307,24 @@ def settle(ctx: Context, bodies: Sequence[ast.stmt]) -> None:
         value = ctx.names.values.get(target.id) if isinstance(target, ast.Name) else None
         if not isinstance(target, ast.Name) or not isinstance(value, Var) or not is_in_acc(value):
             continue
-        if not is_part and isinstance(stmt.value, ast.Call):
-            name = called_name(ctx, stmt.value.func)
-            if name in _BEGIN_PRODUCTS and name != "matmul_acc":
-                continue
-            if name == "matmul_acc":
-                from pypto._src.frontend.regions.vector_work import adds_up_beside_vector_work
-
-                if not adds_up_beside_vector_work(ctx, target.id, bodies):
-                    continue
+        if not is_part and _stays_in_acc(ctx, target.id, stmt.value, bodies):
+            continue
         ctx.assign(target.id, _outside_acc(ctx, value, stmt), target)
+
+
+def _stays_in_acc(ctx: Context, name: str, value: ast.expr, bodies: Sequence[ast.stmt]) -> bool:
+    """True if a name that is of a product is of one in Acc memory after an assignment, too."""
+    begin = value
+    while isinstance(begin, ast.Call) and called_name(ctx, begin.func) == "matmul_acc":
+        words = [each.value for each in begin.keywords if each.arg == "acc"]
+        begin = (begin.args[:1] or words or [ast.Constant(None)])[0]
+    if isinstance(begin, ast.Call):
+        return called_name(ctx, begin.func) in _BEGIN_PRODUCTS
+    if begin is value or not isinstance(begin, ast.Name) or begin.id != name:
+        return False
+    from pypto._src.frontend.regions.vector_work import adds_up_beside_vector_work
+
+    return not adds_up_beside_vector_work(ctx, name, bodies)
 
 
 def outside_acc(ctx: Context, body: Sequence[ast.stmt]) -> None:
