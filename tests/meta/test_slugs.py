@@ -98,6 +98,7 @@ ELSEWHERE = {
     "program-name": ("run/test_cli.py::test_several_programs_need_a_name",
                      "defines several programs:"),
     "project-name": ("run/test_setup_commands.py::test_names_that_are_none", "project-name"),
+    "cluster-refuses": ("run/test_cluster.py::test_a_cluster_that_refuses", "cluster-refuses"),
     "rank-lost": ("run/test_cluster.py::ends_when_a_rank_is_killed", "has ended in the middle"),
     "rank-placement": ("run/test_cluster.py::needs_a_cpu_for_each_rank", "rank-placement"),
     "rank-timeout": ("run/test_cluster.py::ends_when_nothing_goes_on", "rank-timeout"),

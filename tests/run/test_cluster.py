@@ -17,6 +17,7 @@ from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppres
 from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -25,7 +26,7 @@ import pytest
 import pypto.language as pl
 import pypto.language.distributed as pld
 from pypto._src.cli import main
-from pypto._src.cluster.session import Session
+from pypto._src.cluster.session import Session, connect
 from pypto._src.errors import CallError, EvaluationError, PyptoError
 from pypto.ir.distributed_compiled_program import DistributedConfig
 from pypto.runtime import DistributedWorker, RunConfig, spread
@@ -467,6 +468,20 @@ def spreads_campaigns(folder: Path) -> None:
 
 def squared(number: int) -> dict[str, int]:
     return {"is": number * number}
+
+
+def test_a_cluster_that_refuses(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What Ray says is told as an error of ours; it says so after minutes where nobody answers."""
+
+    def refuse(**_words: Any) -> None:
+        raise ConnectionError("no token")
+
+    closed = SimpleNamespace(is_initialized=lambda: False, init=refuse)
+    monkeypatch.setattr("pypto._src.cluster.session.ray", closed)
+    with pytest.raises(CallError, match=r"this process in at .*: no token") as found:
+        connect("192.0.2.9:6379")
+    assert found.value.slug == "cluster-refuses"
+    assert "export RAY_AUTH_MODE=token" in str(found.value.hint)
 
 
 def needs_a_cpu_for_each_rank(x: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -415,12 +415,24 @@ def _as_message(program: CompiledProgram) -> tuple[str, bytes]:
 
 
 def connect(on: str) -> None:
-    """Use the session of Ray that this process has, else one at an address, else one of its own."""
+    """Use the session of Ray that this process has, else one at an address, else one of its own.
+
+    Raises:
+        CallError: none is at the address, or it lets only those in who have its token.
+    """
     if ray.is_initialized():
         return
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # a session of ours tells nobody
     address = None if on == "ray" else on
-    ray.init(address=address, log_to_driver=False, include_dashboard=False)
+    try:
+        ray.init(address=address, log_to_driver=False, include_dashboard=False)
+    except ConnectionError as error:
+        raise CallError(
+            f"no cluster of Ray lets this process in at {on}: {error}",
+            hint="where Ray runs with a token, put its ~/.ray/auth_token here and type: "
+            "export RAY_AUTH_MODE=token",
+            slug="cluster-refuses",
+        ) from error
 
 
 def _start(count: int) -> tuple[Any, list[Any]]:
