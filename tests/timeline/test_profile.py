@@ -146,6 +146,21 @@ def test_tasks_wait_for_what_they_read() -> None:
     assert second.timeline.missed_bytes == 0  # what the first has stored is in the cache
 
 
+def test_a_load_and_a_store_of_a_part_take_the_time_of_the_part() -> None:
+    """They move what is valid, whether its sizes are constants or numbers of the run."""
+    busy: dict[str, dict[PipeType, float]] = {}
+    for valid in ("8, 1024", "2, 128", "r // 100 + 2, 128"):
+        text = TEXT.replace("[8, 1024])", f"[8, 1024], valid_shapes=[{valid}])", 1)
+        assert text != TEXT
+        profile = profiled(parsed(text.replace("ROWS", "64").replace("ALL", "64")))
+        busy[valid] = profile.kernels[0].busy
+        assert not [name for name in profile.assumptions if "PART" in name]
+    whole, part, computed = busy.values()
+    assert part == computed
+    assert part[PipeType.MTE2] < whole[PipeType.MTE2] / 4
+    assert part[PipeType.MTE3] < whole[PipeType.MTE3] / 4
+
+
 def test_valid_sizes_and_indices_are_those_of_the_run() -> None:
     """A tile that is valid in part takes the time of its valid part."""
     text = TEXT.replace(

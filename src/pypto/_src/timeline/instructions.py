@@ -12,6 +12,7 @@ from pypto._src.ir.opdef import OpDef
 from pypto._src.ops.elementwise import cast
 from pypto._src.ops.later.atomic_stores import store_add
 from pypto._src.ops.memory import l0c_store, move
+from pypto._src.ops.new_tiles import vec_move_on_target
 from pypto._src.records import NamedTuple
 
 _MNEMONICS: Final[dict[OpDef[..., Any], str]] = {
@@ -19,6 +20,7 @@ _MNEMONICS: Final[dict[OpDef[..., Any], str]] = {
     move: "TMOV",
     store_add: "TSTORE",
     l0c_store: "TSTORE",
+    vec_move_on_target: "TMULS",
 }
 """Instructions of ops whose text is more than one name."""
 
@@ -38,7 +40,7 @@ def mnemonic(op: OpDef[..., Any]) -> str:
     if isinstance(op.isa, str):
         return op.isa
     known = _MNEMONICS.get(op.base or op)
-    return known if known is not None else f"T{op.python_name.replace('_', '').upper()}"
+    return known if known is not None else f"T{op.name.rpartition('.')[2].replace('_', '').upper()}"
 
 
 def instruction_of(call: Call, op: OpDef[..., Any], pipe: PipeType) -> Instruction:

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from math import prod
 from typing import Any, Final
 
 from pypto._src.cost.cases import Case
@@ -367,6 +368,14 @@ class KernelPlan(Plan):
         rows, cols = (self._value(size) for size in valid)
         return lambda env: (int(rows(env)), int(cols(env)))
 
+    def _part(self, found: Instruction) -> Callable[[Env], tuple[int, int]] | None:
+        """Return what gives the sizes of a tile that is valid in part, None for a whole one."""
+        if found.valid is not None:
+            return self._sizes(found.valid)
+        case = found.case
+        valid = case.valid_rows, case.valid_cols
+        return None if valid == (case.rows, case.cols) else lambda _env: valid
+
     def _moves(
         self, call: Call, op: OpDef[..., Any], found: Instruction
     ) -> Callable[[int, Env], None] | None:
@@ -379,17 +388,19 @@ class KernelPlan(Plan):
         lists = {p.name: i for i, p in enumerate(op.operands) if p.kind == INTS}
         offsets = self._value(call.args[lists["offsets"]]) if "offsets" in lists else None
         shapes = self._value(call.args[lists["shapes"]]) if "shapes" in lists else None
+        part = self._part(found)
         is_cube = found.case.extra.get("dst") == MemorySpace.Mat.name
         timings: dict[tuple[int, int], tuple[Case, Timing]] = {}
         cost = simulator.rates.transfer
 
         def known(env: Env) -> tuple[Part, Case, Timing]:
             array = tensor(env)
-            sizes = shapes(env) if shapes is not None else array.shape
-            rows = 1
-            for size in sizes[:-1]:
-                rows *= size
-            valid = (rows, sizes[-1] if sizes else 1)
+            if part is not None:
+                rows, cols = part(env)
+            else:
+                sizes = shapes(env) if shapes is not None else array.shape
+                rows, cols = prod(sizes[:-1]), sizes[-1] if sizes else 1
+            valid = rows, cols
             known = timings.get(valid)
             if known is None:
                 case = _with_valid(found.case, valid)
@@ -398,7 +409,7 @@ class KernelPlan(Plan):
             if offsets is not None:
                 for offset, stride in zip(offsets(env), array.strides, strict=False):
                     first += offset * stride
-            return (buffer, first, *valid), *known
+            return (buffer, first, rows, cols), *known
 
         return self._transfer(known, pipe, is_cube=is_cube, cost=cost)
 
