@@ -16,7 +16,8 @@ from pypto._src.ir.array_types import static_shape
 from pypto._src.ir.opdef import SCALAR, TENSOR
 from pypto._src.ops import tensor_math
 from pypto._src.ops.conversion import CONVERSIONS, Converted, converted
-from tests.cases import Array, Kernel, moderate, positive, whole_range
+from pypto._src.ops.later.tensor_forms import cmp, minimum
+from tests.cases import Array, Kernel, between, moderate, positive, whole_range
 from tests.line_cases import LINES
 from tests.natively import lowered
 
@@ -175,6 +176,15 @@ def test_mixed_types(a: DataType, b: DataType, casts: list[str]) -> None:
     found = check(on_tensors(tensor_math.add, ([16, 32], a), ([16, 32], b)))
     names = [str(stmt).partition("target_type=pl.")[2].partition(",")[0] for stmt in found.stmts]
     assert names == casts
+
+
+@pytest.mark.parametrize("other", [D.INT32, D.INT16])
+@pytest.mark.parametrize("op", [*BINARY, minimum, cmp], ids=lambda op: op.name)
+def test_integers_beside_bf16(op: Any, other: DataType) -> None:
+    """Cores have no BF16: both are FP32 first, and what the call means is rounded once, too."""
+    kinds = ([16, 32], D.BF16), ([16, 32], other)
+    check(on_tensors(op, *kinds), between(-1000, 1000))
+    check(on_tensors(op, *reversed(kinds)), between(-1000, 1000))
 
 
 @pytest.mark.parametrize("dtype", [D.FP32, D.FP16, D.INT32])

@@ -163,10 +163,19 @@ def _checked(shape: Sequence[Expr], what: str) -> None:
 # --------------------------------------------------------------------------------------------
 
 
+def working(op: OpDef[..., Any], result: Any) -> Any:
+    """Return what kernels compute elements ``result`` in: FP32 for floats that ``op`` has not."""
+    lacks = any(d.is_float() and d.numpy == result for d in STORABLE - op.dtypes)
+    return np.float32 if lacks else result
+
+
 def on_elements(
-    compute: Callable[[Any, Any], Any],
+    compute: Callable[[Any, Any], Any], op: OpDef[..., Any]
 ) -> Callable[[Any, Any, Any], Any]:
-    """Return ``compute`` on arrays of any shapes and types: of the type ``result``, broadcast."""
+    """Return ``compute`` on arrays of any shapes and types: of the type ``result``, broadcast.
+
+    As kernels do by ``op``, on tiles, it rounds once: floats that ``op`` has not are FP32 before.
+    """
 
     def meaning(lhs: Array, rhs: Array, result: Any) -> Array:
         try:
@@ -176,7 +185,21 @@ def on_elements(
                 f"tensors {list(lhs.shape)} and {list(rhs.shape)} do not broadcast",
                 slug="shape-mismatch",
             ) from None
-        return compute(lhs.astype(result, copy=False), rhs.astype(result, copy=False))
+        wide = working(op, result)
+        found = compute(lhs.astype(wide, copy=False), rhs.astype(wide, copy=False))
+        return found.astype(result, copy=False)
+
+    return meaning
+
+
+def on_each(op: OpDef[..., Any]) -> Callable[..., Any]:
+    """Return the meaning of a block op on one tile, for elements ``result``."""
+    compute = op.numpy
+    assert compute is not None
+
+    def meaning(tensor: Array, result: Any, high_precision: bool = False) -> Array:
+        found: Array = compute(tensor.astype(working(op, result), copy=False))
+        return found.astype(result, copy=False)
 
     return meaning
 
@@ -187,7 +210,10 @@ def with_number(op: OpDef[..., Any]) -> Callable[[Any, Any, Any], Any]:
     assert compute is not None
 
     def meaning(lhs: Array, rhs: Any, result: Any) -> Array:
-        return compute(lhs.astype(result, copy=False), rhs)
+        wide = working(op, result)
+        number = rhs if wide is result else np.asarray(rhs).astype(result)  # a number of its type
+        found: Array = compute(lhs.astype(wide, copy=False), number)
+        return found.astype(result, copy=False)
 
     return meaning
 
@@ -196,7 +222,7 @@ def of_block(op: OpDef[..., Any]) -> Callable[[Any, Any, Any], Any]:
     """Return the meaning of a block op on two tiles, for tensors."""
     compute = op.numpy
     assert compute is not None
-    return on_elements(compute)
+    return on_elements(compute, op)
 
 
 @on_tensors(two_tensors, of_block(elementwise.add), typed=True)
@@ -219,7 +245,7 @@ def mul(lhs: Tensor, rhs: Tensor) -> Tensor:
 
 @on_tensors(
     two_tensors,
-    on_elements(elementwise.quotient),
+    on_elements(elementwise.quotient, elementwise.div),
     typed=True,
     complete=ignoring("high_precision"),
 )

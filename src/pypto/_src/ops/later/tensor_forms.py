@@ -44,6 +44,7 @@ from pypto._src.ops.tensor_math import (
     largest_of,
     last_axis,
     of_block,
+    on_each,
     on_elements,
     on_tensors,
     reduced,
@@ -52,6 +53,7 @@ from pypto._src.ops.tensor_math import (
     tensor_and_scalar,
     two_tensors,
     with_number,
+    working,
 )
 
 if TYPE_CHECKING:
@@ -103,24 +105,13 @@ def _same(o: Operands) -> Type:
     return TensorType(o.tensor(0).shape, element_of(o, 0))
 
 
-def _one(op: OpDef[..., Any]) -> Callable[..., Any]:
-    """Return the meaning of a block op on one tile, for elements ``result``."""
-    compute = op.numpy
-    assert compute is not None
-
-    def meaning(tensor: Array, result: Any, high_precision: bool = False) -> Array:
-        return compute(tensor.astype(result, copy=False))
-
-    return meaning
-
-
-@_form(float_result, _one(elementwise.sqrt), of_one_tile(elementwise.sqrt))
+@_form(float_result, on_each(elementwise.sqrt), of_one_tile(elementwise.sqrt))
 def sqrt(input: Tensor) -> Tensor:
     """Return the square root of each element of ``input``; integers become FP32."""
     ...
 
 
-@_form(float_result, _one(elementwise.recip), of_one_tile(elementwise.recip))
+@_form(float_result, on_each(elementwise.recip), of_one_tile(elementwise.recip))
 def recip(input: Tensor, high_precision: bool = False) -> Tensor:
     """Return 1 / x for each element x of ``input``; integers become FP32.
 
@@ -129,7 +120,7 @@ def recip(input: Tensor, high_precision: bool = False) -> Tensor:
     ...
 
 
-@_form(float_result, _one(elementwise.rsqrt), of_one_tile(elementwise.rsqrt))
+@_form(float_result, on_each(elementwise.rsqrt), of_one_tile(elementwise.rsqrt))
 def rsqrt(input: Tensor, high_precision: bool = False) -> Tensor:
     """Return 1 / sqrt(x) for each element x of ``input``; integers become FP32.
 
@@ -138,7 +129,7 @@ def rsqrt(input: Tensor, high_precision: bool = False) -> Tensor:
     ...
 
 
-@_form(float_result, _one(elementwise.log), of_one_tile(elementwise.log))
+@_form(float_result, on_each(elementwise.log), of_one_tile(elementwise.log))
 def log(input: Tensor, high_precision: bool = False) -> Tensor:
     """Return the natural logarithm of each element of ``input``; NaN below zero.
 
@@ -147,19 +138,19 @@ def log(input: Tensor, high_precision: bool = False) -> Tensor:
     ...
 
 
-@_form(_same, _one(elementwise.neg), of_one_tile(elementwise.neg))
+@_form(_same, on_each(elementwise.neg), of_one_tile(elementwise.neg))
 def neg(input: Tensor) -> Tensor:
     """Return ``-input``; the smallest integer stays as it is, unsigned ones wrap."""
     ...
 
 
-@_form(_same, _one(elementwise.relu), of_one_tile(elementwise.relu))
+@_form(_same, on_each(elementwise.relu), of_one_tile(elementwise.relu))
 def relu(input: Tensor) -> Tensor:
     """Return each element of ``input``, or 0 where it is negative; NaN stays."""
     ...
 
 
-@_form(_same, _one(bitwise.not_), of_one_tile(bitwise.not_))
+@_form(_same, on_each(bitwise.not_), of_one_tile(bitwise.not_))
 def not_(input: Tensor) -> Tensor:
     """Return the bits of each element of ``input`` inverted."""
     ...
@@ -176,7 +167,7 @@ def _abs_on_tiles(
     return elementwise.maximum.build((tile, minus), {}, span)
 
 
-@_form(_same, _one(elementwise.abs), _abs_on_tiles)
+@_form(_same, on_each(elementwise.abs), _abs_on_tiles)
 def abs(input: Tensor) -> Tensor:
     """Return the magnitude of each element of ``input``; the smallest integer stays."""
     ...
@@ -198,12 +189,16 @@ def _compared_with_number(o: Operands) -> Type:
 
 
 def _comparison(lhs: Array, rhs: Array, result: Any, cmp_type: int = 0) -> Array:
-    return on_elements(lambda a, b: compare_select.mask(a, b, cmp_type))(lhs, rhs, result)
+    def compare(a: Array, b: Array) -> Array:
+        return compare_select.mask(a, b, cmp_type)
+
+    return on_elements(compare, compare_select.cmp)(lhs, rhs, result)
 
 
 def _comparison_with_number(lhs: Array, rhs: Any, result: Any, cmp_type: int = 0) -> Array:
-    wide = lhs.astype(result, copy=False)
-    return compare_select.mask(wide, elementwise.beside(wide, rhs), cmp_type)
+    wide = lhs.astype(working(compare_select.cmps, result), copy=False)
+    number = elementwise.beside(wide, np.asarray(rhs).astype(result))
+    return compare_select.mask(wide, number, cmp_type).astype(result, copy=False)
 
 
 def _integers(o: Operands, types: TypeRule) -> Type:
@@ -332,7 +327,7 @@ def ors(lhs: Tensor, rhs: Scalar) -> Tensor:
     ...
 
 
-@_form(_two_of_bits, on_elements(lambda a, b: a ^ b), of_two_tiles(bitwise.xor))
+@_form(_two_of_bits, on_elements(lambda a, b: a ^ b, bitwise.xor), of_two_tiles(bitwise.xor))
 def xor(lhs: Tensor, rhs: Tensor) -> Tensor:
     """Return the bits that are set in only one of ``lhs`` and ``rhs``, broadcast and promoted."""
     ...
@@ -448,7 +443,7 @@ def row_expand_mul(tensor: Tensor, row_vec: Tensor) -> Tensor:
     ...
 
 
-@_form(beside_column, on_elements(elementwise.quotient), _same_as(tensor_math.div))
+@_form(beside_column, on_elements(elementwise.quotient, elementwise.div), _same_as(tensor_math.div))
 def row_expand_div(tensor: Tensor, row_vec: Tensor) -> Tensor:
     """Return ``tensor`` [.., M, N] divided by the column ``row_vec`` [.., M, 1]."""
     ...
@@ -490,7 +485,7 @@ def col_expand_mul(tensor: Tensor, col_vec: Tensor) -> Tensor:
     ...
 
 
-@_form(beside_row, on_elements(elementwise.quotient), _same_as(tensor_math.div))
+@_form(beside_row, on_elements(elementwise.quotient, elementwise.div), _same_as(tensor_math.div))
 def col_expand_div(tensor: Tensor, col_vec: Tensor) -> Tensor:
     """Return ``tensor`` [.., M, N] divided by the row ``col_vec`` [.., 1, N]."""
     ...
