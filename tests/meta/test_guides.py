@@ -1,7 +1,8 @@
 """The guides that add something: what they say is done in a copy of the sources, and works.
 
 A block with a path behind its language is a new file. A block ``diff PATH`` has a few lines of that
-file, of which those with ``+`` are new; ``@@`` stands between places of one file.
+file, of which those with ``+`` are new; ``@@`` stands between places of one file. Only what stands
+before new lines is shown: whoever adds something of his own behind them breaks no guide.
 """
 
 from __future__ import annotations
@@ -35,6 +36,7 @@ class Guide:
 
 
 OPS = "src/pypto/_src/ops/elementwise.py", "tests/cases.py"
+ON_TENSORS = "src/pypto/_src/ops/later/tensor_forms.py", "tests/more_cases.py"
 SCALARS = "src/pypto/_src/ir/exprs.py", "src/pypto/_src/ir/scalar_ops.py"
 GUIDES = [
     Guide(
@@ -49,7 +51,7 @@ GUIDES = [
     Guide(
         "add-an-op.md",
         ("tests/frontend/test_distance.py",),
-        (*OPS, *SCALARS),  # two for an op, two for a scalar operator
+        (*OPS, *ON_TENSORS, *SCALARS),  # two for an op, two for a scalar operator
         generates=True,
         runs=(
             *("tests/ops/test_table.py", "tests/ops/test_numpy.py"),
@@ -67,6 +69,8 @@ def insert(text: str, diff: str) -> tuple[str, int]:
         lines = hunk.splitlines()
         old = "".join(line[1:] + "\n" for line in lines if line[:1] != "+")
         new = "".join(line[1:] + "\n" for line in lines)
+        if new in text:  # an import that somebody needed already
+            continue
         found = text.count(old)
         assert found == 1, f"mend the diff of the guide: its file has {found} times\n{old}"
         text = text.replace(old, new)
