@@ -43,6 +43,36 @@ class Two:
 """
 
 
+PRODUCT = """
+import pypto.language as pl
+
+@pl.program
+class Product:
+    @pl.function(type=pl.FunctionType.InCore)
+    def sums(self, a: pl.Tensor[[128, 1024], pl.FP32], b: pl.Tensor[[1024, 128], pl.FP32],
+             c: pl.Out[pl.Tensor[[128, 128], pl.FP32]]):
+        acc = pl.matmul(
+            pl.move(pl.load(a, [0, 0], [128, 64], target_memory=pl.MemorySpace.Mat),
+                    target_memory=pl.MemorySpace.Left),
+            pl.move(pl.load(b, [0, 0], [64, 128], target_memory=pl.MemorySpace.Mat),
+                    target_memory=pl.MemorySpace.Right))
+        for k in pl.range(64, 1024, 64):
+            left = pl.move(pl.load(a, [0, k], [128, 64], target_memory=pl.MemorySpace.Mat),
+                           target_memory=pl.MemorySpace.Left)
+            right = pl.move(pl.load(b, [k, 0], [64, 128], target_memory=pl.MemorySpace.Mat),
+                            target_memory=pl.MemorySpace.Right)
+            acc = pl.matmul_acc(acc, left, right)
+        c = pl.store(acc, [0, 0], [128, 128], c)
+        return c
+
+    @pl.function(type=pl.FunctionType.Orchestration)
+    def main(self, a: pl.Tensor[[128, 1024], pl.FP32], b: pl.Tensor[[1024, 128], pl.FP32],
+             c: pl.Out[pl.Tensor[[128, 128], pl.FP32]]):
+        c = self.sums(a, b, c)
+        return c
+"""
+
+
 def two() -> ir.Program:
     """Return the program."""
     found = pl.parse(TEXT)
@@ -53,6 +83,13 @@ def two() -> ir.Program:
 def test_kernels_that_are_not_faster_stay() -> None:
     """Each iteration of one needs what the one before has stored: nothing overlaps."""
     assert worthwhile(two()).without == {"chained"}
+
+
+def test_kernels_that_are_faster_with_operands_in_the_cache_overlap() -> None:
+    """From memory its loads take all the time; from the cache the products do."""
+    program = pl.parse(PRODUCT)
+    assert isinstance(program, ir.Program)
+    assert worthwhile(program).without == set()
 
 
 def test_a_compiled_program_overlaps_with_the_same_values() -> None:
