@@ -3,8 +3,9 @@
 On this chip matrix and vector cores are separate and meet in global memory only. So a step of the
 online softmax is four kernels: the scores of a block of queries against a block of keys (matrix),
 the softmax of these scores with the running maximum and sum (vector), its product with the values
-(matrix), and adding that to the result so far, scaled down if the maximum grew (vector). Each
-block of queries has scratch tensors of its own, so blocks of queries run in parallel.
+(matrix), and adding that to the result so far, scaled down if the maximum grew (vector). Blocks of
+queries run in parallel, as many as there are workspaces; the next ones take these in turn, so that
+what the kernels hand on stays in the cache however long the sequence is.
 """
 
 from __future__ import annotations
@@ -20,8 +21,9 @@ if TYPE_CHECKING:
 SEQ, HEAD = 1024, 128
 BLOCK_Q = 128  # queries of one launch
 BLOCK_K = 512  # keys of one step of the online softmax
-TILE_K = 128  # keys of one matrix product: 64 KiB in Right memory
-ROWS = 16  # rows of one vector tile: 32 KiB of powers
+TILE_K = 64  # keys of one matrix product: half of Right memory, so that the next ones fit beside
+ROWS = 8192 // BLOCK_K  # rows of one vector tile: 32 KiB of powers
+WORKSPACES = 8  # blocks of queries at work at the same time
 SCALE = HEAD**-0.5
 LOWEST = -1e30  # below every score; a finite number, so that differences are numbers too
 
@@ -145,14 +147,22 @@ class FlashAttention:
         out: pl.Out[pl.Tensor[[SEQ, HEAD], pl.FP32]],
     ) -> pl.Tensor[[SEQ, HEAD], pl.FP32]:
         """Launch the kernels: blocks of queries, and in each the steps over the keys."""
+        all_scaled = pl.create_tensor([WORKSPACES * BLOCK_Q, HEAD], pl.FP32)
+        all_s = pl.create_tensor([WORKSPACES * BLOCK_Q, BLOCK_K], pl.FP32)
+        all_p = pl.create_tensor([WORKSPACES * BLOCK_Q, BLOCK_K], pl.FP32)
+        all_step = pl.create_tensor([WORKSPACES * BLOCK_Q, HEAD], pl.FP32)
+        all_largest = pl.create_tensor([WORKSPACES * BLOCK_Q, 1], pl.FP32)
+        all_total = pl.create_tensor([WORKSPACES * BLOCK_Q, 1], pl.FP32)
+        all_shrink = pl.create_tensor([WORKSPACES * BLOCK_Q, 1], pl.FP32)
         for i in pl.range(0, SEQ, BLOCK_Q):
-            scaled = pl.create_tensor([BLOCK_Q, HEAD], pl.FP32)
-            s = pl.create_tensor([BLOCK_Q, BLOCK_K], pl.FP32)
-            p = pl.create_tensor([BLOCK_Q, BLOCK_K], pl.FP32)
-            step = pl.create_tensor([BLOCK_Q, HEAD], pl.FP32)
-            largest = pl.create_tensor([BLOCK_Q, 1], pl.FP32)
-            total = pl.create_tensor([BLOCK_Q, 1], pl.FP32)
-            shrink = pl.create_tensor([BLOCK_Q, 1], pl.FP32)
+            at = i // BLOCK_Q % WORKSPACES * BLOCK_Q
+            scaled = pl.view(all_scaled, [BLOCK_Q, HEAD], [at, 0])
+            s = pl.view(all_s, [BLOCK_Q, BLOCK_K], [at, 0])
+            p = pl.view(all_p, [BLOCK_Q, BLOCK_K], [at, 0])
+            step = pl.view(all_step, [BLOCK_Q, HEAD], [at, 0])
+            largest = pl.view(all_largest, [BLOCK_Q, 1], [at, 0])
+            total = pl.view(all_total, [BLOCK_Q, 1], [at, 0])
+            shrink = pl.view(all_shrink, [BLOCK_Q, 1], [at, 0])
             rows_q = pl.view(q, [BLOCK_Q, HEAD], [i, 0])
             rows_out = pl.view(out, [BLOCK_Q, HEAD], [i, 0])
             self.start(rows_q, scaled, largest, total, rows_out)

@@ -13,8 +13,11 @@ from pypto._src.commands.programs import call_arguments, load_case
 from pypto._src.cost.model import CostModel
 from pypto._src.cost.tables import load_table
 from pypto._src.driver import compile_for_evaluator
+from pypto._src.passes.pass_manager import PassManager
+from pypto._src.passes.sync.checker import check_sync
 from pypto._src.timeline.overlap import worthwhile
 from pypto._src.timeline.profile import ProgramSimulator
+from tests.passes.test_sync import errors, sync_points, without
 
 TEXT = """
 import pypto.language as pl
@@ -90,6 +93,22 @@ def test_kernels_that_are_faster_with_operands_in_the_cache_overlap() -> None:
     program = pl.parse(PRODUCT)
     assert isinstance(program, ir.Program)
     assert worthwhile(program).without == set()
+
+
+def test_each_flag_of_flash_attention_is_needed() -> None:
+    """With the longer steps of `bench/overlap.py`: its kernels overlap, and are in order."""
+    example = Path(__file__).parents[2] / "examples/flash_attention.py"
+    text = example.read_text(encoding="utf-8").replace("BLOCK_K = 512 ", "BLOCK_K = 1024 ")
+    program = pl.parse(text[: text.index("def inputs(")])
+    assert isinstance(program, ir.Program)
+    passes = worthwhile(program)
+    assert passes.without == set()
+    for kernel in PassManager(optional=[passes]).run_passes(program).functions_:
+        if kernel.name != "attention":
+            assert check_sync(kernel) == []
+            count = len(sync_points(kernel))
+            assert count > 10
+            assert all(errors(without(kernel, place)) for place in range(count)), kernel.name
 
 
 def test_a_compiled_program_overlaps_with_the_same_values() -> None:

@@ -27,15 +27,15 @@ __aicore__ __attribute__((always_inline)) void runScores(__gm__ int64_t* args)
     using sGlobalType = GlobalTensor<float, sShapeDim5, sStrideDim5>;
     sGlobalType sGlobal(s);
 
-    using k_128x128ShapeDim5 = Shape<1, 1, 1, 128, 128>;
-    using k_128x128StrideDim5 = Stride<1, 1, 1, 128, 1>;
-    using k_128x128GlobalType = GlobalTensor<float, k_128x128ShapeDim5, k_128x128StrideDim5>;
-    k_128x128GlobalType k_128x128Global(k);
+    using k_64x128ShapeDim5 = Shape<1, 1, 1, 64, 128>;
+    using k_64x128StrideDim5 = Stride<1, 1, 1, 128, 1>;
+    using k_64x128GlobalType = GlobalTensor<float, k_64x128ShapeDim5, k_64x128StrideDim5>;
+    k_64x128GlobalType k_64x128Global(k);
 
-    using s_128x128ShapeDim5 = Shape<1, 1, 1, 128, 128>;
-    using s_128x128StrideDim5 = Stride<1, 1, 1, 512, 1>;
-    using s_128x128GlobalType = GlobalTensor<float, s_128x128ShapeDim5, s_128x128StrideDim5>;
-    s_128x128GlobalType s_128x128Global(s);
+    using s_128x64ShapeDim5 = Shape<1, 1, 1, 128, 64>;
+    using s_128x64StrideDim5 = Stride<1, 1, 1, 512, 1>;
+    using s_128x64GlobalType = GlobalTensor<float, s_128x64ShapeDim5, s_128x64StrideDim5>;
+    s_128x64GlobalType s_128x64Global(s);
 
     // Tile type definitions and allocations
     using mat_qType = Tile<TileType::Mat, float, 128, 128, BLayout::ColMajor, -1, -1, SLayout::RowMajor, 512>;
@@ -46,16 +46,16 @@ __aicore__ __attribute__((always_inline)) void runScores(__gm__ int64_t* args)
     leftType left(128, 128);
     TASSIGN(left, 0x0);
 
-    using mat_kType = Tile<TileType::Mat, float, 128, 128, BLayout::ColMajor, -1, -1, SLayout::RowMajor, 512>;
-    mat_kType mat_k(128, 128);
+    using mat_kType = Tile<TileType::Mat, float, 64, 128, BLayout::ColMajor, -1, -1, SLayout::RowMajor, 512>;
+    mat_kType mat_k(64, 128);
     TASSIGN(mat_k, 0x10000);
 
-    using rightType = Tile<TileType::Right, float, 128, 128, BLayout::RowMajor, -1, -1, SLayout::ColMajor, 512>;
-    rightType right(128, 128);
+    using rightType = Tile<TileType::Right, float, 128, 64, BLayout::RowMajor, -1, -1, SLayout::ColMajor, 512>;
+    rightType right(128, 64);
     TASSIGN(right, 0x0);
 
-    using _t0Type = Tile<TileType::Acc, float, 128, 128, BLayout::ColMajor, -1, -1, SLayout::RowMajor, 1024>;
-    _t0Type _t0(128, 128);
+    using _t0Type = Tile<TileType::Acc, float, 128, 64, BLayout::ColMajor, -1, -1, SLayout::RowMajor, 1024>;
+    _t0Type _t0(128, 64);
     TASSIGN(_t0, 0x0);
 
     // Function body
@@ -63,13 +63,13 @@ __aicore__ __attribute__((always_inline)) void runScores(__gm__ int64_t* args)
     set_flag(PIPE_MTE2, PIPE_MTE1, EVENT_ID0);
     wait_flag(PIPE_MTE2, PIPE_MTE1, EVENT_ID0);
     TMOV(left, mat_q);
-    for (int64_t n = 0; n < 512; n += 128) {
-        TASSIGN(k_128x128Global, k + n * 128 + 0);
-        TLOAD(mat_k, k_128x128Global);
+    for (int64_t n = 0; n < 512; n += 64) {
+        TASSIGN(k_64x128Global, k + n * 128 + 0);
+        TLOAD(mat_k, k_64x128Global);
         set_flag(PIPE_MTE2, PIPE_MTE1, EVENT_ID1);
         wait_flag(PIPE_MTE2, PIPE_MTE1, EVENT_ID1);
-        using right_tType = Tile<TileType::Mat, float, 128, 128, BLayout::RowMajor, -1, -1, SLayout::ColMajor, 512>;
-        right_tType right_t(128, 128);
+        using right_tType = Tile<TileType::Mat, float, 128, 64, BLayout::RowMajor, -1, -1, SLayout::ColMajor, 512>;
+        right_tType right_t(128, 64);
         TRESHAPE(right_t, mat_k);
         TMOV(right, right_t);
         set_flag(PIPE_MTE1, PIPE_M, EVENT_ID0);
@@ -79,8 +79,8 @@ __aicore__ __attribute__((always_inline)) void runScores(__gm__ int64_t* args)
         set_flag(PIPE_M, PIPE_FIX, EVENT_ID0);
         set_flag(PIPE_M, PIPE_MTE1, EVENT_ID0);
         wait_flag(PIPE_M, PIPE_FIX, EVENT_ID0);
-        TASSIGN(s_128x128Global, s + 0 * 512 + n);
-        TSTORE(s_128x128Global, _t0);
+        TASSIGN(s_128x64Global, s + 0 * 512 + n);
+        TSTORE(s_128x64Global, _t0);
         set_flag(PIPE_FIX, PIPE_M, EVENT_ID0);
         wait_flag(PIPE_MTE1, PIPE_MTE2, EVENT_ID0);
         wait_flag(PIPE_M, PIPE_MTE1, EVENT_ID0);
