@@ -102,6 +102,20 @@ def test_against_a_function_on_arrays(
     assert search(capsys, right, "--against", reference) == (0, None)
 
 
+def test_operands_have_no_name(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What a statement computes on the way is not the value of the name that it assigns."""
+    nested = RIGHT.replace(
+        "total = pl.row_sum(part)", "total = pl.mul(pl.row_sum(pl.mul(part, 2.0)), 0.5)"
+    )
+    right = write(tmp_path, "right.py", nested)
+    wrong = write(tmp_path, "wrong.py", nested.replace("0.5)", "0.25)"))
+    reference = write(tmp_path, "ref.py", REFERENCE)
+    assert search(capsys, right, "--against", reference) == (0, None)
+    status, found = search(capsys, wrong, "--against", reference)
+    assert (status, found["line"], found["value"]) == (1, 16, "total")
+    assert found["statement"] == "pl.mul(pl.row_sum(pl.mul(part, 2.0)), 0.25)"
+
+
 def test_against_float64(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The first statement that rounds by more than the bound is named."""
     text = RIGHT.replace(
@@ -183,6 +197,16 @@ def test_text(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "= note: the last that agrees: wrong.py:9  x[row : row + 16, :]" in printed
     assert cli.main(["bisect", right, "--against", right]) == 0
     assert capsys.readouterr().out == "every value that has a partner is within 0\n"
+
+
+def test_a_region_without_a_name(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Its line is called that of the region; the wrong statement stands in another."""
+    unnamed = RIGHT.replace(', name_hint="divide"', "")
+    wrong = write(tmp_path, "wrong.py", unnamed.replace("row_sum(part)", "row_max(part)"))
+    assert cli.main(["bisect", wrong, "--against", write(tmp_path, "right.py", unnamed)]) == 1
+    told = capsys.readouterr().out
+    assert "the first wrong value in the region at line 13, at block = 0" in told
+    assert "wrong.py:16:" in told
 
 
 def test_worst_elements() -> None:

@@ -66,7 +66,9 @@ class Difference:
     def text(self, *, colour: bool = False) -> str:
         """Return what a person reads."""
         at = "" if not self.index else f"[{', '.join(map(str, self.index))}]"
-        region = f" in {self.point.region}" if self.point.region else ""
+        where = self.point.region
+        unnamed = "the region at " if where.startswith("line ") else ""
+        region = f" in {unnamed}{where}" if where else ""
         loops = ", ".join(f"{name} = {value}" for name, value in self.iteration)
         related: list[Label] = []
         if self.partner_span is not None:
@@ -385,7 +387,7 @@ def _tensors(
             if is_array(value) and value is not values[0]:
                 base = value if value.base is None else value.base
                 yield arrays.get(id(value), arrays.get(id(base), point.target)), value
-    elif point.target and is_array(values[0]):
+    elif point.target and point.is_whole and is_array(values[0]):
         yield point.target, values[0]
 
 
@@ -427,7 +429,7 @@ def _first_in(
                     )
                     return
         expected = wanted.get(point.target)
-        if expected is None or point.stores or not is_array(values[0]):
+        if expected is None or point.stores or not point.is_whole or not is_array(values[0]):
             return
         block = _block(values[0], expected, bound)
         if block is None:

@@ -49,6 +49,8 @@ class Point(NamedTuple):
     """The op's name, or ``=`` of a scalar or another name, or ``control`` of a loop or branch."""
     target: str
     """The name that the statement assigns, "" if none."""
+    is_whole: bool
+    """Whether the value is what the statement assigns, not an operand of it."""
     span: Span
     dtype: DataType | None
     """The element type of the value, None if it is several numbers."""
@@ -120,6 +122,7 @@ class _TracedPlan(Plan):
     def __init__(self, function: Function, evaluator: TracedEvaluator) -> None:
         self.traced = evaluator
         self.target = ""
+        self.assigned: Expr | None = None
         self.loops: list[tuple[str, int]] = []
         self.regions = [function.name if role(function) is Role.KERNEL else ""]
         super().__init__(function, evaluator)
@@ -129,18 +132,20 @@ class _TracedPlan(Plan):
         points = self.traced.points
         where = (self.regions[-1], tuple(self.loops))
         name = self.function.name
-        points.append(Point(name, op, self.target, span, dtype, stores, call, *where))
+        is_whole = call is None or call is self.assigned
+        points.append(Point(name, op, self.target, is_whole, span, dtype, stores, call, *where))
         return len(points) - 1
 
     def _statement(self, stmt: Stmt, targets: Sequence[Any]) -> Run:
-        kept = self.target
+        kept = self.target, self.assigned
         self.target = stmt.var.name if isinstance(stmt, AssignStmt) else ""
+        self.assigned = stmt.value if isinstance(stmt, AssignStmt) else None
         if isinstance(stmt, ScopeStmt):
             self.regions.append(stmt.name_hint or f"line {stmt.span.begin_line}")
         try:
             return super()._statement(stmt, targets)
         finally:
-            self.target = kept
+            self.target, self.assigned = kept
             if isinstance(stmt, ScopeStmt):
                 self.regions.pop()
 
