@@ -389,11 +389,12 @@ def warn(message: str, span: Span, *, hint: str | None, slug: str) -> None:
     advice = "" if hint is None else f"; {hint}"
     text = f"{message}{advice} [{slug}]"
     line = max(span.begin_line, 1)
-    warnings.warn_explicit(text, PyptoWarning, span.filename, line, registry=_WARNED)
+    shown = _WARNED.setdefault(span.filename, {})  # Python's own key has no file
+    warnings.warn_explicit(text, PyptoWarning, span.filename, line, registry=shown)
 
 
-_WARNED: Final[dict[Any, Any]] = {}
-"""What Python notes of the warnings that were shown."""
+_WARNED: Final[dict[str, dict[Any, Any]]] = {}
+"""What Python notes of the warnings that were shown, by the file of the source."""
 
 
 class InternalError(RuntimeError):
