@@ -83,6 +83,15 @@ def test_numbers_have_defaults() -> None:
     assert torch.ops.tested.scale(torch.ones(7, 64)).shape == (7, 64)
 
 
+def test_gradients_of_gradients(softmax: Callable[..., Any]) -> None:
+    """They are an error; PyTorch would take them for zero."""
+    x = x_of()
+    [once] = torch.autograd.grad(softmax(x).square().sum(), x, create_graph=True)
+    with pytest.raises(CallError, match="have no gradients of their own") as caught:
+        once.sum().backward()
+    assert caught.value.slug == "operator"
+
+
 @pytest.mark.parametrize("backend", ["aot_eager", "inductor"])
 def test_tensors_that_are_changed(backend: str) -> None:
     """A `pl.InOut` tensor, of BF16 here, is changed where it is, compiled or not."""

@@ -66,6 +66,7 @@ def register(
     if gradient is not None:
         compute = _define(torch, f"{qualified}_backward", gradient.operator)
         _differentiate(torch, qualified, operator, gradient, compute)
+        _refuse_gradients(torch, f"{qualified}_backward", gradient.operator)
     return made
 
 
@@ -207,3 +208,18 @@ def _differentiate(
     torch.library.register_autograd(
         qualified, backward, setup_context=keep, lib=_libraries[qualified]
     )
+
+
+def _refuse_gradients(torch: Any, qualified: str, operator: Operator) -> None:
+    """Let it be an error to ask for gradients of gradients: PyTorch takes them for zero."""
+    if any(parameter.role == "changed" for parameter in operator.inputs):
+        return  # PyTorch registers no gradients of what changes its arguments
+
+    def backward(_ctx: Any, *_gradients: Any) -> Any:
+        raise CallError(
+            f"gradients of {qualified.removesuffix('_backward')} have no gradients of their own",
+            hint="call backward() without create_graph=True",
+            slug="operator",
+        )
+
+    torch.library.register_autograd(qualified, backward, lib=_libraries[qualified])
