@@ -102,6 +102,25 @@ def test_against_a_function_on_arrays(
     assert search(capsys, right, "--against", reference) == (0, None)
 
 
+def test_a_reference_returns_arrays_alone(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """They are what the program writes; another number of them is an error with what to return."""
+    right = write(tmp_path, "right.py", RIGHT)
+    old = "pl.row_expand_div(part, total)"
+    wrong = write(tmp_path, "wrong.py", RIGHT.replace(old, CHANGES[old][0]))
+    for returned in ("powers / total", "[powers / total]"):
+        text = REFERENCE.replace('{"out": powers / total}', returned)
+        reference = write(tmp_path, "ref.py", text)
+        assert search(capsys, right, "--against", reference) == (0, None)
+        status, found = search(capsys, wrong, "--against", reference)
+        assert (status, found["line"]) == (1, 17)
+    text = REFERENCE.replace('{"out": powers / total}', "powers, total")
+    reference = write(tmp_path, "ref.py", text)
+    assert cli.main(["bisect", right, "--against", reference]) == 1
+    assert "return {'out': out}" in capsys.readouterr().err
+
+
 def test_operands_have_no_name(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """What a statement computes on the way is not the value of the name that it assigns."""
     nested = RIGHT.replace(

@@ -96,6 +96,7 @@ def _bisect(args: argparse.Namespace) -> int:
 
 
 def _search(args: argparse.Namespace, is_capsule: bool) -> Search:
+    from pypto._src.driver import entry_function
     from pypto._src.numerics.bisect import locals_of
     from pypto._src.numerics.capsule import Search
 
@@ -111,7 +112,7 @@ def _search(args: argparse.Namespace, is_capsule: bool) -> Search:
     reference = load_reference(args.against, program)
     if isinstance(reference, Program):
         return Search(program, arguments, reference, _or(args.bound, 0.0), args.entry)
-    named = locals_of(reference, arguments)
+    named = locals_of(reference, arguments, entry_function(program, args.entry))
     return Search(program, arguments, named, _or(args.bound, rough), args.entry)
 
 

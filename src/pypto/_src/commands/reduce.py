@@ -28,7 +28,7 @@ from pypto._src.commands.programs import (
     split,
     text_of,
 )
-from pypto._src.driver import compile_program
+from pypto._src.driver import compile_program, entry_function
 from pypto._src.errors import CallError, PyptoError, PyptoWarning
 from pypto._src.ir.stmts import Program
 from pypto._src.lint.uninitialized import check_uninitialized
@@ -196,7 +196,8 @@ def _expected(
 
     reference = load_reference(args.against, program)
     if not isinstance(reference, Program):
-        return {k: v for k, v in locals_of(reference, arguments).items() if k in arguments}
+        found = locals_of(reference, arguments, entry_function(program, args.entry))
+        return {key: value for key, value in found.items() if key in arguments}
     own = {key: _copy(value) for key, value in arguments.items()}
     compiled = compile_program(reference, "interpreter")
     compiled(*own.values())

@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from pypto._src.diagnostics import Diagnostic, DiagnosticSeverity, Label, Span, render
 from pypto._src.driver import entry_function
 from pypto._src.errors import EvaluationError
+from pypto._src.ir.enums import ParamDirection
 from pypto._src.ir.exprs import Expr, MakeTuple
-from pypto._src.ir.stmts import Program
+from pypto._src.ir.stmts import Function, Program
 from pypto._src.ir.traversal.walk import walk
 from pypto._src.lazy import lazy_module
 from pypto._src.numerics.alignment import aligned
@@ -475,15 +476,17 @@ def _block(
     return nearest
 
 
-def locals_of(function: Callable[..., Any], arguments: Mapping[str, Any]) -> dict[str, Any]:
+def locals_of(
+    function: Callable[..., Any], arguments: Mapping[str, Any], entry: Function
+) -> dict[str, Any]:
     """Call a reference by the names of its arguments; return its arrays, by their names.
 
-    Those are its local variables as they are when it returns, and what it returns as a dictionary.
-    A function of one argument that no parameter is named like gets all of them, as a dictionary
-    that it fills.
+    Those are its local variables as they are when it returns, and what it returns: a dictionary, or
+    what the program's ``entry`` writes, in its order. A function of one argument that no parameter
+    is named like gets all of them, as a dictionary that it fills.
 
     Raises:
-        EvaluationError: it fails.
+        EvaluationError: it fails, or returns another number of arrays.
     """
     import inspect
     import sys
@@ -517,8 +520,26 @@ def locals_of(function: Callable[..., Any], arguments: Mapping[str, Any]) -> dic
     results: Any = filled if takes_all else {}
     if isinstance(returned, dict):
         results = cast("dict[str, Any]", returned)
+    elif returned is not None:
+        results = _in_order(function.__name__, returned, entry)
     found.update(results)
     return {key: array for key, value in found.items() if (array := _as_array(value)) is not None}
+
+
+def _in_order(name: str, returned: Any, entry: Function) -> dict[str, Any]:
+    """Return by their names what a reference returns for the parameters that a program writes."""
+    directions = zip(entry.params, entry.param_directions, strict=True)
+    written = [p.name for p, direction in directions if direction is not ParamDirection.In]
+    values = cast("Sequence[Any]", returned if isinstance(returned, tuple | list) else (returned,))
+    if len(values) != len(written) or any(_as_array(value) is None for value in values):
+        pairs = ", ".join(f"{each!r}: {each}" for each in written)
+        raise EvaluationError(
+            f"the reference {name} returns {len(values)} values, not the arrays that "
+            f"{entry.name} writes: {', '.join(written)}",
+            hint=f"return {{{pairs}}}",
+            slug="user-file",
+        )
+    return dict(zip(written, values, strict=True))
 
 
 def _as_array(value: Any) -> Any:
