@@ -195,6 +195,26 @@ def test_outputs_left_out() -> None:
         bare("interpreter")(x)
 
 
+@pl.jit
+def both(
+    x: pl.Tensor[[64, 64], pl.FP32],
+    more: pl.Out[pl.Tensor[[64, 64], pl.FP32]],
+    less: pl.Out[pl.Tensor[[64, 64], pl.FP32]],
+):
+    with pl.at(level=pl.Level.CORE_GROUP):
+        more[:] = x + 1.0
+        less[:] = x - 1.0
+
+
+def test_outputs_left_out_of_a_kernel_without_a_return() -> None:
+    """The call returns the arrays that nobody else has."""
+    x = floats(64, 64)
+    more, less = both(x)
+    np.testing.assert_array_equal(more, x + 1)
+    np.testing.assert_array_equal(less, x - 1)
+    assert both(x, more, less) is None
+
+
 def test_lower_runs_the_passes() -> None:
     """`parse` gives the program of a call before the passes, `lower` after them."""
     kernel, x = annotated("cpu"), floats(16, 64)

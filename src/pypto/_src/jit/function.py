@@ -128,14 +128,19 @@ class JitFunction(Entry):
     ) -> Any:
         """Run the kernel on a sequence of arguments; errors do not say whose call it was.
 
+        Outputs that are left out are new arrays, which are returned if the kernel returns nothing.
+
         Raises:
             CallError, ParserError, PyptoError: as in a call.
         """
         version = self._version
         if version is None or not version.outside.holds():
             version = self._present()
+        new: list[Any] = []
         if named or len(args) != len(version.parameters):
+            passed = (*args, *(named or {}).values())
             args = version.arranged(args, named or {})
+            new = version.added(args, passed)
         args = tuple(args)
         try:
             made = version.made[version.key(args)]
@@ -145,7 +150,10 @@ class JitFunction(Entry):
         if config is not None:
             made = made.with_config(config)
             made.prepare()
-        return made.run(args if version.takes_all else [args[i] for i in version.passed])
+        found = made.run(args if version.takes_all else [args[i] for i in version.passed])
+        if found is None and new:  # a kernel without a return: nobody else has these arrays
+            return new[0] if len(new) == 1 else tuple(new)
+        return found
 
     def parameters(self) -> Sequence[Parameter]:
         """Return the parameters as their annotations declare them now.

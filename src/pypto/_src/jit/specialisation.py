@@ -264,6 +264,15 @@ class Version:
             self.add_outputs(given)
         return tuple([given[name] for name in names])
 
+    def added(self, args: Sequence[Any], passed: Sequence[Any]) -> list[Any]:
+        """Return the new arrays among arranged arguments, which the caller has not ``passed``."""
+        return [
+            value
+            for parameter, value in zip(self.parameters, args, strict=True)
+            if isinstance(parameter, ArrayParameter) and parameter.is_out
+            if not any(value is each for each in passed)
+        ]
+
     def add_outputs(self, given: dict[str, Any]) -> None:
         """Add new arrays for the outputs that a call leaves out.
 
