@@ -19,8 +19,10 @@ from pypto import ir, runtime
 from pypto._src import cli
 from pypto._src.commands.programs import load, load_tunable
 from pypto._src.errors import CallError
+from pypto._src.ir.serialization.serialize import serialize
 from pypto._src.tune import search as search_module
 from pypto._src.tune.autotune import Autotuned
+from pypto._src.tune.examine import answer
 from pypto._src.tune.search import Options, Space, search
 
 KERNEL = """\
@@ -106,6 +108,60 @@ def test_what_is_not_simulated_cannot_be_better(path: Path) -> None:
     assert left
     assert all(each.estimate > best.cycles - best.run["launch"] for each in left)
     assert f"{len(left)} were not simulated, as no run of them" in found.text()
+
+
+PRODUCT = """\
+import pypto.language as pl
+
+
+@pl.autotune(BM=[128])
+@pl.jit(target="interpreter")
+def gemm(
+    a: pl.Tensor[[3001, 2047], pl.FP16],
+    b: pl.Tensor[[2047, 2049], pl.FP16],
+    c: pl.Out[pl.Tensor[[3001, 2049], pl.FP32]],
+    BM: int = 128,
+):
+    tiles = (3001 + BM - 1) // BM
+    for block in pl.spmd(tiles * 9):
+        m = block % tiles * BM
+        n = block // tiles * 256
+        rows = pl.min(3001 - m, BM)
+        cols = pl.min(2049 - n, 256)
+        acc = pl.matmul(
+            pl.slice(a, [BM, 128], [m, 0], valid_shape=[rows, 128]),
+            pl.slice(b, [128, 256], [0, n], valid_shape=[128, cols]),
+            out_dtype=pl.FP32,
+        )
+        for k in pl.pipeline(128, 2047, 128, stage=2):
+            left = pl.min(2047 - k, 128)
+            acc = pl.matmul_acc(
+                acc,
+                pl.slice(a, [BM, 128], [m, k], valid_shape=[rows, left]),
+                pl.slice(b, [128, 256], [k, n], valid_shape=[left, cols]),
+            )
+        c = pl.assemble(c, acc, [m, n])
+    return c
+"""
+
+
+def test_a_run_within_the_limit_is_simulated_to_its_end(tmp_path: Path) -> None:
+    """Tasks that crowd at the memory at first look far slower than they are in the end."""
+    path = tmp_path / "gemm.py"
+    path.write_text(PRODUCT)
+    kernel = kernel_in(path)
+    program = kernel.program({"BM": 128}, kernel.declared_arguments({}))
+    request: dict[str, Any] = {
+        "ask": "simulate",
+        "program": serialize(program),
+        "overlap": False,
+        "entry": None,
+        "sizes": {},
+        "costs": "",
+    }
+    whole = answer({**request, "limit": None})
+    limit = (whole["cycles"] - whole["launch"]) * 1.02
+    assert answer({**request, "limit": limit}) == whole
 
 
 def test_a_call_uses_the_choice(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

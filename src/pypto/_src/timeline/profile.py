@@ -112,7 +112,7 @@ class ProgramSimulator(Evaluator):
             self.model.assumptions.setdefault("elements of tensors that the program makes", what)
         runs = scheduled(nodes, kernels.calls, self.model)
         for number in range(_ROUNDS if len(kernels.calls) > 1 else 0):
-            if number == 2:  # who brings what into the cache is known, and about who waits for it
+            if number == 3:  # earlier rounds share out what is missing far too unevenly
                 self._check_limit(runs)
             now = shares(runs, self.model)
             # The first round finds the levels of tasks, the second who reads what beside whom.

@@ -3,10 +3,10 @@
 First every candidate is made legal or refused, and a time found that its run takes at least. Then
 they are simulated in the order of that bound, some at a time, until it is above the best run: what
 is left cannot be better. A simulation ends early once the tasks together, with all the bandwidth
-for each, take longer than the best run so far, or when the run is a tenth longer before all shares
-of the bandwidth have settled. What is simulated in what order never depends on how fast a process
-was, nor on how many there are, so the outcome does not either, unless a time limit or Ctrl-C ended
-it.
+for each, take longer than the best run so far, or when the run is a tenth longer once the shares
+of the bandwidth have nearly settled. What is simulated in what order never depends on how fast a
+process was, nor on how many there are, so the outcome does not either, unless a time limit or
+Ctrl-C ended it.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from pypto._src.tune.workers import Workers
 ROUND: Final = 4
 """So many candidates are simulated until the limit for the next ones is lowered."""
 
-_SLACK: Final = 1.01
-"""What tasks find in the cache changes a little when they wait for each other's bandwidth."""
+_SLACK: Final = 1.02
+"""What tasks find in the cache changes by so much when they wait for each other's bandwidth."""
 
 Make = Callable[[Mapping[str, Any]], Program]
 """Makes the program of a choice of constants; raises PyptoError where there is none."""
