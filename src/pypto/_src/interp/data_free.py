@@ -256,8 +256,8 @@ def _transfer(
                 if args[index] is NO_DATA:
                     continue
                 box = boxes.of(args, index)
-                if len(args) == count + 2:  # of a tile that is valid in part
-                    box = box[..., : args[count], : args[count + 1]]
+                if count < len(args) <= count + 2:  # of a tile that is valid in part
+                    box = box[(..., *map(slice, args[count:]))]
                 world.touched(box, kind)
         return args[named] if is_tensor and named is not None else NO_DATA
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Final
 
 from pypto._src.diagnostics import UNKNOWN_SPAN, Span
@@ -804,6 +805,11 @@ def _trimmed(array: Any, shape: Sequence[int], sizes: Sequence[int]) -> Any:
     return array[tuple(parts)]
 
 
+def _from_begin(sizes: Sequence[int]) -> tuple[slice, ...]:
+    """Return the index of so many elements of each dimension, the first ones."""
+    return tuple([slice(size) for size in sizes])
+
+
 def _on_valid_parts(
     call: Call,
     compute: Callable[..., Any],
@@ -828,23 +834,25 @@ def _on_valid_parts(
     shape = static_shape(kind) if isinstance(kind, TileType) else None
     tiles = [*(kinds[i] for i in partial), *([kind] if is_partial else [])]
     limits = [static_shape(tile) or () for tile in tiles if isinstance(tile, TileType)]
+    ends = [*accumulate(map(len, limits))]
 
     def run(*values: Any, **kwargs: Any) -> Any:
         args, sizes = list(values[:count]), values[count:]
-        pairs = [(int(sizes[at]), int(sizes[at + 1])) for at in range(0, len(sizes), 2)]
-        for found, limit in zip(pairs, limits, strict=True):
+        numbers = [int(size) for size in sizes]
+        parts = [numbers[end - len(limit) : end] for end, limit in zip(ends, limits, strict=True)]
+        for found, limit in zip(parts, limits, strict=True):
             if not all(0 <= size <= most for size, most in zip(found, limit, strict=True)):
                 raise EvaluationError(
-                    f"{user_call(call)} has {list(found)} valid elements in a tile {list(limit)}",
+                    f"{user_call(call)} has {found} valid elements in a tile {list(limit)}",
                     slug="valid-shape",
                 )
-        for index, (rows, columns) in zip(partial, pairs, strict=False):
-            args[index] = args[index][:rows, :columns]
+        for index, found in zip(partial, parts, strict=False):
+            args[index] = args[index][_from_begin(found)]
         if shape is None:
             return compute(*args, **kwargs)
         if is_partial:  # a column or row beside a tile may be whole
             for index in beside:
-                args[index] = _trimmed(args[index], shape, pairs[-1])
+                args[index] = _trimmed(args[index], shape, parts[-1])
         whole = np.zeros(shape, element(dtype_of(call)).numpy)
         if is_partial:
             poison(whole)
@@ -853,7 +861,7 @@ def _on_valid_parts(
         if not is_product and any(0 in args[index].shape for index in partial):
             return whole
         part = compute(*args, **kwargs)
-        whole[: part.shape[0], : part.shape[1]] = part
+        whole[_from_begin(part.shape)] = part
         return whole
 
     return run

@@ -47,8 +47,8 @@ class WatchedPlan(Plan):
                 rank.at = span
                 for index, kind in () if changes_signal else touched:
                     box = boxes.of(args, index)
-                    if len(args) == count + 2:  # of a tile that is valid in part
-                        box = box[..., : args[count], : args[count + 1]]
+                    if count < len(args) <= count + 2:  # of a tile that is valid in part
+                        box = box[(..., *map(slice, args[count:]))]
                     detector.touched(rank, box, kind)
             return compute(args)
 

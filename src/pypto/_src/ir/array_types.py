@@ -340,6 +340,11 @@ def valid_part(kind: Type) -> tuple[Expr, ...] | None:
     return None if not valid or same_dims(valid, kind.shape) else valid
 
 
+def as_matrix(sizes: Sequence[Expr]) -> Sequence[Expr]:
+    """Return the rows and columns that the sizes of a tile mean: [N] is a row [1, N]."""
+    return (ConstInt(1), *sizes) if len(sizes) == 1 else sizes
+
+
 def same_valid_part(a: Type, b: Type) -> bool:
     """True if two types are valid in the same part, which is all of them for most."""
     first, second = valid_part(a), valid_part(b)

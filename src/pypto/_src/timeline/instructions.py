@@ -5,7 +5,14 @@ from __future__ import annotations
 from typing import Any, Final
 
 from pypto._src.cost.cases import Case
-from pypto._src.ir.array_types import ShapedType, TensorType, TileType, static_shape, valid_part
+from pypto._src.ir.array_types import (
+    ShapedType,
+    TensorType,
+    TileType,
+    as_matrix,
+    static_shape,
+    valid_part,
+)
 from pypto._src.ir.enums import MemorySpace, PipeType
 from pypto._src.ir.exprs import Call, ConstInt, Expr
 from pypto._src.ir.opdef import OpDef
@@ -69,8 +76,8 @@ def instruction_of(call: Call, op: OpDef[..., Any], pipe: PipeType) -> Instructi
         target_dtype = tensor.dtype.member.lower()
     shape = _sizes(source) if source is not None else (1, 1)
     valid, known = None, shape
-    part = valid_part(source) if source is not None else None
-    if part is not None and len(part) == 2:
+    part = as_matrix(valid_part(source) or ()) if source is not None else ()
+    if len(part) == 2:
         numbers = [size.value for size in part if isinstance(size, ConstInt)]
         known = (numbers[0], numbers[1]) if len(numbers) == 2 else shape
         valid = None if len(numbers) == 2 else (part[0], part[1])

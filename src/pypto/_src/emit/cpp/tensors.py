@@ -13,7 +13,7 @@ from typing import Final
 
 from pypto._src.emit.cpp.types import Size, five, shape_text, stride_text
 from pypto._src.errors import EmitError
-from pypto._src.ir.array_types import TensorType, TileType, static_shape
+from pypto._src.ir.array_types import TensorType, TileType, as_matrix, static_shape
 from pypto._src.ir.exprs import Call, ConstInt, Expr, Var
 from pypto._src.ir.opdef import aliased, op_of
 from pypto._src.ir.stmts import (
@@ -329,9 +329,9 @@ def tile_rows_cols(kind: TileType) -> tuple[int, int]:
 def valid_sizes(kind: TileType) -> tuple[Expr, ...]:
     """Return the valid rows and columns that a tile's view gives, () if all of it is valid."""
     view = kind.tile_view
-    if view is None or len(view.valid_shape) != len(kind.shape) or len(kind.shape) != 2:
+    if view is None or len(view.valid_shape) != len(kind.shape) or len(kind.shape) > 2:
         return ()
-    return view.valid_shape
+    return tuple(as_matrix(view.valid_shape))
 
 
 def parameter_sizes(param: Var, text: Callable[[Expr], str]) -> Iterator[Size]:

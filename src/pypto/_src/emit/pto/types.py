@@ -8,7 +8,7 @@ from typing import Final
 
 from pypto._src.dtypes import LARGEST, DataType, holds
 from pypto._src.errors import EmitError
-from pypto._src.ir.array_types import TileType
+from pypto._src.ir.array_types import TileType, as_matrix
 from pypto._src.ir.enums import MemorySpace
 from pypto._src.ir.exprs import ConstInt, Expr, const_value
 from pypto._src.ir.types import ScalarType
@@ -104,9 +104,10 @@ def declared_shape(kind: TileType, space: MemorySpace) -> tuple[int, int]:
 def valid_dims(kind: TileType, space: MemorySpace) -> tuple[Expr | None, Expr | None]:
     """Return the valid rows and columns where they are not constant, None where they are."""
     valid = effective_view(kind, space).valid_shape
-    if len(valid) != 2 or all(isinstance(dim, ConstInt) for dim in valid):
+    if len(valid) not in (1, 2) or all(isinstance(dim, ConstInt) for dim in valid):
         return None, None
-    return valid[0], valid[1]
+    rows, columns = as_matrix(valid)
+    return rows, columns
 
 
 def _valid_text(kind: TileType, space: MemorySpace) -> tuple[str, str]:

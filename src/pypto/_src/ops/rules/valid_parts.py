@@ -26,19 +26,18 @@ def check_sizes(o: Operands, shape: Sequence[Expr], valid: Sequence[Expr]) -> No
     """Check valid sizes that a kernel writes beside the constant sizes of a tile.
 
     Raises:
-        OpError: there are not two of them, one is larger than the tile or negative, or is neither
-            a number nor a variable.
+        OpError: there are not as many of them as dimensions, which are two at most, one is larger
+            than the tile or negative, or is neither a number nor a variable.
     """
-    if not len(shape) == len(valid) == 2:
+    if len(shape) != len(valid) or len(shape) > 2:
         refuse(
             o,
-            f"{called(o.op)} makes partly valid tiles of two dimensions, got the shape "
+            f"{called(o.op)} makes partly valid tiles of at most two dimensions, got the shape "
             f"{dims(shape)} and {len(valid)} valid sizes",
             "valid-shape",
             f"give one size a dimension, as in valid_shapes={dims(shape)}"
-            if len(shape) == 2
-            else "declare the tensor with two dimensions, and load "
-            f"{dims((ConstInt(1), *shape)[-2:])} of it",
+            if len(shape) <= 2
+            else f"declare the tensor with two dimensions, and load {dims(shape[-2:])} of it",
             shown=(0,),
         )
     for axis, (size, part) in enumerate(zip(shape, valid, strict=True)):
