@@ -102,8 +102,8 @@ PROSE = {
     "carried-tuple",  # names for all values, where they are used, too
     "annotation-undefined-dim", "async-kernel", "cast-mode", "division", "function-on-class",
     "host-branch", "kernel-recursion", "kwargs", "lambda-kernel", "load-acc", "match",
-    "host-tile", "misplaced-range", "out-never-written", "recursive-kernel", "region-swap",
-    "star-args",
+    "for-numbers", "host-tile", "misplaced-range", "out-never-written", "recursive-kernel",
+    "region-swap", "star-args",
     "at-three", "bind-dynamic-static", "host-op", "notify-op", "remote-store-window", "wait-cmp",
     "window-buffer", "world-inside",
     "step-zero", "text", "unsupported", "unsupported-expressions",

@@ -286,7 +286,7 @@ class P:
         ("t = pl.sel(t > 0 and t < 1, t, t * 2)", "write (t > 0) * (t < 1)"),
         ("t = pl.sel(t > 1 or t < 0, t, t * 2)", "write max(t > 1, t < 0)"),
         ("t = pl.sel(t > 1 or n < 0, t, t * 2)", None),
-        ("t = pl.sel(t or t > 1, t, t * 2)", None),
+        ("t = pl.sel(t or t > 1, t, t * 2)", "write max(t != 0, t > 1)"),
     ],
 )
 def test_conditions_by_element(line: str, wanted: str | None) -> None:

@@ -144,6 +144,47 @@ def test_a_second_method_gets_a_free_name() -> None:
     assert (caught.value.slug, caught.value.hint) == ("function-twice", "write main3")
 
 
+@pytest.mark.parametrize(
+    ("found", "wanted"),
+    [
+        ("not t", "t == 0"),
+        ("t and t > 1", "(t != 0) * (t > 1)"),
+        ("t + True", "t + 1"),
+        ("np.float32(2.0) * t", "2.0 * t"),
+        ("pl.add(*[t, t])", "t, t"),
+        ("pl.add(*(t, t))", "t, t"),
+        ("t.astype(np.float16)", "pl.cast(t, pl.FP16)"),
+        ("t.clip(0.0, 1.0)", "pl.minimum(pl.maximum(t, 0.0), 1.0)"),
+        ("np.clip(t, 0.0, 1.0)", "pl.minimum(pl.maximum(t, 0.0), 1.0)"),
+        ("t.mean(axis=1)", "pl.mul(pl.row_sum(t), 1.0 / t.shape[1])"),
+        ("t.sum()", "pl.sum(t, -1)"),
+    ],
+)
+def test_what_other_libraries_write(found: str, wanted: str) -> None:
+    """Operators, numbers and methods of NumPy and PyTorch are hinted as they are written here."""
+    with pytest.raises(PyptoError) as caught:
+        pl.parse(KERNEL.replace("VALUE", found), names={"np": np}, trusted=True)
+    assert caught.value.hint == f"write {wanted}"
+
+
+@pytest.mark.parametrize("value", ["t.mean(axis=0)", "pl.clip(t)"])
+def test_no_other_op_is_hinted(value: str) -> None:
+    """Means of columns are no means of rows, and a bound that nobody gave is none."""
+    assert hint_for(value) != recipe(value.rpartition("mean")[1] or "clip", ["t", "0.0", "1.0"])
+    assert "row_sum" not in str(hint_for(value))
+
+
+OTHERS: dict[str, Callable[[Array], Array]] = {
+    "pl.clip(t, -0.5, 0.5)": lambda x: np.clip(x, -0.5, 0.5),
+    "pl.clamp(t, -0.5, 0.5)": lambda x: np.clip(x, -0.5, 0.5),
+    "pl.pow(t, 2)": lambda x: x * x,
+    "pl.pow(pl.exp(t), 1.5)": lambda x: np.exp(x) ** np.float32(1.5),
+    "pl.zeros_like(t)": np.zeros_like,
+    "pl.ones_like(t)": np.ones_like,
+    "pl.full_like(t, 3)": lambda x: np.full_like(x, 3),
+}
+
+
 def softmax(x: Array) -> Array:
     e = np.exp(x - x.max(axis=1, keepdims=True))
     return e / e.sum(axis=1, keepdims=True)
@@ -159,19 +200,17 @@ RECIPES: dict[str, Callable[[Array], Array]] = {
 }
 
 
-@pytest.mark.parametrize("name", RECIPES)
-def test_recipes_compute_what_they_stand_for(name: str) -> None:
+@pytest.mark.parametrize("call", [*(f"pl.{name}(t)" for name in RECIPES), *OTHERS])
+def test_recipes_compute_what_they_stand_for(call: str) -> None:
     """Who types what is hinted for an op of another library gets the values of that op."""
-    with pytest.raises(PyptoError) as caught:
-        pl.parse(KERNEL.replace("VALUE", f"pl.{name}(t)"))
-    assert caught.value.hint == recipe(name, "t")
-    value = str(caught.value.hint).removeprefix("write ")
+    value = str(hint_for(call)).removeprefix("write ")
+    meaning = OTHERS.get(call) or RECIPES[call.removeprefix("pl.").removesuffix("(t)")]
     program = pl.parse(KERNEL.replace("VALUE", value))
     assert isinstance(program, ir.Function)
     x = np.random.default_rng(3).normal(size=(16, 32)).astype(np.float32)
     out = np.zeros_like(x)
     compile_program(ir.Program([program], "P", ir.Span.unknown()), "interpreter")(x, out)
-    np.testing.assert_allclose(out, RECIPES[name](x), rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(out, meaning(x), rtol=1e-5, atol=1e-6)
 
 
 NAMES = ["FP16", "FP32", "BF16", "INT32", "BOOL", "Tensor", "tensor", "Vec", "matmul", "function"]

@@ -32,7 +32,7 @@ def options(parser: argparse.ArgumentParser) -> list[argparse.Action]:
 
 
 def commands() -> dict[str, argparse.ArgumentParser]:
-    parser = cli._parser()  # pyright: ignore[reportPrivateUsage]  the one place that knows them
+    parser, _ = cli._parser()  # pyright: ignore[reportPrivateUsage]  the one place that knows them
     [choices] = [a.choices for a in options(parser) if a.nargs == argparse.PARSER]
     return dict(cast("dict[str, argparse.ArgumentParser]", choices))
 

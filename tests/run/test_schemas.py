@@ -85,11 +85,29 @@ def closed(part: Any) -> bool:
 def test_each_command_has_a_schema(capsys: pytest.CaptureFixture[str]) -> None:
     """Every command with `--json` has a schema, which `pypto schema` prints; no other has."""
     found = [path.name for path in (files("pypto") / "schemas").iterdir()]
-    assert sorted(found) == sorted(f"{name}.json" for name in NAMES)
+    assert sorted(found) == sorted(f"{name}.json" for name in [*NAMES, "error"])
     assert {line.split()[0] for line in LINES} == set(NAMES)
     assert cli.main(["schema", "check"]) == 0
     assert json.loads(capsys.readouterr().out) == schema("check")
     assert cli.main(["schema", "no-command"]) == 2
+
+
+@pytest.mark.parametrize("line", ["check broken.py", "show broken.py cpp", "new class"])
+def test_an_error_is_data_too(
+    line: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """What a program reads is JSON where a command ends with an error, with all that were found."""
+    monkeypatch.chdir(tmp_path)
+    Path("broken.py").write_text(DOUBLE.replace("pl.add(", "pl.ad(").replace("pl.load(", "pl.lod("))
+    assert cli.main([*line.split(), "--json"]) == 1
+    printed = json.loads(capsys.readouterr().out)
+    compile_schema(schema("error"))(printed)
+    if "broken" in line:
+        assert [each["rule"] for each in printed["errors"]] == ["unknown-op"] * 2
+        assert all(each["file"] == "broken.py" and each["line"] for each in printed["errors"])
 
 
 @pytest.mark.parametrize("name", NAMES)

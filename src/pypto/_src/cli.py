@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from io import TextIOWrapper
 from typing import Final
 
@@ -32,8 +32,9 @@ from pypto._src.commands import (
 from pypto._src.commands import compile as compile_
 from pypto._src.commands.setup import completion, doctor, language_server, new, schema
 from pypto._src.diagnostics import wants_colour
-from pypto._src.errors import PyptoError
+from pypto._src.errors import PyptoError, UnknownNameError
 from pypto._src.knobs import KnobError
+from pypto._src.suggestions import did_you_mean
 from pypto._version import __version__
 
 _COMMANDS: Final = (
@@ -64,10 +65,16 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the command with the given words, by default those of the process; return its status."""
     words = sys.argv[1:] if argv is None else argv
     if not words:
-        _parser().print_help(sys.stderr)  # what there is helps more than that a word is missing
+        _parser()[0].print_help(sys.stderr)  # what there is helps more than that a word is missing
         return 2
     try:
-        args = _parser().parse_args(words)
+        parser, names = _parser()
+        if not words[0].startswith("-") and words[0] not in names:
+            hint = did_you_mean(words[0], names, "pypto ") or "pypto --help lists the commands"
+            unknown = UnknownNameError(f"pypto has no command {words[0]!r}", hint=hint)
+            print(unknown.render(colour=wants_colour()), file=sys.stderr)
+            return 2
+        args = parser.parse_args(words)
     except SystemExit as end:  # argparse has printed help (0) or what is wrong (2)
         return end.code if isinstance(end.code, int) else 2
     out: object = sys.stdout
@@ -93,14 +100,19 @@ def main(argv: Sequence[str] | None = None) -> int:
     except OSError as error:
         what = f"{error.filename}: {error.strerror}" if error.filename else str(error)
         found = PyptoError(what, slug="file")
+    if getattr(args, "json", False):  # a program reads this, which wants no text for people
+        from pypto._src.commands.cli_options import error_rows, print_json
+
+        print_json({"errors": error_rows(found)})
     print(found.render(colour=wants_colour()), file=sys.stderr)
     return 1
 
 
-def _parser() -> argparse.ArgumentParser:
+def _parser() -> tuple[argparse.ArgumentParser, Collection[str]]:
+    """Return the parser of the command line, and the names of the commands."""
     parser = argparse.ArgumentParser(prog="pypto", description="Compile and run tile kernels.")
     parser.add_argument("--version", action="version", version=f"pypto {__version__}")
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
     for command in _COMMANDS:
         command.add(commands)
-    return parser
+    return parser, commands.choices

@@ -21,6 +21,7 @@ _ELSEWHERE: Final = {
     "dot": "matmul",
     "fill": "full",
     "gt": "cmp",
+    "kernel": "jit",
     "mm": "matmul",
     "multiply": "mul",
     "negative": "neg",
@@ -71,6 +72,9 @@ def nearest(name: str, known: Collection[str]) -> str | None:
     """
     spelled = {text.lower(): text for text in sorted(set(known), reverse=True)}
     low = name.lower()
+    alias = op_elsewhere(low)
+    if alias is not None and alias in spelled and low not in spelled:
+        return spelled[alias]
     dtype = dtype_word(name).lower()
     if dtype == "fp64" and dtype not in spelled:
         dtype = "fp32"  # the widest that cores compute with
@@ -80,9 +84,6 @@ def nearest(name: str, known: Collection[str]) -> str | None:
     if found is not None and not _is_number_lost(name, spelled[found]):
         same = [text for text in known if text.lower() == found and text[:1] == name[:1]]
         return same[0] if same else spelled[found]
-    alias = op_elsewhere(low)
-    if alias is not None and alias in spelled:
-        return spelled[alias]
     begins = [text for text in spelled if len(text) >= 3 and low.startswith(text)]
     return spelled[max(begins, key=len)] if begins else None
 

@@ -11,6 +11,7 @@ from pypto._src.checks import Stage, check_program
 from pypto._src.commands.cli_options import (
     Commands,
     file_words,
+    finding_row,
     json_words,
     print_json,
     size_words,
@@ -163,14 +164,4 @@ def _check_row(name: str, stages: Sequence[Stage]) -> dict[str, Any]:
 
 
 def _finding_row(check: str, finding: Diagnostic) -> dict[str, Any]:
-    span = finding.span
-    return {
-        "check": check,
-        "severity": finding.severity.name.lower(),
-        "rule": finding.rule_name,
-        "message": finding.message,
-        "file": span.filename,
-        "line": span.begin_line,
-        "column": span.begin_column + 1,
-        "hint": finding.hint,
-    }
+    return {"check": check, **finding_row(finding)}

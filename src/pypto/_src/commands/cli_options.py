@@ -10,8 +10,10 @@ from pathlib import Path
 from typing import Any, Final, Protocol
 
 from pypto._src import driver
+from pypto._src.diagnostics import Diagnostic
 from pypto._src.driver import CompiledProgram
 from pypto._src.emit.cpp.options import CppOptions
+from pypto._src.errors import PyptoError
 from pypto._src.run.dim_solver import SizeMissingError
 
 _CPP_OPTIONS: Final = CppOptions._fields
@@ -202,6 +204,25 @@ def wrong_option(args: argparse.Namespace, command: str, has_cpp: bool, place: s
 def print_json(value: object) -> None:
     """Print a value as JSON."""
     print(json.dumps(value, indent=2))
+
+
+def finding_row(finding: Diagnostic) -> dict[str, Any]:
+    """Return a finding as data: where it is, counting from 1, and what it says."""
+    span = finding.span
+    return {
+        "severity": finding.severity.name.lower(),
+        "rule": finding.rule_name,
+        "message": finding.message,
+        "file": span.filename,
+        "line": span.begin_line,
+        "column": span.begin_column + 1,
+        "hint": finding.hint,
+    }
+
+
+def error_rows(error: PyptoError) -> list[dict[str, Any]]:
+    """Return an error, and those that were found together with it, as data."""
+    return [finding_row(each.diagnostic) for each in (error, *error.others)]
 
 
 def duration(seconds: float) -> str:

@@ -223,10 +223,13 @@ def _parameter(
 ) -> Parameter:
     node = arg.annotation
     if node is None:
+        kind = next((each for each in _CONSTANTS if type(default) is each), None)
         raise ParserTypeError(
             f"parameter {arg.arg!r} has no type",
             ctx.span(arg),
-            hint=f"write {arg.arg}: pl.Tensor, or {arg.arg}: int for a constant",
+            hint=f"write {arg.arg}: {kind.__name__} = {default!r}"
+            if kind is not None
+            else f"write {arg.arg}: pl.Tensor, or {arg.arg}: int for a constant",
             slug="annotation",
         )
     inner = _inside(ctx, node)

@@ -28,6 +28,7 @@ from pypto._src.frontend.region_markers import RUNTIME
 from pypto._src.frontend.source.python_names import Environment, closure_of
 from pypto._src.frontend.source.source import Source
 from pypto._src.frontend.state.errors import Errors
+from pypto._src.frontend.state.messages import describe
 from pypto._src.ir.annotations import InOut, Tensor
 from pypto._src.ir.array_types import TensorType, static_shape
 from pypto._src.ir.exprs import ConstInt, Var
@@ -305,8 +306,13 @@ class Version:
             )
 
     def refusal(self, message: str, slug: str) -> CallError:
+        return CallError(message, hint=self.usual_call, slug=slug)
+
+    @property
+    def usual_call(self) -> str:
+        """The hint with all arguments in their order."""
         names = ", ".join(p.name for p in self.parameters)
-        return CallError(message, hint=f"call it as {self.definition.name}({names})", slug=slug)
+        return f"call it as {self.definition.name}({names})"
 
     # ------------------------------------------------------------------ what is compiled
 
@@ -443,8 +449,9 @@ class Version:
         wanted = (int, float) if parameter.kind is float else parameter.kind
         if isinstance(arg, wanted) and not is_bool:
             return arg
+        found = describe(arg) if _has_dimensions(arg) else repr(arg)
         raise CallError(
-            f"argument {parameter.name!r} of {self.definition.name} is {arg!r}; a Python "
+            f"argument {parameter.name!r} of {self.definition.name} is {found}; a Python "
             f"{parameter.kind.__name__} was wanted, which becomes part of the kernel",
             hint=f"{parameter.kind.__name__}({parameter.name})" if isinstance(arg, float) else None,
             slug="argument-kind",
@@ -453,13 +460,27 @@ class Version:
     def views(self, args: Sequence[Any]) -> list[Any]:
         """Return what has shape and dtype of the arrays, and the numbers that scalars are."""
         found = zip(self.parameters, args, strict=True)
-        return [self.view(parameter, arg) for parameter, arg in found]
+        try:
+            return [self.view(parameter, arg) for parameter, arg in found]
+        except CallError as error:
+            if error.slug == "argument-kind" and self._are_misplaced(args):
+                error.hint = self.usual_call
+            raise
+
+    def _are_misplaced(self, args: Sequence[Any]) -> bool:
+        """True if a number was wanted where an array is: one argument is missing, or two change."""
+        return any(
+            not isinstance(parameter, ArrayParameter | WindowParameter) and _has_dimensions(arg)
+            for parameter, arg in zip(self.parameters, args, strict=True)
+        )
 
     def view(self, parameter: Parameter, arg: Any) -> Any:
         """Return what has shape and dtype of an argument, or the number that it is.
 
         None stands for a number that each call gives.
         """
+        if isinstance(parameter, ConstantParameter) and _has_dimensions(arg):
+            self.constant(parameter, arg)
         if isinstance(parameter, ScalarParameter):
             if arg is RUNTIME or arg is None:
                 return None
@@ -543,7 +564,7 @@ class Version:
                 + "".join(f", with {dim.name} = {size}" for dim, size in sizes.items()),
                 hint=self.fitting(parameter, kind, sizes)
                 if len(shape) == len(kind.shape)
-                else None,
+                else _reshaped(parameter.name, kind, shape),
                 slug="argument-shape",
             )
 
@@ -573,6 +594,19 @@ class Version:
             if old != new
         ]
         return f"{self.definition.name}: {'; '.join(parts)}"
+
+
+def _reshaped(name: str, kind: TensorType, shape: Sequence[int | None]) -> str | None:
+    """Return the array of the declared shape, where an argument has as many elements."""
+    wanted = static_shape(kind)
+    if wanted is None or None in shape or math.prod(wanted) != math.prod(cast("Any", shape)):
+        return None
+    return f"pass {name}.reshape({', '.join(map(str, wanted))})"
+
+
+def _has_dimensions(arg: Any) -> bool:
+    """True for an array, of any library, that is no number."""
+    return bool(getattr(arg, "shape", ()))
 
 
 class Generations:

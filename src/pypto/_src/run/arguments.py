@@ -174,10 +174,15 @@ class Signature:
         values: list[Any] = []
         words: list[int] = []
         dims: dict[Var, int] = {}
-        for param, arg in zip(self._params, args, strict=True):
-            value, word = param.bind(arg, dims)
-            values.append(value)
-            words.append(word)
+        try:
+            for param, arg in zip(self._params, args, strict=True):
+                value, word = param.bind(arg, dims)
+                values.append(value)
+                words.append(word)
+        except CallError as error:
+            if error.slug == "argument-kind" and self._are_misplaced(args):
+                error.hint = f"call it as {self.name}({', '.join(self.names)})"
+            raise
         misfit = self._told.misfit(values) if self._told else None
         if misfit is not None:
             self._refuse_told(*misfit, values)
@@ -188,6 +193,11 @@ class Signature:
                 if words[j] < end and begin < words[j] + values[j].nbytes:
                     self._refuse_overlap(i, j)
         return Bound(values, words)
+
+    def _are_misplaced(self, args: Sequence[Any]) -> bool:
+        """True if an array stands where a number is wanted: one is missing, or two change."""
+        pairs = zip(self._params, args, strict=True)
+        return any(isinstance(p, _Scalar) and getattr(a, "shape", ()) != () for p, a in pairs)
 
     def _refuse_told(self, index: int, axis: int, size: int, values: Sequence[Any]) -> NoReturn:
         param, found = self._params[index], list(values[index].shape)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import keyword
+import re
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
@@ -94,13 +95,19 @@ def add(commands: Commands) -> None:
     parser.set_defaults(command=_new)
 
 
+def _importable(name: str) -> str:
+    """Return a name near ``name`` that Python can import."""
+    kept = re.sub(r"\W", "_", name, flags=re.ASCII).strip("_") or "kernel"
+    return f"my_{kept}" if kept[0].isdigit() or keyword.iskeyword(kept) else kept
+
+
 def _new(args: argparse.Namespace) -> int:
     folder = Path(args.name)
     module = folder.name.replace("-", "_")
     if not module.isidentifier() or not module.isascii() or keyword.iskeyword(module):
         raise CallError(
             f"{folder.name!r} is no name that Python can import",
-            hint="letters, digits and '-' or '_', as in pypto new my_kernel",
+            hint=f"pypto new {_importable(module)}",
             slug="project-name",
         )
     if folder.exists():

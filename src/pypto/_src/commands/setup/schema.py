@@ -15,7 +15,12 @@ def add(commands: Commands) -> None:
         "schema", help="print the JSON schema of what a command prints with --json"
     )
     names = sorted(path.name.removesuffix(".json") for path in _folder().iterdir())
-    parser.add_argument("of", choices=names, metavar="COMMAND", help="the command")
+    parser.add_argument(
+        "of",
+        choices=names,
+        metavar="COMMAND",
+        help="the command, or error for what each prints when it fails",
+    )
     parser.set_defaults(command=_schema)
 
 

@@ -19,6 +19,7 @@ from typing import Any
 from pypto._src.diagnostics import Label, Span, text_at
 from pypto._src.dtypes import DataType
 from pypto._src.errors import ParserError, ParserOpError, PyptoError
+from pypto._src.frontend import markers
 from pypto._src.frontend.diagnose.fixits import (
     REPAIRS,
     Hint,
@@ -583,11 +584,32 @@ def _at_run_time(site: Site, error: ParserError, param: Param, value: Expr) -> s
     return f"write {param.name}=0 inside if {text} == 0:, and so for each other value"
 
 
+def _is_in_incore(site: Site) -> bool:
+    """True for a call inside ``with pl.incore():``."""
+    around = [node for node in ast.walk(site.ctx.home.node) if isinstance(node, ast.With)]
+    return any(
+        isinstance(item.context_expr, ast.Call)
+        and site.ctx.peek(item.context_expr.func) is markers.incore
+        and any(site.node is inner for inner in ast.walk(node))
+        for node in around
+        for item in node.items
+    )
+
+
+def _is_computed(site: Site, value: Any) -> bool:
+    """True for a tensor that ops on tensors make, which no load brings to a core."""
+    home = site.ctx.home
+    parameters = (*home.inputs, *home.outputs.values())
+    return isinstance(value, Var) and not any(value is each for each in parameters)
+
+
 def _load_hint(site: Site, index: int, value: Any) -> str | None:
     """Suggest the load of a tensor that stands where a tile is wanted."""
     shape = static_shape(value.type) if _is_tensor(value) else None
     if shape is None or 0 in shape:
         return None
+    if _is_in_incore(site) and _is_computed(site, value):
+        return "write with pl.at(level=pl.Level.CORE_GROUP): in place of with pl.incore():"
     return f"load it: pl.load({site.texts()[index]}, {[0] * len(shape)}, {[*shape]})"
 
 

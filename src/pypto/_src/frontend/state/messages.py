@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from typing import Any, Final
 
@@ -129,21 +129,34 @@ def counted(count: int, noun: str) -> str:
 
 _SHIFTED: Final = "pl.exp(pl.row_expand_sub({0}, pl.row_max({0})))"
 _RECIPES: Final = {
+    "clamp": "pl.minimum(pl.maximum({0}, {1}), {2})",
+    "clip": "pl.minimum(pl.maximum({0}, {1}), {2})",
     "gelu": "pl.div({0}, pl.add(pl.exp(pl.mul({0}, -1.702)), 1.0))",
+    "full_like": "pl.full({0}.shape, {0}.dtype, {1})",
     "mean": "pl.mul(pl.row_sum({0}), 1.0 / {0}.shape[1])",
+    "ones_like": "pl.full({0}.shape, {0}.dtype, 1)",
+    "pow": "pl.exp(pl.mul(pl.log({0}), {1}))",
+    "power": "pl.exp(pl.mul(pl.log({0}), {1}))",
     "sigmoid": "pl.recip(pl.add(pl.exp(pl.neg({0})), 1.0))",
     "silu": "pl.div({0}, pl.add(pl.exp(pl.neg({0})), 1.0))",
     "softmax": f"pl.row_expand_div({_SHIFTED}, pl.row_sum({_SHIFTED}))",
     "square": "pl.mul({0}, {0})",
     "tanh": "pl.add(pl.mul(pl.recip(pl.add(pl.exp(pl.mul({0}, 2.0)), 1.0)), -2.0), 1.0)",
+    "zeros_like": "pl.full({0}.shape, {0}.dtype, 0)",
 }
-"""What ops of other libraries are made of here, of a tile."""
+"""What ops of other libraries are made of here, of a tile and what stands behind it."""
 
 
-def recipe(name: str, tile: str) -> str | None:
+def recipe(name: str, texts: Sequence[str]) -> str | None:
     """Return how an op of other libraries is written with those that there are."""
     found = _RECIPES.get(name.lower())
-    return None if found is None else f"write {found.format(tile)}"
+    if name.lower() == "mean" and any(text in ("0", "axis=0", "dim=0") for text in texts):
+        return None  # of columns, which no op sums in one step
+    if name.lower() in ("pow", "power") and texts[1:] == ["2"]:
+        found = _RECIPES["square"]
+    if found is None or f"{{{len(texts)}}}" in found:
+        return None
+    return f"write {found.format(*texts)}"
 
 
 def dtype_like(value: Any) -> DataType | None:

@@ -144,6 +144,13 @@ def _unpack(ctx: Context, target: ast.Tuple | ast.List, value: Any, source: ast.
             hint=f"write {ctx.source.text(targets[0])} = {ctx.source.text(source)}",
             slug="unpack",
         )
+    starred = next((each for each in targets if isinstance(each, ast.Starred)), None)
+    if starred is not None:
+        raise UnsupportedFeatureError(
+            "kernels do not have '*' before a name that is assigned to",
+            ctx.span(starred),
+            hint=_as_many(ctx, targets, count),
+        )
     if count != len(targets):
         raise ParserTypeError(
             f"{counted(count, 'value')} cannot be unpacked into {counted(len(targets), 'name')}",

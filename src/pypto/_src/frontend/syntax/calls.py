@@ -32,7 +32,14 @@ from pypto._src.frontend.state.context import Context, refuse_keyword_twice
 from pypto._src.frontend.state.effects import held, held_before
 from pypto._src.frontend.state.errors import as_parser_error
 from pypto._src.frontend.state.known_sizes import number_of
-from pypto._src.frontend.state.messages import PRINT_HINT, describe, nearest, recipe, spell
+from pypto._src.frontend.state.messages import (
+    PRINT_HINT,
+    describe,
+    dtype_like,
+    nearest,
+    recipe,
+    spell,
+)
 from pypto._src.frontend.state.scope import same_value_type
 from pypto._src.frontend.state.signatures import Callee, Signature
 from pypto._src.frontend.syntax.annotations import type_of
@@ -296,9 +303,16 @@ def _meant_call(
     ctx: Context, error: ParserError, node: ast.Call, func: ast.Attribute
 ) -> str | None:
     """Return the call that one of an op of another library, or of a method, is meant to be."""
-    texts = [ctx.source.text(item) for item in (*node.args, *node.keywords)]
+    texts = [_as_dtype(ctx, item) or ctx.source.text(item) for item in (*node.args, *node.keywords)]
     if error.slug == InvalidOperationError.slug and node.args:
-        return recipe(func.attr, texts[0])
+        return recipe(func.attr, texts)
+    if error.slug == "attribute":
+        axes = [text for text in texts[len(node.args) :] if text.startswith(("axis=", "dim="))]
+        operands = [ctx.source.text(func.value), *texts[: len(node.args)], *axes]
+        found = recipe(func.attr, operands)
+        if found is not None or recipe(func.attr, [""]) is not None:
+            error.hint = None  # which knows nothing of the other arguments
+            return found
     found = re.match(r"write (pl\.\w+)\(", error.hint or "")
     if error.slug != "attribute" or found is None or not texts:
         return None
@@ -308,6 +322,14 @@ def _meant_call(
     if lists == {1} and not isinstance(node.args[0], ast.List | ast.Tuple | ast.Name):
         texts = [f"[{', '.join(texts)}]"]  # x.reshape(64, 128)
     return f"write {found[1]}({', '.join([ctx.source.text(func.value), *texts])})"
+
+
+def _as_dtype(ctx: Context, node: ast.expr | ast.keyword) -> str | None:
+    """Return the element type that an attribute of another library stands for: ``pl.FP16``."""
+    if not isinstance(node, ast.Attribute):
+        return None
+    dtype = dtype_like(ctx.peek(node))
+    return None if dtype is None else f"pl.{dtype.member}"
 
 
 def _typed(ctx: Context, node: ast.Call) -> Expr:
@@ -657,14 +679,18 @@ def _call_hint(ctx: Context, callee: Any, text: str, node: ast.Call) -> str | No
         return f"write {ctx.source.text(node.args[0])}.shape[0]"
     if callee is sum and len(node.args) == 1 and isinstance(node.args[0], ast.List | ast.Tuple):
         return f"write {' + '.join(ctx.source.text(item) for item in node.args[0].elts)}"
-    if hasattr(callee, "__code__"):
+    known = name if unified(name) is not None else None
+    texts = [ctx.source.text(item) for item in node.args]
+    if "." in text and known is None and recipe(name, texts) is not None:
+        return recipe(name, texts)
+    if hasattr(callee, "__code__") and not ("." in text and known is not None):
         if ctx.self_name and text == f"{ctx.self_name}.{name}":
             return f"write @pl.function above def {name}"
         return f"write @pl.inline above def {name}"
     if callee in _CONVERSIONS and len(node.args) == 1:
         inner = ctx.source.text(node.args[0])
         return f"write {_CONVERSIONS[callee].format(inner)}"
-    known = name if unified(name) is not None else nearest(name, OVERLOADS)
+    known = known or nearest(name, OVERLOADS)
     if known is None and name in _ROUNDING and len(node.args) == 1:
         inner = ctx.source.text(node.args[0])
         value = ctx.value(node.args[0])

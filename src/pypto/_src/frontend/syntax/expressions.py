@@ -20,7 +20,7 @@ from pypto._src.errors import (
     UndefinedVariableError,
     UnsupportedFeatureError,
 )
-from pypto._src.frontend.source.python_names import MISSING
+from pypto._src.frontend.source.python_names import MISSING, items_of
 from pypto._src.frontend.state.context import Context, Forms, body_of
 from pypto._src.frontend.state.effects import alone, held, held_before
 from pypto._src.frontend.state.messages import (
@@ -30,6 +30,7 @@ from pypto._src.frontend.state.messages import (
     did_you_mean,
     op_elsewhere,
     part_hint,
+    recipe,
     spell_apart,
 )
 from pypto._src.frontend.state.scope import (
@@ -149,11 +150,14 @@ def _attribute_hint(ctx: Context, node: ast.Attribute, base: Expr) -> str | None
     name = node.attr if unified(node.attr) is not None else op_elsewhere(node.attr)
     method = None if name is None else unified(name)
     if method is None:
-        return did_you_mean(node.attr, known, f"{text}.")
+        return recipe(node.attr, [text]) or did_you_mean(node.attr, known, f"{text}.")
     op: OpDef[..., Any] = method.candidates[0] if isinstance(method, Unified) else method
-    others = [p.name for p in op.params[1:] if p.default is REQUIRED]
+    others = [_USUAL.get(p.name, p.name) for p in op.params[1:] if p.default is REQUIRED]
     return f"write pl.{name}({', '.join([text, *others])})"
 
+
+_USUAL: Final = {"axis": "-1"}
+"""Arguments as they mostly are, by the names of their parameters."""
 
 _ITSELF: Final = frozenset({"value", "item", "val", "data", "real"})
 """What other libraries call the number of a scalar."""
@@ -395,7 +399,14 @@ def _chosen(ctx: Context, node: ast.Subscript, base: Any) -> str | None:
     text, index = ctx.source.text(node.value), ctx.source.text(node.slice)
     items: list[Any] = [*base] if isinstance(base, list | tuple) else []
     if not any(isinstance(item, Expr) for item in items):
-        return f"pass it as a tensor, and write pl.tensor.read({text}, [{index}])"
+        read = f"pass it as a tensor, and write pl.tensor.read({text}, [{index}])"
+        if (
+            not isinstance(ctx.value(node.slice), Var)
+            or ctx.value(node.slice) not in ctx.names.fixed
+        ):
+            return read
+        is_named = isinstance(node.value, ast.Name)
+        return f"let {index} count with pl.unroll{f', or {read}' if is_named else ''}"
     items = node.value.elts if isinstance(node.value, ast.List | ast.Tuple) else []
     if len(items) != 2:
         return None
@@ -433,7 +444,19 @@ _WAYS_OUT: Final[dict[type[ast.expr], tuple[str, str | None]]] = {
 
 def _unsupported(ctx: Context, node: ast.expr) -> Any:
     what, hint = _WAYS_OUT.get(type(node), (type(node).__name__, None))
+    if isinstance(node, ast.Starred):
+        hint = _written_out(ctx, node.value) or hint
     raise UnsupportedFeatureError(f"kernels do not have {what}", ctx.span(node), hint=hint)
+
+
+def _written_out(ctx: Context, node: ast.expr) -> str | None:
+    """Return the arguments that ``*node`` stands for, one by one."""
+    if isinstance(node, ast.List | ast.Tuple):
+        return f"write {', '.join(ctx.source.text(item) for item in node.elts)}"
+    items = items_of(ctx.value(node)) if isinstance(node, ast.Name) else None
+    if not items:
+        return None
+    return f"write {', '.join(f'{ctx.source.text(node)}[{at}]' for at in range(len(items)))}"
 
 
 FORMS: Final = Forms(

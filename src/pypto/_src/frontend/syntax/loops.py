@@ -84,7 +84,11 @@ def _bad_iteration(ctx: Context, node: ast.For, helper: Any) -> ParserError:
     if helper is range:
         hint = f"write pl.{text}"
     elif isinstance(node.iter, ast.List | ast.Tuple):
-        hint = f"write for {name} in pl.range({len(node.iter.elts)}):"
+        count = len(node.iter.elts)
+        index = "j" if name == "i" else "i"
+        hint = f"write for {index} in pl.unroll({count}):, and in it {name} = {text}[{index}]"
+        if [getattr(item, "value", None) for item in node.iter.elts] == [*range(count)]:
+            hint = f"write for {name} in pl.range({count}):"
     elif isinstance(node.iter, ast.Name):
         kind = getattr(ctx.names.values.get(text), "type", None)
         count = f"{text}.shape[0]" if isinstance(kind, ShapedType) else text
@@ -97,7 +101,8 @@ def _bad_iteration(ctx: Context, node: ast.For, helper: Any) -> ParserError:
         if isinstance(inner, ast.Call) and ctx.peek(inner.func) in tuple(_KINDS):
             hint = f"write for {name} in {ctx.source.text(inner)}:"
     return ParserSyntaxError(
-        f"a for statement iterates over pl.range, pl.parallel or pl.while_, got {text}",
+        "a for statement iterates over pl.range, pl.parallel, pl.pipeline, pl.unroll, pl.spmd or "
+        f"pl.while_, got {text}",
         ctx.span(node.iter),
         hint=hint,
         slug="for-iterable",

@@ -14,9 +14,16 @@ from typing import Any, Final, TypeAlias, cast
 
 from pypto._src.dtypes import DataType, bounds, holds, not_held
 from pypto._src.errors import InvalidOperationError, ParserError, ParserSyntaxError, ParserTypeError
+from pypto._src.frontend.source.python_names import items_of
 from pypto._src.frontend.state.context import Context, body_of, float_begin
 from pypto._src.frontend.state.effects import alone, held, held_before
-from pypto._src.frontend.state.messages import describe, dtype_like, nearest, number_in
+from pypto._src.frontend.state.messages import (
+    describe,
+    dtype_like,
+    nearest,
+    number_in,
+    spell_dims,
+)
 from pypto._src.frontend.state.scalar_promotion import combine
 from pypto._src.frontend.syntax.calls import op_call, too_large
 from pypto._src.frontend.syntax.scalar_calls import is_scalar
@@ -27,6 +34,7 @@ from pypto._src.ir.exprs import (
     COMPARISONS,
     And,
     BinaryExpr,
+    Call,
     ConstBool,
     Expr,
     Or,
@@ -37,6 +45,8 @@ from pypto._src.ir.exprs import (
 from pypto._src.ir.opdef import TENSOR, OpDef
 from pypto._src.ir.stmts import IfStmt, Stmt, YieldStmt
 from pypto._src.ir.types import ScalarType
+from pypto._src.ops import tensor
+from pypto._src.ops.rules.boxes import elements
 from pypto._src.ops.unified import Unified, commutes, unified
 
 _Operator: TypeAlias = tuple[str, "type[BinaryExpr] | None", Callable[[Any, Any], Any], str]
@@ -285,9 +295,28 @@ def _no_operator(
     return InvalidOperationError(
         f"there is no {symbol!r} between {describe(left)} and {describe(right)}",
         ctx.span(node),
-        hint=hint or _unquoted(ctx, node, left, right) or _as_parameter(ctx, node, left, right),
+        hint=hint
+        or _unquoted(ctx, node, left, right)
+        or _as_number(ctx, node, symbol, left, right)
+        or _as_parameter(ctx, node, left, right),
         slug="no-operator",
     )
+
+
+def _as_number(ctx: Context, node: Any, symbol: str, left: Any, right: Any) -> str | None:
+    """Return an operation with a plain number for one of NumPy, or for True and False."""
+    if not isinstance(node, ast.BinOp):
+        return None
+    texts = [ctx.source.operand(node.left), ctx.source.operand(node.right)]
+    for at, value in enumerate((left, right)):
+        if isinstance(value, bool):
+            texts[at] = str(int(value))
+        elif type(value).__module__ in ("numpy", "ml_dtypes") and getattr(value, "shape", 0) == ():
+            texts[at] = repr(value.item())
+        else:
+            continue
+        return f"write {texts[0]} {symbol} {texts[1]}"
+    return None
 
 
 def _as_parameter(ctx: Context, node: Any, left: Any, right: Any) -> str | None:
@@ -299,7 +328,17 @@ def _as_parameter(ctx: Context, node: Any, left: Any, right: Any) -> str | None:
         if isinstance(operand_node, ast.Name) and dtype is not None and hasattr(value, "__array__"):
             kind = f"pl.Tensor[{list(value.shape)}, pl.{dtype.member}]"
             return f"make it a parameter, {operand_node.id}: {kind}"
+        count = _count_of_numbers(value)
+        if count:
+            name = operand_node.id if isinstance(operand_node, ast.Name) else "row"
+            return f"make it a parameter, {name}: pl.Tensor[[1, {count}], pl.FP32]"
     return None
+
+
+def _count_of_numbers(value: Any) -> int:
+    """Return how many numbers a list of numbers has, 0 for anything else."""
+    items = items_of(value) or ()
+    return len(items) if all(isinstance(item, int | float) for item in items) else 0
 
 
 @cache
@@ -322,22 +361,41 @@ def _on_tiles(ctx: Context, node: Any, symbol: str, name: str, left: Any, right:
     try:
         return _op_call(ctx, op, args, {}, node)
     except ParserError as error:
-        error.hint = error.hint or _load_hint(ctx, node, left, right)
+        error.hint = error.hint or _load_hint(ctx, node, symbol, left, right)
         if error.slug == "argument-kind":  # which names an argument; an operator has none
             raise _no_operator(ctx, node, symbol, left, right, error.hint) from None
         raise
 
 
-def _load_hint(ctx: Context, node: Any, left: Any, right: Any) -> str | None:
+def _load_hint(ctx: Context, node: Any, symbol: str, left: Any, right: Any) -> str | None:
     """Return the slice that makes a tile of the tensor beside a tile."""
     if not (_is_shaped(left) and _is_shaped(right) and isinstance(node, ast.BinOp)):
         return None
     if isinstance(left.type, TensorType) == isinstance(right.type, TensorType):
         return None
-    operand_node = node.left if isinstance(left.type, TensorType) else node.right
+    is_left = isinstance(left.type, TensorType)
+    operand_node, value = (node.left, left) if is_left else (node.right, right)
+    from pypto._src.frontend.state.roles import computes_with_tiles
+
+    if not computes_with_tiles(ctx.home):
+        loaded = _as_load(ctx, operand_node, value)
+        other = ctx.source.operand(node.right if is_left else node.left)
+        texts = (loaded, other) if is_left else (other, loaded)
+        return None if loaded is None else f"write {texts[0]} {symbol} {texts[1]}"
     return (
         f"write {ctx.source.text(operand_node)}[:]" if isinstance(operand_node, ast.Name) else None
     )
+
+
+def _as_load(ctx: Context, node: ast.expr, value: Expr) -> str | None:
+    """Return the load of a tensor or of a part of one, as ``pl.incore`` regions have it."""
+    assert isinstance(value.type, ShapedType)
+    whole, begins = node, f"[{', '.join(['0'] * len(value.type.shape))}]"
+    if isinstance(value, Call) and value.op is tensor.view and isinstance(node, ast.Subscript):
+        whole, begins = node.value, spell_dims(elements(value.args[2]))
+    if not isinstance(whole, ast.Name):
+        return None
+    return f"pl.load({whole.id}, {begins}, {spell_dims(value.type.shape)})"
 
 
 def _op_call(
@@ -387,6 +445,8 @@ def unary_op(ctx: Context, node: ast.UnaryOp) -> Any:
         op = _op_named(name) if name else None
         if op is None or not _exists_for(ctx, op, value):
             hint = f"write {ctx.source.operand(node.operand)} * -1" if op is not None else None
+            if isinstance(node.op, ast.Not) and not _is_test(ctx, node):
+                hint = f"write {ctx.source.operand(node.operand)} == 0"
             raise InvalidOperationError(
                 f"there is no {symbol!r} of {describe(value)}",
                 ctx.span(node),
@@ -400,6 +460,12 @@ def unary_op(ctx: Context, node: ast.UnaryOp) -> Any:
         return unary(kind, value, ctx.span(node))
     except TypeError as error:
         raise ParserTypeError(str(error), ctx.span(node), slug="scalar-operands") from None
+
+
+def _is_test(ctx: Context, node: ast.expr) -> bool:
+    """True for the condition of a branch or loop, which no tile can be."""
+    around = (each for each in ast.walk(ctx.home.node) if isinstance(each, ast.If | ast.While))
+    return any(each.test is node for each in around)
 
 
 def bool_op(ctx: Context, node: ast.BoolOp) -> Any:
@@ -452,11 +518,15 @@ def _of_masks(ctx: Context, node: ast.BoolOp, left: Any, right: Any) -> str | No
     dtypes = [kind.dtype for kind in kinds if isinstance(kind, TileType)]
     if len(node.values) != 2 or len(dtypes) != 2 or dtypes[0] is not dtypes[1]:
         return None
-    if not all(isinstance(value, ast.Compare) for value in node.values):
-        return None
+    masks = [
+        ctx.source.text(value)
+        if isinstance(value, ast.Compare)
+        else f"{ctx.source.operand(value)} != 0"
+        for value in node.values
+    ]
     if isinstance(node.op, ast.And):
-        return f"write {' * '.join(ctx.source.operand(value) for value in node.values)}"
-    return f"write max({', '.join(ctx.source.text(value) for value in node.values)})"
+        return f"write {' * '.join(f'({mask})' for mask in masks)}"
+    return f"write max({', '.join(masks)})"
 
 
 def compare(ctx: Context, node: ast.Compare) -> Any:
@@ -512,9 +582,16 @@ def _of_tiles(ctx: Context, node: ast.Compare) -> str:
 
     if ctx.launches_regions:
         return "write it inside with pl.at(level=pl.Level.CORE_GROUP):"
-    if not computes_with_tiles(ctx.home):
-        return "write it in an InCore function, or inside with pl.incore():"
     sides = [node.left, node.comparators[0]]
+    if not computes_with_tiles(ctx.home):
+        made = [
+            _as_load(ctx, p, ctx.value(p)) if _is_shaped(ctx.value(p)) else ctx.source.text(p)
+            for p in sides
+        ]
+        symbol = COMPARE[type(node.ops[0])][0]
+        if None in made:
+            return "write it in an InCore function, or inside with pl.incore():"
+        return f"inside with pl.incore():, write {made[0]} {symbol} {made[1]}"
     tensors = [isinstance(getattr(ctx.value(p), "type", None), TensorType) for p in sides]
     texts = [
         f"{ctx.source.text(p)}[:]" if t else ctx.source.text(p)
