@@ -220,6 +220,8 @@ def test_text_with_the_name_of_a_file(tmp_path: Path) -> None:
     with pytest.raises(UndefinedVariableError) as caught:
         pl.parse(BAD.partition("\nprint")[0], str(path))
     assert "return n + m" in caught.value.render()
+    path.write_text(GOOD.partition("\nprint")[0], encoding="utf-8")
+    assert "f" in runpy.run_path(str(path))  # executed after that, the file is what it is
 
 
 def test_columns_count_characters() -> None:

@@ -196,7 +196,28 @@ def keep_lines(filename: str, lines: Sequence[str]) -> None:
         whole[-1] += "\n"  # as those of files end
     if linecache.getlines(filename) != whole:
         # No time stamp: not re-read.
-        linecache.cache[filename] = (sum(map(len, whole)), None, whole, filename)
+        entry = (sum(map(len, whole)), None, whole, filename)
+        linecache.cache[filename] = _KEPT[filename] = entry
+
+
+_KEPT: Final[dict[str, object]] = {}
+"""What `linecache` has by `keep_lines`."""
+
+
+def lines_of_file(filename: str, module: dict[str, Any] | None = None) -> list[str]:
+    """Return the lines of a file or notebook cell, not of a text that was called so before it.
+
+    They are those of such a text where there is no file. Empty if nobody has them.
+    """
+    import linecache
+
+    kept = linecache.cache.get(filename)
+    if kept is not None and kept is _KEPT.get(filename):
+        del linecache.cache[filename]
+        if not linecache.getlines(filename, module):
+            linecache.cache[filename] = kept
+    linecache.checkcache(filename)
+    return linecache.getlines(filename, module)
 
 
 def line_at(span: Span) -> str:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from types import FrameType
 from typing import Any, Final, Protocol
 
-from pypto._src.diagnostics import Span, SpanDraft, span_of
+from pypto._src.diagnostics import Span, SpanDraft, lines_of_file, span_of
 from pypto._src.errors import ParserSyntaxError
 from pypto._src.python_parser import parse_python
 
@@ -102,10 +102,7 @@ def file_lines(filename: str, module: dict[str, Any] | None = None) -> list[str]
     if own is not None:
         return own
     if filename != "<string>":
-        import linecache
-
-        linecache.checkcache(filename)
-        return linecache.getlines(filename, module)
+        return lines_of_file(filename, module)
     # All texts without a name are called so: what `linecache` has may be another one.
     if sys.argv[:1] != ["-c"]:
         return []
