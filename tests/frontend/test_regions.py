@@ -114,6 +114,30 @@ def test_value_that_leaves_a_region(target: Any) -> None:
     assert np.allclose(grade, (ore * ore + 1).sum(axis=1, keepdims=True), rtol=1e-5)
 
 
+def test_value_made_anew_where_a_loop_always_runs(target: Any) -> None:
+    """A name that each iteration of a loop gives a value of a region has one before and after."""
+
+    @pl.jit(target=target)
+    def replaced(x: pl.Tensor[[2, 16, 64], pl.FP32], out: pl.Out[pl.Tensor[[16, 64], pl.FP32]]):
+        with pl.at(level=pl.Level.CORE_GROUP):
+            kept = pl.add(x[0, :, :], 1.0)
+            left = pl.add(x[1, :, :], 1.0)
+        for _ in pl.range(2):
+            with pl.at(level=pl.Level.CORE_GROUP):
+                kept = pl.mul(x[1, :, :], 2.0)
+        for i in pl.unroll(2):
+            with pl.at(level=pl.Level.CORE_GROUP):
+                left = pl.mul(x[i, :, :], 3.0)
+        with pl.at(level=pl.Level.CORE_GROUP):
+            out[:] = pl.add(kept, left)
+        return out
+
+    x, out = floats(2, 16, 64), np.zeros((16, 64), np.float32)
+    both_texts(replaced, x, out)
+    replaced(x, out)
+    assert np.allclose(out, 5 * x[1], rtol=1e-5)
+
+
 def test_value_carried_around_a_region(target: Any) -> None:
     """A region in a loop may make the value of a name anew, from what it was."""
 

@@ -14,7 +14,7 @@ from pypto._src.frontend.regions.scopes import for_blocks
 from pypto._src.frontend.source.assigned_names import assigned_names
 from pypto._src.frontend.source.python_names import MISSING
 from pypto._src.frontend.state.context import Context
-from pypto._src.frontend.state.live_names import LiveNames
+from pypto._src.frontend.state.live_names import read_names
 from pypto._src.frontend.syntax.loops import bounds, counted, for_
 from pypto._src.ir.enums import ForKind
 
@@ -121,7 +121,7 @@ def _made_anew(ctx: Context, node: ast.For) -> list[str]:
         if isinstance(stmt, ast.Assign) and isinstance(stmt.targets[0], ast.Name)
     ]
     counts = assigned_names(ctx.node.body)
-    read_before = LiveNames(node.body, ()).before
+    read_before = read_names(node.body)
     return [
         name for name in dict.fromkeys(names) if counts.get(name) == 1 and name not in read_before
     ]

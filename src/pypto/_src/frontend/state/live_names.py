@@ -2,7 +2,8 @@
 
 Goes backwards through the syntax tree, once a loop nest. Knows names, and what the statements of
 Python do with them; of kernels, that a region has no value that another run of it made: no block
-that of another block, no iteration of a loop around it that of the one before.
+that of another block, no iteration of a loop around it that of the one before; and that what a loop
+assigns is known after it in a region, but not between regions.
 """
 
 from __future__ import annotations
@@ -22,8 +23,11 @@ class LiveNames:
         body: Sequence[ast.stmt],
         wanted: tuple[type[ast.stmt], ...],
         params: Collection[str] = (),
+        *,
+        in_region: bool,
     ) -> None:
         self._wanted = wanted
+        self._in_region = in_region  # what is looked at just now
         self._all: Sequence[ast.stmt] = body
         self._params = params
         self._counts: dict[str, int] | None = None  # how often each name is assigned in all
@@ -55,12 +59,13 @@ class LiveNames:
                 return arms | _read(node.test)
             case ast.For() if _runs_on_a_core(node.iter):
                 target = _stored(node.target) | self._own(node)
-                return live | (self._block(node.body, live) - target) | _read(node.iter)
+                return live | (self._region(node.body, live) - target) | _read(node.iter)
             case ast.For():
                 target = _stored(node.target)
                 later = live | (self._iteration(node) - target)
                 self._end[node] = later | self._end.get(node, frozenset())
-                skipped = frozenset[str]() if _has_iterations(node.iter) else live
+                assigns = self._in_region and _has_iterations(node.iter)
+                skipped = frozenset[str]() if assigns else live
                 return skipped | (self._block(node.body, later) - target) | _read(node.iter)
             case ast.While():
                 later = live | self._iteration(node) | _read(node.test)
@@ -68,14 +73,21 @@ class LiveNames:
                 return live | self._block(node.body, later) | _read(node.test)
             case ast.With():
                 items = [item.context_expr for item in node.items]
-                before = self._block(node.body, live)
                 if any(map(_runs_on_a_core, items)):
-                    before -= self._own(node)
+                    before = self._region(node.body, live) - self._own(node)
+                else:
+                    before = self._block(node.body, live)
                 return before | _read(*items)
             case ast.Return():
                 return _read(node)
             case _:
                 return (live - _stored(node)) | _read(node)
+
+    def _region(self, body: Sequence[ast.stmt], live: frozenset[str]) -> frozenset[str]:
+        around, self._in_region = self._in_region, True
+        before = self._block(body, live)
+        self._in_region = around
+        return before
 
     def _own(self, region: ast.stmt) -> frozenset[str]:
         """Return the names that only one region assigns: it has no value of an earlier run."""
@@ -131,7 +143,7 @@ def _read(*nodes: ast.AST) -> frozenset[str]:
 
 def read_names(body: Sequence[ast.stmt]) -> frozenset[str]:
     """Return the names that statements read before they assign them."""
-    return LiveNames(body, ()).before
+    return LiveNames(body, (), in_region=True).before
 
 
 def live_after(ctx: Any, node: ast.stmt) -> frozenset[str]:
@@ -148,6 +160,12 @@ def _of(ctx: Any) -> LiveNames:
     if ctx.live is None:
         args = ctx.node.args
         params = {arg.arg for arg in (*args.posonlyargs, *args.args, *args.kwonlyargs)}
-        ctx.live = LiveNames(ctx.node.body, (ast.With, ast.If, ast.For, ast.While), params)
+        # Asked first around a region, unless all of the function is spliced into one.
+        ctx.live = LiveNames(
+            ctx.node.body,
+            (ast.With, ast.If, ast.For, ast.While),
+            params,
+            in_region=ctx.region is not None,
+        )
     found: LiveNames = ctx.live
     return found
