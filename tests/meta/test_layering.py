@@ -138,6 +138,7 @@ cluster.session
 cluster.tasks
 cluster
 jit jit.captures jit.parameters
+jit.specialised_source
 jit.specialisation
 jit.function jit.host_values
 jit.host_operations

@@ -250,6 +250,9 @@ def test_a_kernel_of_jit_is_the_program_of_its_annotations(
     assert "out: [37, 64] float32" in output(capsys, "run", path, "--size", "ROWS=37")
     assert "scaled on a2a3" in output(capsys, "profile", f"{path}:scaled", "--size", "ROWS=37")
     assert refused(capsys, "profile", path).endswith("= hint: --size ROWS=64\n")
+    whole = DECLARED[: DECLARED.index("    for block")] + "    with pl.at(pl.Level.CORE_GROUP):\n"
+    write(tmp_path, whole + "        out[:] = pl.mul(x, pl.cast(by, pl.FP32))\n    return out\n")
+    assert "its size is known only at run time  [slice-size]" in refused(capsys, "check", path)
     write(tmp_path, DECLARED + "\n\n@pl.jit\ndef other(x: pl.Tensor[[64, 64], pl.FP32]): ...\n")
     several = f"error: {path} defines several programs: scaled, other  [program-name]\n"
     assert refused(capsys, "show", path) == several + f"  = hint: name one: {path}:scaled\n"

@@ -7,14 +7,12 @@ work, with constants and sizes put into the names around the function; compiling
 from __future__ import annotations
 
 import ast
-import copy
 import functools
-import itertools
 import math
 import sys
 import threading
 import weakref
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from types import FrameType
 from typing import TYPE_CHECKING, Any, Final, cast
@@ -46,6 +44,13 @@ from pypto._src.jit.parameters import (
     key_function,
     kind_of_array,
     parameters_of,
+)
+from pypto._src.jit.specialised_source import (
+    BOTH_WAYS,
+    Around,
+    hidden,
+    rank_names,
+    specialised_source,
 )
 from pypto._src.lazy import lazy_module
 from pypto._src.passes.pass_manager import OptimizationStrategy, PassManager
@@ -127,7 +132,7 @@ class Version:
         self.any_size = any(isinstance(p, ArrayParameter) and p.is_dynamic for p in self.parameters)
         """True as long as one program may serve all sizes that have a name."""
         names = {each.name for each in self.parameters}
-        self.rank_name = next(name for name in _rank_names() if name not in names)
+        self.rank_name = next(name for name in rank_names() if name not in names)
         """What the number of the rank is called, which kernels with windows get behind all else."""
         self.needs_numbers = False
         """True if scalars have to be numbers when a host function's launch is compiled."""
@@ -406,7 +411,10 @@ class Version:
                     whole = parameter.with_symbols(kind)
                     self.measure(parameter, whole, arg.shape, sizes)
                     if parameter.bound:
-                        shape = whole.shape if any_size else arg.shape
+                        sizes_here = zip(whole.shape, arg.shape, strict=True)
+                        shape = [
+                            dim if any_size or size is None else size for dim, size in sizes_here
+                        ]
                         kinds[parameter.name] = TensorType(shape, kind.dtype)
                 case ArrayParameter():
                     kind = self.tensor_type(parameter, arg)
@@ -419,15 +427,15 @@ class Version:
                     is_remote = is_remote or arg.is_remote
                 case _:
                     continue
-        spelled: dict[str, Any] = {_hidden(name): kind for name, kind in kinds.items()}
+        spelled: dict[str, Any] = {hidden(name): kind for name, kind in kinds.items()}
         if windows:
-            spelled |= {_BOTH_WAYS: InOut, _hidden(self.rank_name): DataType.INT32}
+            spelled |= {BOTH_WAYS: InOut, hidden(self.rank_name): DataType.INT32}
         known = {} if any_size else sizes
-        environment = _Around(self.environment, {**constants, **spelled}, known)
+        environment = Around(self.environment, {**constants, **spelled}, known)
         parser = ProgramParser(self.definition.name, {})
         parser.add(
             definition.source,
-            _specialised(definition.node, constants, kinds, windows, self.rank_name),
+            specialised_source(definition.node, constants, kinds, windows, self.rank_name),
             environment,
             definition.options,
         )
@@ -651,83 +659,8 @@ class Generations:
 _generations: Final = Generations()
 
 
-class _Around(Environment):
-    """What names mean around one specialisation."""
-
-    __slots__ = ("_sizes",)
-
-    def __init__(self, outer: Environment, names: Mapping[str, Any], sizes: dict[Var, int]) -> None:
-        super().__init__((names, *outer.layers), outer.frame)
-        self._sizes = sizes
-
-    def get(self, name: str) -> Any:
-        """Return what ``name`` stands for; a symbolic dimension with a known size is that size."""
-        value = super().get(name)
-        return self._sizes.get(value, value) if isinstance(value, Var) else value
-
-
-def _hidden(name: str) -> str:
-    """Return the name under which a specialisation finds a parameter's type."""
-    return f"type of {name}"
-
-
 _DECLARED_RANKS: Final = 16
 """The ranks of a kernel that is looked at and not run."""
-
-_BOTH_WAYS: Final = "both ways"
-"""The direction of windows: what a rank writes there others read, whatever the annotation says."""
-
-
-def _rank_names() -> Iterator[str]:
-    yield "rank"
-    yield from (f"rank_{number}" for number in itertools.count(1))
-
-
-def _specialised(
-    node: ast.FunctionDef,
-    constants: Mapping[str, Any],
-    kinds: Mapping[str, TensorType],
-    windows: Collection[str],
-    rank_name: str,
-) -> ast.FunctionDef:
-    """Return a definition without its constant parameters, and with the types it is called with.
-
-    One with windows gets the number of its rank as its last parameter, and returns nothing.
-    """
-
-    def one(arg: ast.arg) -> ast.arg:
-        annotation = arg.annotation
-        if arg.arg not in kinds or annotation is None:
-            return arg
-        name = ast.Name(_hidden(arg.arg), ast.Load())
-        made = copy.copy(arg)
-        if arg.arg in windows:
-            direction = ast.copy_location(ast.Name(_BOTH_WAYS, ast.Load()), annotation)
-            inner = ast.copy_location(name, annotation)
-            made.annotation = ast.copy_location(
-                ast.Subscript(direction, inner, ast.Load()), annotation
-            )
-        elif isinstance(annotation, ast.Subscript) and not isinstance(annotation.slice, ast.Tuple):
-            ast.copy_location(name, annotation.slice)
-            made.annotation = copy.copy(annotation)
-            made.annotation.slice = name
-        else:
-            made.annotation = ast.copy_location(name, annotation)
-        return made
-
-    args = node.args
-    listed = [*args.posonlyargs, *args.args, *args.kwonlyargs]
-    made = copy.copy(node)
-    kept = [one(arg) for arg in listed if arg.arg not in constants]
-    if windows:
-        last = listed[-1]
-        annotation = ast.copy_location(ast.Name(_hidden(rank_name), ast.Load()), last)
-        kept.append(ast.copy_location(ast.arg(rank_name, annotation), last))
-        made.returns = None
-        if isinstance(made.body[-1], ast.Return):  # a launch has no value
-            made.body = made.body[:-1] or [ast.copy_location(ast.Pass(), made.body[-1])]
-    made.args = ast.arguments(posonlyargs=[], args=kept, kwonlyargs=[], kw_defaults=[], defaults=[])
-    return made
 
 
 class _Abstract(NamedTuple):
