@@ -125,7 +125,9 @@ def run_all(page: Any, address: str, picture: Path) -> list[str]:
     )
     page.wait_for_timeout(1000)  # for what the last cell draws
     page.screenshot(path=str(picture))
-    errors = page.locator(".jp-OutputArea-output pre")
+    # What a cell prints is what its author wants to be read, as where a tutorial shows an error.
+    printed = "[data-mime-type='application/vnd.jupyter.stdout']"
+    errors = page.locator(f".jp-OutputArea-output:not({printed}) pre")
     texts: list[str] = errors.all_inner_texts()
     return [text for text in texts if "Traceback" in text or text.lstrip().startswith("error:")]
 
