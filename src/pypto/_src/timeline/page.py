@@ -91,7 +91,6 @@ def page(
             f"<p>{escape(report.headline(profile))}</p>",
             _comparison(profile, before),
             _limits(profile),
-            _hints(hints),
             "<h2>Timeline</h2>",
             "<p>Zoom with the wheel, move by dragging, click an instruction. "
             "The red line is the critical path.</p>",
@@ -99,6 +98,7 @@ def page(
             drawings["timeline"],
             _before(before, drawings),
             '<p id="chosen" role="status">Nothing is chosen.</p>',
+            _hints(hints),
             _memories(maps, drawings),
             _roofline(profile, points, drawings),
             _sources(profile),
