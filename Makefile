@@ -44,7 +44,7 @@ format: $(VENV)/dev.stamp ## format the code and apply safe lint fixes
 
 coverage: $(VENV)/dev.stamp ## run all tests and print which part of the package they run
 	$(BIN)/coverage erase
-	$(BIN)/coverage run -m pytest -n auto --as-shipped
+	$(BIN)/coverage run -m pytest -n auto --thorough
 	$(BIN)/coverage combine --quiet
 	$(BIN)/coverage report
 

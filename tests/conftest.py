@@ -18,6 +18,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests import effort
+
 if TYPE_CHECKING:
     from pypto._src.run.toolchain import Toolchain
 
@@ -34,7 +36,7 @@ USED_GOLDEN = pytest.StashKey[set[str]]()
 # How long drawing takes is a fact of the machine and of what else runs on it.
 UNTIMED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("dev", UNTIMED, max_examples=25)
-settings.register_profile("ci", UNTIMED, max_examples=50, derandomize=True, print_blob=True)
+settings.register_profile("ci", UNTIMED, max_examples=25, derandomize=True, print_blob=True)
 settings.register_profile("nightly", UNTIMED, max_examples=5000, print_blob=True)
 settings.load_profile("ci" if os.environ.get("CI") else "dev")
 
@@ -70,9 +72,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="rewrite the files in tests/golden instead of comparing with them",
     )
     parser.addoption(
-        "--as-shipped",
+        "--thorough",
         action="store_true",
-        help="compile the kernels of all tests with the optimization that users get",
+        help="draw all programs, run all combinations, and compile all kernels as users do",
     )
     parser.addoption(
         "--show-text",
@@ -82,6 +84,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    effort.thorough = bool(config.getoption("--thorough"))
     config.stash[USED_GOLDEN] = set()
     # A worker with nothing left to do takes tests from another; else one ends a minute later.
     if config.getoption("dist", None) == "load":  # what pytest-xdist makes of `-n`
@@ -112,13 +115,13 @@ def quick_compiler(request: pytest.FixtureRequest) -> Iterator[tuple[str, ...]]:
     """Compile kernels with -O1, which takes two thirds of the time, and yield what ships.
 
     No flag may change a value (`run.toolchain`). That -O3 changes none is shown by the tests that
-    use `shipped_flags`, by all processes that tests start, and by all tests with ``--as-shipped``.
+    use `shipped_flags`, by all processes that tests start, and by all tests with ``--thorough``.
     """
     from pypto._src.run import toolchain
 
     shipped: tuple[str, ...] = toolchain.FAST
     with pytest.MonkeyPatch.context() as patch:
-        if not request.config.getoption("--as-shipped"):
+        if not effort.thorough:
             quick = tuple("-O1" if flag == "-O3" else flag for flag in shipped)
             patch.setattr(toolchain, "FAST", quick)
         yield shipped

@@ -27,6 +27,7 @@ from pypto._src.passes.pass_manager import OptimizationStrategy, PassManager
 from pypto._src.run.effects import effects
 from pypto._src.run.native import LaunchTensor, launcher_source
 from pypto._src.run.toolchain import find_toolchain
+from tests import effort
 from tests.attack.markers import (
     MARKERS,
     WORD,
@@ -41,7 +42,8 @@ from tests.attack.markers import (
 )
 
 EXAMPLES = cases(Path(__file__).parents[2] / "examples")
-MOST = 600  # markers that are planted into one example, in turn, at least one into each text
+MOST = effort.count(200, thorough_run=600)
+"""Markers that are planted into one example, in turn, at least one into each text."""
 SMALL = ["softmax", "rmsnorm", "gelu_mlp"]  # with kernels of both cores, and orchestrations
 
 

@@ -22,6 +22,7 @@ import pytest
 
 from pypto._src.run.shield import Abandoned, current, shielded
 from pypto._src.run.toolchain import Toolchain
+from tests import effort
 from tests.natively import compiler
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="sends signals")
@@ -30,6 +31,9 @@ SRC = Path(__file__).parents[2] / "src"
 ATTACK = Path(__file__).with_name("endless.py")
 WATCHDOG_S = 120.0
 """A process that has not ended then never will; compiling its kernels takes the most of it."""
+
+THREADS = effort.part(["2", "1"], 2)
+"""How many run the tasks of an orchestration."""
 
 
 def attack(
@@ -113,7 +117,7 @@ def test_signal_to_another_thread_ends_a_wait() -> None:
     assert ends == ["abandoned"]
 
 
-@pytest.mark.parametrize("threads", ["1", "2"])
+@pytest.mark.parametrize("threads", THREADS)
 @pytest.mark.parametrize("name", ["no_tasks", "short_tasks", "endless_tasks", "host_ops"])
 def test_interrupt_ends_an_orchestration(name: str, threads: str) -> None:
     """The host and its tasks in all threads end, and nobody writes the arrays any more."""
@@ -138,7 +142,7 @@ _MISTAKES = {
 }
 
 
-@pytest.mark.parametrize("threads", ["1", "2"])
+@pytest.mark.parametrize("threads", THREADS)
 @pytest.mark.parametrize("name", [*_MISTAKES])
 def test_mistake_ends_a_run(name: str, threads: str) -> None:
     """The first mistake ends a kernel at once, and the tasks after it that run already."""
@@ -200,7 +204,7 @@ def _is_alive(process: int) -> bool:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="looks at /proc")
 @pytest.mark.parametrize("entry", ["rows", "failing_task"], ids=["one-kernel", "two-kernels"])
-@pytest.mark.parametrize("threads", ["1", "2"])
+@pytest.mark.parametrize("threads", THREADS)
 def test_interrupt_ends_a_compilation(entry: str, threads: str, tmp_path: Path) -> None:
     """The compiler and its children are killed, and nothing unfinished is left.
 

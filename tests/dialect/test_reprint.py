@@ -20,6 +20,7 @@ from pypto._src.emit.pto.generate import PTOCodegen
 from pypto._src.errors import ParserSyntaxError
 from pypto._src.interp.evaluate import Evaluator
 from pypto._src.passes.pass_manager import OptimizationStrategy, PassManager
+from tests import effort
 from tests.dialect.recorded import verdicts
 from tests.emit.pto_texts import kernel_texts
 from tests.passes.build import random_kernel
@@ -91,13 +92,13 @@ def _multiplied(random: Random) -> ir.Program:
 
 @pytest.mark.parametrize(
     ("make", "count"),
-    [(_built, 440), (_written, 30), (_multiplied, 30)],
+    [(_built, 440), (_written, 32), (_multiplied, 32)],
     ids=["built", "written", "multiplied"],
 )
 def test_random_programs(make: Callable[[Random], ir.Program], count: int) -> None:
-    """So are those of 500 random programs, and they mean the same; for one strategy each."""
+    """So are those of random programs, and they mean the same; for one strategy each."""
     strategies = list(OptimizationStrategy)
-    for seed in range(count):
+    for seed in range(effort.count(count // 4, thorough_run=count)):
         manager = PassManager.get_strategy(strategies[seed % len(strategies)])
         program = make(Random(seed))
         source = check_text(PTOCodegen().generate(manager.run_passes(program)), f"{seed}.pto")

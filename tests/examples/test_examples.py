@@ -21,6 +21,7 @@ from pypto._src.ir.roles import kernels
 from pypto._src.ir.stmts import Program
 from pypto._src.passes.pass_manager import OptimizationStrategy, PassManager
 from pypto._src.run.toolchain import Toolchain, find_toolchain, sanitizer_environment
+from tests import effort
 from tests.examples.emitted import Emitted
 
 pytestmark = pytest.mark.usefixtures("shipped_flags")
@@ -151,7 +152,7 @@ SANITIZED = ("elementwise", "matmul_bf16", "paged_attention", "top_k")
 
 
 @pytest.mark.usefixtures("toolchain")
-@pytest.mark.parametrize("name", SANITIZED)
+@pytest.mark.parametrize("name", effort.part(SANITIZED, 2))
 def test_sanitizers_find_nothing(name: str) -> None:
     """Under the address and undefined behaviour sanitizers the run is clean and right.
 

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 from pypto._src.run.toolchain import Toolchain
+from tests import effort
 from tests.headers.harness import DTYPES, Array, Library, tensor, tile
 from tests.headers.test_accuracy import variant
 
@@ -252,7 +253,7 @@ def test_nobody_can_tell(toolchain: Toolchain, flags: str) -> None:
     late = Library(KERNELS, variant(toolchain, flags))
     plain = Library(KERNELS, variant(toolchain, "-DPTO_SCALAR"))
     for dtype in DTYPE_SUMS:
-        for seed in range(150):
+        for seed in range(effort.count(50, thorough_run=150)):
             writer = Writer(np.random.default_rng(seed))
             while len(writer.code) < 40:
                 writer.step()

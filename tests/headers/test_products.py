@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from pypto._src.run.toolchain import Toolchain
+from tests import effort
 from tests.headers.harness import BF16, DTYPES, Array, Library, tensor, tile
 from tests.headers.test_accuracy import VARIANTS, variant
 from tests.headers.test_values import PRODUCTS, product_kernel
@@ -19,6 +20,7 @@ SIZES = (
     (64, 33, 32),
     (17, 64, 33),
 )
+CHOSEN = effort.part(SIZES, 2)
 STATEMENTS = {
     "once": "TMATMUL(c, a, b); TSTORE(gc, c);",
     "thrice": "TMATMUL(c, a, b); TMATMUL_ACC(c, c, a, b); TMATMUL_ACC(c, a, b); TSTORE(gc, c);",
@@ -26,7 +28,7 @@ STATEMENTS = {
 KERNELS = {
     f"{dtype}_{size[0]}_{size[1]}_{name}": product_kernel(dtype, size, text)
     for dtype in PRODUCTS
-    for size in SIZES
+    for size in CHOSEN
     for name, text in STATEMENTS.items()
 }
 
@@ -52,7 +54,7 @@ def added_kernel(dtype: str, size: tuple[int, int, int]) -> str:
 ADDED = {
     f"{dtype}_{size[0]}_{size[1]}_added": added_kernel(dtype, size)
     for dtype in PRODUCTS
-    for size in SIZES
+    for size in CHOSEN
 }
 
 

@@ -22,12 +22,13 @@ from pypto._src.ir.stmts import Program
 from pypto._src.passes.pass_manager import OptimizationStrategy, PassManager
 from pypto._src.run.effects import effects
 from pypto._src.run.native import NativeKernel
+from tests import effort
 from tests.examples.emitted import Emitted, sizes
 from tests.language.levels import Subject, arguments, program, subjects, wanted
 from tests.language.rows import ROWS, TENSOR, Array
 from tests.natively import assert_close, batches, compile_together, compiler, words
 
-SUBJECTS = {str(subject): subject for subject in subjects(ROWS)}
+SUBJECTS = {str(subject): subject for subject in effort.part(subjects(ROWS), 2)}
 _CLOSE: Mapping[str, float] = {"FP32": 2e-6, "FP16": 4e-3, "BF16": 2e-2}
 
 

@@ -13,18 +13,19 @@ import pytest
 
 import pypto.language as pl
 from pypto import runtime
+from tests import effort
 from tests.natively import compile_together, compiler
 from tests.ops.padded import ROWS, Row, compare_text, sample, subject
 from tests.ops.test_native import compare
 
-PARTS = 24
+PARTS = effort.count(72, thorough_run=24)
 
 
 @pytest.mark.parametrize("part", [0, 7])
 def test_ops_on_padded_tiles(part: int) -> None:
     """Some of all rows: NumPy, interpreter, passes, C++ and both PTO texts."""
     chosen = [s for s in map(subject, sample(ROWS, part, PARTS)) if s is not None]
-    assert len(chosen) > 80
+    assert len(chosen) > 2000 // PARTS
     natives = compile_together([each.after for each in chosen], compiler())
     for each, native in zip(chosen, natives, strict=True):
         compare(each, native)

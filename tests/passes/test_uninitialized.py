@@ -15,6 +15,7 @@ from pypto._src.diagnostics import Diagnostic, render
 from pypto._src.ir.exprs import ConstBool
 from pypto._src.ir.stmts import IfStmt, Program, Stmt
 from pypto._src.lint.uninitialized import check_uninitialized
+from tests import effort
 from tests.passes.heads import KERNEL, program_of
 from tests.passes.uninitialized_mutants import drawn, mutants, random_program, reads_poison, verdict
 from tests.properties.launches import random_launches
@@ -380,7 +381,7 @@ def test_examples_are_clean() -> None:
     ]
 
 
-@pytest.mark.parametrize("chunk", range(4))
+@pytest.mark.parametrize("chunk", range(effort.count(2, thorough_run=4)))
 def test_random_programs_are_clean(chunk: int) -> None:
     """Nothing is said of programs that are right by how they are drawn."""
     for seed in range(chunk * 30, chunk * 30 + 30):
@@ -410,7 +411,10 @@ def test_stores_and_calls_of_examples_are_missed() -> None:
     assert {name: sorted(found) for name, found in silent.items()} == ANOTHER_WRITE
 
 
-@pytest.mark.parametrize("name", ["elementwise", "layer_norm", "rmsnorm", "softmax", "top_k"])
+MUTATED = ("elementwise", "layer_norm", "rmsnorm", "softmax", "top_k")
+
+
+@pytest.mark.parametrize("name", effort.part(MUTATED, 2))
 def test_mutants_of_examples(name: str) -> None:
     """Something is said of an example without one write exactly if a strict run goes wrong."""
     case = examples()[name]

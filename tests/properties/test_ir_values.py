@@ -13,7 +13,7 @@ from random import Random
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import pypto.language as pl
@@ -22,10 +22,11 @@ from pypto._src.dtypes import MEMBERS
 from pypto._src.errors import ParserError, PassError
 from pypto._src.ops.lookup import REGISTRY
 from pypto._src.statement.form import to_statement_form
+from tests import effort
 from tests.properties.ir_values import ENUM_MEMBERS, Coverage, drawn_program, recipes
 
-CHUNKS = 100 if settings().max_examples > 500 else 5
-"""Of programs; many more in the nightly."""
+CHUNKS = effort.count(1, thorough_run=10)
+"""Of programs."""
 
 CHUNK = 500
 
@@ -60,7 +61,7 @@ def check_statement_form(whole: ir.Program) -> None:
 
 @pytest.mark.parametrize("chunk", range(CHUNKS))
 def test_drawn_programs_come_back(chunk: int) -> None:
-    """2,500 programs: print and parse, serialise and deserialise, print again, hash."""
+    """500 programs: print and parse, serialise and deserialise, print again, hash."""
     for seed in range(chunk * CHUNK, (chunk + 1) * CHUNK):
         whole = drawn_program(seed)
         try:
@@ -82,7 +83,7 @@ NOT_IN_THE_FORM = {
 
 @pytest.mark.parametrize("chunk", range(CHUNKS))
 def test_statement_form_comes_back(chunk: int) -> None:
-    """2,500 well-typed programs: to the statement form, its text, and back, the same text again."""
+    """500 well-typed programs: to the statement form, its text, and back, the same text again."""
     checked = 0
     refused: list[str] = []
     for seed in range(chunk << 20, (chunk + 1) << 20, 2):  # even seeds are well-typed

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import settings
 
 from pypto._src.passes.pass_manager import OptimizationStrategy
+from tests import effort
 from tests.properties.nested_regions import ORDERS, check, main
 
-COUNT = 1000 if settings().max_examples > 500 else len(ORDERS)
-"""A program for each order; many more in the nightly."""
+COUNT = effort.count(len(ORDERS) // 3, thorough_run=len(ORDERS))
+"""A program for some or each order; `python -m tests.properties.nested_regions` draws more."""
 
 
 @pytest.mark.parametrize("strategy", OptimizationStrategy)

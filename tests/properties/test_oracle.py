@@ -1,6 +1,6 @@
 """A kernel means what its own text means to Python: parsed and interpreted, or just executed.
 
-3,000 programs in mutable style, with branches, loops, jumps and calls.
+Programs in mutable style, with branches, loops, jumps and calls.
 """
 
 from __future__ import annotations
@@ -12,13 +12,14 @@ import pytest
 
 import pypto.language as pl
 from pypto._src.interp.evaluate import Evaluator
+from tests import effort
 from tests.natively import assert_close
 from tests.properties import numpy_language
 from tests.properties.kernels import random_matrix_source, random_mixed_source, random_source
 from tests.properties.test_programs import COUNTS, arguments, main, tensors
 
 MAKERS = {"vector": random_source, "mixed": random_mixed_source, "matrix": random_matrix_source}
-CHUNK, CHUNKS = 100, 10
+CHUNK, CHUNKS = 100, effort.count(2, thorough_run=10)
 
 
 @pytest.mark.parametrize("chunk", range(CHUNKS))

@@ -26,6 +26,7 @@ from pypto._src.ir.traversal.walk import walk
 from pypto._src.ops import matmul
 from pypto._src.passes.pass_manager import OptimizationStrategy, PassManager
 from pypto._src.run.toolchain import Toolchain
+from tests import effort
 from tests.natively import Array, assert_close, compile_together, words
 from tests.properties.kernels import Pick
 from tests.properties.launches import random_launches
@@ -133,7 +134,7 @@ def test_programs_read_back(make: Make, data: st.DataObject) -> None:
 # --------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("group", range(4))
+@pytest.mark.parametrize("group", range(effort.count(1, thorough_run=4)))
 @pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
 def test_compiled_kernels_compute_the_same(make: Make, group: int, toolchain: Toolchain) -> None:
     """Compiled, a kernel writes the bits that the interpreter writes, but for signs of zeros."""

@@ -19,6 +19,7 @@ from pypto._src.ir.verify.verifier import IRVerifier
 from pypto._src.ops.conversion import core_of
 from pypto._src.passes.pass_manager import PIPELINES, OptimizationStrategy, PassManager
 from pypto._src.run.toolchain import find_toolchain
+from tests import effort
 from tests.natively import assert_close
 from tests.properties.programs import STRATEGIES, meanings
 from tests.properties.tensor_programs import SIZES, random_tensor_source
@@ -27,7 +28,7 @@ from tests.run.test_tensor_programs import TextHost
 Array = np.ndarray[Any, Any]
 COUNTS = (0, 1, 3)
 """What loops and branches depend on."""
-BATCHES, EACH = 20, 15
+BATCHES, EACH = effort.count(5, thorough_run=20), 15
 LOWERING = ("OutlineIncoreScopes", "ConvertTensorToBlockOps", "LegalizeTiles")
 """The passes that take programs on tensors apart."""
 

@@ -59,7 +59,9 @@ def main(arguments: Sequence[str]) -> int:
         return 2
     names_tests = any(not word.startswith("-") for word in chosen)
     left_out = [word for test in LEFT_OUT.get(which, ()) for word in ("--deselect", test)]
-    command = pytest_command([*(chosen if names_tests else [*chosen, *EVERYTHING]), *left_out])
+    command = pytest_command(
+        ["--thorough", *(chosen if names_tests else [*chosen, *EVERYTHING]), *left_out]
+    )
     return subprocess.run(command, env=variables, cwd=ROOT, check=False).returncode
 
 

@@ -17,6 +17,7 @@ import pypto.language as pl
 from pypto import runtime
 from pypto._src.interp.evaluate import Evaluator
 from pypto._src.passes.pass_manager import OptimizationStrategy, PassManager
+from tests import effort
 from tests.natively import compiler
 from tests.run.shapes import FORMS, Run, checked
 from tests.run.test_tensor_programs import TextHost
@@ -34,7 +35,7 @@ def test_constant_sizes() -> None:
     """Primes, few rows, single elements, none: native, interpreter, both texts, NumPy."""
     compiler()
     runs = [Run(n, *ODD[(at + i) % len(ODD)]) for at, n in enumerate(FORMS) for i in (0, 3)]
-    for run, error in checked(runs):
+    for run, error in checked(effort.part(runs, 2)):
         assert error is None, run
 
 
@@ -42,7 +43,8 @@ def test_sizes_known_at_the_call() -> None:
     """One program for all sizes, large ones as well."""
     compiler()
     runs = [Run(name, *sizes, dynamic=True) for name in SOME for sizes in ODD]
-    for run, error in checked([*runs, *(Run(*each, dynamic=True) for each in LARGE)]):
+    runs += [Run(*each, dynamic=True) for each in LARGE]
+    for run, error in checked(effort.part(runs, 3)):
         assert error is None, run
 
 
