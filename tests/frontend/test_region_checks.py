@@ -113,6 +113,28 @@ def test_iterations_and_blocks_write_parts_of_their_own() -> None:
     parsed(right)
 
 
+def test_what_an_iteration_makes_is_its_own() -> None:
+    """Tensors that begin as one number, and those made in an inner loop, are of no other one."""
+
+    @pl.jit
+    def kernel(x: pl.Tensor[[32, 32], pl.FP32], o: pl.Out[pl.Tensor[[32, 32], pl.FP32]]):
+        for b in pl.parallel(4):
+            total = pl.create_tensor([8, 32], dtype=pl.FP32, init_value=0.0)
+            for _ in pl.range(2):
+                twice = pl.create_tensor([8, 32], dtype=pl.FP32)
+                flat = pl.reshape(twice, [1, 256])
+                with pl.at(level=pl.Level.CORE_GROUP):
+                    twice[:, :] = pl.mul(x[b * 8 : b * 8 + 8, :], 2.0)
+                with pl.at(level=pl.Level.CORE_GROUP):
+                    flat[:, 0:32] = flat[:, 32:64]
+                with pl.at(level=pl.Level.CORE_GROUP):
+                    total[:, :] = pl.add(total[:, :], twice[:, :])
+            with pl.at(level=pl.Level.CORE_GROUP):
+                o[b * 8 : b * 8 + 8, :] = total[:, :]
+
+    parsed(kernel)
+
+
 def test_blocks_in_other_orders() -> None:
     """A run on copies with other orders finds blocks that data lets meet; sums may be rounded."""
 

@@ -65,14 +65,14 @@ def _own(made: set[Var], stmts: Sequence[Stmt]) -> set[Var]:
     for stmt in stmts:
         if isinstance(stmt, AssignStmt) and isinstance(stmt.var.type, TensorType):
             value, op = stmt.value, op_of(stmt.value)
-            if isinstance(value, Call) and op is not None and op.writes:
-                value = value.args[min(op.writes)]
+            if isinstance(value, Call) and op is not None and (op.writes or op.view_of is not None):
+                value = value.args[min(op.writes) if op.writes else op.view_of or 0]
             sources.setdefault(stmt.var, []).append(value)
     found = set(made)
     while True:
         before = len(found)
         for var, values in sources.items():
-            known = [isinstance(v, Var) and (v is var or v in found) for v in values]
+            known = [v is var or v in found or op_of(v) is not None for v in values]
             if all(known) and not all(value is var for value in values):
                 found.add(var)
         if len(found) == before:
