@@ -14,6 +14,7 @@ import pytest
 
 from pypto import runtime
 from pypto._src.errors import PyptoError
+from pypto._src.ir.equal import assert_structural_equal
 from pypto._src.ir.stmts import Program
 from tests.examples.emitted import Emitted
 from tests.natively import Array, compiler
@@ -38,7 +39,10 @@ Wanted = Callable[[Array], Array]  # what stands at the begin of the result, fro
 
 def parsed(text: str) -> Program:
     lines = [line and f"        {line}" for line in text.strip("\n").split("\n")]
-    text = HEAD + "\n".join(lines) + "\n"
+    return executed(HEAD + "\n".join(lines) + "\n")
+
+
+def executed(text: str) -> Program:
     linecache.cache["parts.py"] = (len(text), None, text.splitlines(keepends=True), "parts.py")
     names: dict[str, Any] = {"__name__": "kernel"}
     exec(compile(text, "parts.py", "exec"), names)
@@ -238,3 +242,13 @@ def test_refused(text: str) -> None:
         parsed(f"t = pl.load(x, [0, 0], [32, 64])\nu = {text}")
     assert caught.value.message == message
     assert hint is None or caught.value.hint == hint
+
+
+@pytest.mark.parametrize("pad", ["zero", "max", "min"])
+def test_what_fills_a_tile_is_printed_as_it_is_written(pad: str) -> None:
+    """The text is a program of Python, too: it names what fills, and no number of it."""
+    program = parsed(
+        "t = pl.load(x, [0, 0], [32, 64], valid_shapes=[n, 64])\n"
+        f"y = pl.store(pl.fillpad(t, pad_value=pl.PadValue.{pad}), [0, 0], y)"
+    )
+    assert_structural_equal(executed(str(program)), program)

@@ -6,7 +6,7 @@ Written by `make generate` from the definitions of the ops.
 from typing import Any, overload
 
 from pypto._src.dtypes import DataType
-from pypto._src.ir.enums import AtomicType
+from pypto._src.ir.enums import AtomicType, TilePad
 from pypto._src.ir.exprs import Expr
 from pypto._src.ops.compare_select import cmps, prelu, sel
 from pypto._src.ops.define import Axis, Ints, Offsets, Scalar, Tensor, Tile
@@ -511,7 +511,7 @@ def expands(target: Tensor, scalar: Scalar) -> Tensor:
 @overload
 def expands(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
 @overload
-def fillpad(tile: Tile, pad_value: int | None = None) -> Tile:
+def fillpad(tile: Tile, pad_value: TilePad | None = None) -> Tile:
     """Return a copy of ``tile`` [R, C] with zeros where it holds no valid elements.
 
     With ``pad_value=pl.PadValue.max`` or ``min`` these are the largest or smallest element of the
@@ -527,7 +527,7 @@ def fillpad(input: Tensor, pad_value: int | None = None) -> Tensor:
     ...
 
 @overload
-def fillpad_expand(input: Tensor, shape: Ints, pad_value: int | None = None) -> Tensor:
+def fillpad_expand(input: Tensor, shape: Ints, pad_value: TilePad | None = None) -> Tensor:
     """Return ``input`` [M, N] at the beginning of a larger tensor of ``shape``, padded as told.
 
     The rest is 0 unless ``pad_value`` says the largest or the smallest element.
@@ -535,7 +535,7 @@ def fillpad_expand(input: Tensor, shape: Ints, pad_value: int | None = None) -> 
     ...
 
 @overload
-def fillpad_expand(tile: Tile, shape: Ints, pad_value: int | None = None) -> Tile:
+def fillpad_expand(tile: Tile, shape: Ints, pad_value: TilePad | None = None) -> Tile:
     """Return the valid elements of ``tile`` [R, C] in a larger tile of ``shape``, padded as told.
 
     What is not valid is 0 unless ``pad_value`` says the largest or the smallest element.

@@ -360,7 +360,7 @@ def _fillpad_type(o: Operands) -> Type:
 
 def _pad_of(kwargs: Mapping[str, Any]) -> TilePad:
     """Return what the rest of a tile is filled with."""
-    return TilePad(kwargs.get("pad_value", TilePad.zero.value))
+    return TilePad(kwargs.get("pad_value", TilePad.zero))
 
 
 def pad_number(index: int) -> Complete:
@@ -385,7 +385,7 @@ def pad_number(index: int) -> Complete:
                 slug="argument-kind",
             )
         words = {key: value for key, value in kwargs.items() if key != "pad_value"}
-        return args[:index], words if pad is TilePad.zero else {**words, "pad_value": pad.value}
+        return args[:index], words if pad is TilePad.zero else {**words, "pad_value": pad}
 
     return complete
 
@@ -425,11 +425,11 @@ def _fillpad_cpp(site: CppSite) -> None:
     in_place=(),
     complete=pad_number(1),
     rest=filling,
-    numpy=lambda tile, pad_value=1: tile.copy(),
+    numpy=lambda tile, pad_value=TilePad.zero: tile.copy(),
     pto=_fillpad_pto,
     isa=_fillpad_cpp,
 )
-def fillpad(tile: Tile, pad_value: int | None = None) -> Tile:
+def fillpad(tile: Tile, pad_value: TilePad | None = None) -> Tile:
     """Return a copy of ``tile`` [R, C] with zeros where it holds no valid elements.
 
     With ``pad_value=pl.PadValue.max`` or ``min`` these are the largest or smallest element of the

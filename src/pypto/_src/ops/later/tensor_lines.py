@@ -436,7 +436,7 @@ def _expanded(o: Operands) -> Type:
     return TensorType(new, element_of(o, 0))
 
 
-def _grown(array: Array, shape: Sequence[int], pad_value: int = TilePad.zero.value) -> Array:
+def _grown(array: Array, shape: Sequence[int], pad_value: TilePad = TilePad.zero) -> Array:
     out = np.full(tuple(shape), filling({"pad_value": pad_value}, array.dtype), array.dtype)
     out[: array.shape[0], : array.shape[1]] = array
     return out
@@ -446,7 +446,7 @@ def _in_a_larger_one(call: Call, let: Let) -> Expr:
     source, shape = call.args
     assert isinstance(source.type, TensorType)
     dtype = source.type.dtype
-    pad = TilePad(call.kwargs.get("pad_value", TilePad.zero.value))
+    pad = TilePad(call.kwargs.get("pad_value", TilePad.zero))
     number = {TilePad.zero: 0, TilePad.max: largest(dtype), TilePad.min: smallest(dtype)}[pad]
     value = literal(number, dtype, call.span)
     room = let("padded", full.build((shape, dtype, value), {}, call.span))
@@ -454,7 +454,7 @@ def _in_a_larger_one(call: Call, let: Let) -> Expr:
 
 
 @_rewritten(_expanded, _grown, _in_a_larger_one, complete=pad_number(2))
-def fillpad_expand(input: Tensor, shape: Ints, pad_value: int | None = None) -> Tensor:
+def fillpad_expand(input: Tensor, shape: Ints, pad_value: TilePad | None = None) -> Tensor:
     """Return ``input`` [M, N] at the beginning of a larger tensor of ``shape``, padded as told.
 
     The rest is 0 unless ``pad_value`` says the largest or the smallest element.

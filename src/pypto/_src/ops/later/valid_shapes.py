@@ -123,7 +123,7 @@ def _expanded(o: Operands) -> Type:
     return tile_type(shape, kind.dtype, MemorySpace.Vec)
 
 
-def _filled(tile: Array, shape: Sequence[int], pad_value: int = TilePad.zero.value) -> Array:
+def _filled(tile: Array, shape: Sequence[int], pad_value: TilePad = TilePad.zero) -> Array:
     out = np.full(shape, filling({"pad_value": pad_value}, tile.dtype), tile.dtype)
     out[: tile.shape[0], : tile.shape[1]] = tile
     return out
@@ -151,7 +151,7 @@ def _expanded_cpp(site: CppSite) -> None:
     pto=_expanded_pto,
     isa=_expanded_cpp,
 )
-def fillpad_expand(tile: Tile, shape: Ints, pad_value: int | None = None) -> Tile:
+def fillpad_expand(tile: Tile, shape: Ints, pad_value: TilePad | None = None) -> Tile:
     """Return the valid elements of ``tile`` [R, C] in a larger tile of ``shape``, padded as told.
 
     What is not valid is 0 unless ``pad_value`` says the largest or the smallest element.
