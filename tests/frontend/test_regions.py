@@ -664,6 +664,37 @@ def test_barriers(target: Any) -> None:
     assert (y == 2 * np.vstack([x[48:], x[32:48], x[16:32], x[:16]])).all()
 
 
+def test_barriers_of_vector_cores(target: Any) -> None:
+    """In a loop over the vector cores, where each core has numbers of its own, and at its end."""
+
+    @pl.jit(target=target)
+    def turned(
+        x: pl.Tensor[[64, 64], pl.FP32],
+        w: pl.Tensor[[64, 64], pl.FP32],
+        y: pl.Out[pl.Tensor[[64, 64], pl.FP32]],
+    ):
+        kept = pl.create_tensor([64, 64], dtype=pl.FP32)
+        back = pl.create_tensor([64, 64], dtype=pl.FP32)
+        for block in pl.spmd(4, sync_start=True):
+            first = block * 16
+            for lane in pl.split_aiv(2, mode=pl.SplitMode.NONE):
+                row = first + lane * 8
+                kept[row : row + 8, :] = pl.mul(x[row : row + 8, :], 2.0)
+                pl.system.syncall(core_type="mix")
+                other = 56 - row
+                back[row : row + 8, :] = kept[other : other + 8, :]
+                pl.system.syncall(core_type="mix")
+            other = 48 - first
+            y[first : first + 16, :] = pl.matmul(back[other : other + 16, :], w[:, :])
+        return y
+
+    x, w, y = floats(64, 64), floats(64, 64), np.zeros((64, 64), np.float32)
+    both_texts(turned, x, w, y)
+    turned(x, w, y)
+    back = 2 * x.reshape(8, 8, 64)[::-1].reshape(4, 16, 64)
+    assert np.allclose(y, back[::-1].reshape(64, 64).astype(np.float64) @ w, atol=1e-4)
+
+
 def test_blocks_add_to_one_region(target: Any) -> None:
     """A product in parts of K: what blocks add to one region is the sum of all of them."""
 

@@ -25,13 +25,39 @@ def phases(ctx: Context, node: Launch) -> list[Launch]:
     Raises:
         ParserTypeError: a barrier is inside a loop or branch, or a value would cross it.
     """
+    parts = _between_barriers(ctx, node.body, node)
+    if len(parts) == 1:
+        return [node]
+    made: list[Launch] = []
+    for part in parts:
+        if part:
+            phase = copy.copy(node)
+            phase.body = part
+            made.append(phase)
+    return made
+
+
+def _between_barriers(ctx: Context, body: list[ast.stmt], launch: Launch) -> list[list[ast.stmt]]:
+    """Return the stretches between barriers, each with the numbers that it has from before.
+
+    A barrier in a loop over the vector cores ends that loop, and another goes on with the rest.
+    """
     parts: list[list[ast.stmt]] = [[]]
-    for stmt in node.body:
+    for stmt in body:
         if _is_barrier(ctx, stmt):
             assert isinstance(stmt, ast.Expr)
             assert isinstance(stmt.value, ast.Call)
             _check_options(ctx, stmt.value)
             parts.append([])
+            continue
+        loop = _over_cores(ctx, stmt)
+        if loop is not None:
+            first, *others = [
+                [_loop_of(loop, part)] if part else []
+                for part in _between_barriers(ctx, loop.body, launch)
+            ]
+            parts[-1] += first
+            parts += others
             continue
         inner = next((n for n in ast.walk(stmt) if _is_barrier(ctx, n)), None)
         if inner is not None:
@@ -40,20 +66,27 @@ def phases(ctx: Context, node: Launch) -> list[Launch]:
                 ctx.span(inner),
                 hint="move it behind the loop, or write a launch for each part",
                 slug="barrier",
-                related=(Label(ctx.span(node), "the launch"),),
+                related=(Label(ctx.span(launch), "the launch"),),
             )
         parts[-1].append(stmt)
-    if len(parts) == 1:
-        return [node]
-    made: list[Launch] = []
+    found: list[list[ast.stmt]] = []
     before: list[ast.stmt] = []
     for part in parts:
-        kept = _numbers(ctx, before, part)
-        if part:
-            phase = copy.copy(node)
-            phase.body = [*kept, *part]
-            made.append(phase)
+        found.append([*_numbers(ctx, before, part), *part] if part else [])
         before += part
+    return found
+
+
+def _over_cores(ctx: Context, stmt: ast.stmt) -> ast.For | None:
+    """Return the statement if it is a loop over the vector cores."""
+    if isinstance(stmt, ast.For) and isinstance(stmt.iter, ast.Call):
+        return stmt if ctx.peek(stmt.iter.func) is region_markers.split_aiv else None
+    return None
+
+
+def _loop_of(loop: ast.For, body: list[ast.stmt]) -> ast.stmt:
+    made = copy.copy(loop)
+    made.body = body
     return made
 
 
