@@ -19,9 +19,10 @@ from threading import local
 from typing import Any, ClassVar, TypeAlias, TypeVar
 
 from pypto._src.errors import InternalError, PyptoError
-from pypto._src.ir.stmts import Program
+from pypto._src.ir.stmts import Function, Program
+from pypto._src.ir.traversal.queries import defined_by, stmts_in
 from pypto._src.ir.traversal.recursion import with_room
-from pypto._src.passes.properties import IRPropertySet
+from pypto._src.passes.properties import IRProperty, IRPropertySet
 from pypto._src.passes.verification import (
     NOTHING_KNOWN,
     PassFacts,
@@ -99,10 +100,27 @@ class Pass:
         instruments = [] if context is None else context.get_instruments()
         for instrument in instruments:
             instrument.run_before_pass(self, program)
-        result = self.guarded(lambda: self.transform(program, facts), program)
+        result = self.guarded(lambda: self._transformed(program, facts), program)
         for instrument in instruments:
             instrument.run_after_pass(self, result)
         return result
+
+    def _transformed(self, program: Program, facts: PassFacts) -> Program:
+        accepted = self.accepted(program, facts)
+        return self.transform(accepted, facts if accepted is program else NOTHING_KNOWN)
+
+    def accepted(self, program: Program, facts: PassFacts) -> Program:
+        """Return the program in SSA form if the pass requires it, as people call single passes.
+
+        A pass that takes a variable for a value would give another program for one that is
+        assigned twice.
+
+        Raises:
+            PassError: a variable is read without being assigned on every way there.
+        """
+        if IRProperty.SSAForm not in self.requires.items or facts.claims(IRProperty.SSAForm):
+            return program
+        return _assigned_once(program)
 
     def step(self, given: AnyProgram, facts: PassFacts) -> AnyProgram:
         """Do what a call does, for pipelines: a pass may hand on what the next one understands."""
@@ -129,7 +147,7 @@ class Pass:
         return self.name
 
     def get_required_properties(self) -> IRPropertySet:
-        """Return what must hold before the pass (declarative: the pass itself does not check)."""
+        """Return what must hold before the pass; only SSA form does it make where it is missing."""
         return self.requires.copy()
 
     def get_produced_properties(self) -> IRPropertySet:
@@ -142,6 +160,31 @@ class Pass:
 
     def __repr__(self) -> str:
         return f"<pass {self.get_name()}>"
+
+
+def _assigned_once(program: Program) -> Program:
+    """Return the program with the functions in SSA form that assign a variable twice."""
+    if not any(map(_assigns_twice, program.functions_)):
+        return program
+    from pypto._src.ir.ssa.construct import to_ssa
+    from pypto._src.ir.ssa.jumps import lower_jumps
+    from pypto._src.ir.traversal.mutator import map_functions
+    from pypto._src.ops.new_tiles import unassigned_value
+
+    return map_functions(
+        lower_jumps(program), lambda f: to_ssa(f, unassigned_value) if _assigns_twice(f) else f
+    )
+
+
+def _assigns_twice(function: Function) -> bool:
+    """True if a variable of a function, or one of its parameters, has several definitions."""
+    known = {*function.params}
+    for stmt in stmts_in(function.body):
+        for var in defined_by(stmt):
+            if var in known:
+                return True
+            known.add(var)
+    return False
 
 
 def _description(error: Exception) -> str:

@@ -206,7 +206,10 @@ class MemoryPass(Pass):
         cls = type(self)
         if is_seen or cls.run is not MemoryPass.run or cls.__call__ is not Pass.__call__:
             return self(materialized(given))  # a subclass may do more than `go_on`
-        made = self.guarded(lambda: self.go_on(given), given)
+        made = self.guarded(lambda: self._gone_on(given, facts), given)
         if isinstance(made, MemRefAssignment) and made is not given:
             made.guard = self.guarded
         return made
+
+    def _gone_on(self, given: AnyProgram, facts: PassFacts) -> AnyProgram:
+        return self.go_on(self.accepted(given, facts) if isinstance(given, Program) else given)
