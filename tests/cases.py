@@ -474,6 +474,8 @@ CASES: list[Case] = [
     Case(memory.load, (((48, 1),),), ints=((16, 0), (32, 1)), attrs={"target_memory": VEC}),
     Case(new_tiles.view, (((32, 64),),), ints=((8, 64), (16, 0))),
     Case(new_tiles.view, (((16, 256),),), ints=((1, 64), (3, 128))),
+    Case(new_tiles.view, (((32, 64),),), (D.FP32, D.BF16, D.INT8), ints=((8, 16), (5, 24))),
+    Case(new_tiles.view, (((32, 64),),), (D.FP32, D.BF16, D.INT8), ints=((7, 3), (0, 61))),
     Case(new_tiles.view, (((4, 8, 32),),), ints=((2, 8, 32), (1, 0, 0))),
     Case(new_tiles.view, (((512,),),), ints=((64,), (32,))),
     Case(new_tiles.view, (((4, 8, 32),),), ints=((1, 1, 32), (3, 5, 0))),

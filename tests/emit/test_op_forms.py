@@ -7,9 +7,10 @@ import re
 import pytest
 
 import pypto.language as pl
+from pypto import passes
 from pypto._src.emit.cpp.generate import CodeGenerator
 from pypto._src.emit.pto.generate import PTOCodegen
-from pypto._src.errors import OpError
+from pypto._src.errors import EmitError, OpError
 from pypto._src.ir.roles import kernels
 from pypto._src.ir.stmts import Program
 from pypto._src.passes.pass_manager import OptimizationStrategy, PassManager
@@ -295,3 +296,20 @@ def test_what_no_target_executes(body: str, message: str) -> None:
         PassManager().run_passes(program(body))
     assert caught.value.message == message
     assert caught.value.location.begin_line > 0
+
+
+def test_columns_of_several_rows_are_legalized_first() -> None:
+    """A part that no address and length describe has no text of its own, in neither language."""
+    source = program(
+        "t = pl.load(x, [0, 0], [16, 128])\ny = pl.view(t, [16, 64], [0, 64])\n"
+        "pl.store(y, [0, 0], [16, 64], out)"
+    )
+    placed = source
+    for make in (passes.convert_to_ssa, passes.flatten_call_expr, passes.init_mem_ref):
+        placed = make()(placed)
+    placed = passes.allocate_memory_addr()(placed)
+    [kernel] = kernels(placed)
+    for emit in (lambda: PTOCodegen().generate(placed), lambda: CodeGenerator().generate(kernel)):
+        with pytest.raises(EmitError, match=r"block\.view is several instructions") as caught:
+            emit()
+        assert caught.value.hint == "run passes.legalize_tiles() first"

@@ -261,12 +261,21 @@ REFUSED = [
     ),
     Refused(
         new_tiles.view,
-        (x, [4, 16], [0, 0]),
+        (tile("wide", [16, 32], D.INT64), [4, 16], [0, 0]),
         {},
         "tile-layout",
-        "pl.view takes whole rows, or a part of one row; [4, 16] of x [16, 32] is cut out of "
-        "several rows",
+        "pl.view of a tile of INT64 takes whole rows, or a part of one row; [4, 16] of wide "
+        "[16, 32] is cut out of several rows",
         "load the part from its tensor, or store it from there on",
+    ),
+    Refused(
+        new_tiles.view,
+        (cube, [2, 4, 16], [0, 0, 0]),
+        {},
+        "tile-layout",
+        "pl.view of a tile of 3 dimensions takes whole rows, or a part of one row; [2, 4, 16] of "
+        "cube [4, 8, 16] is cut out of several rows",
+        "make it one of two dimensions: pl.reshape(cube, [32, 16])",
     ),
     Refused(
         new_tiles.view,

@@ -1831,8 +1831,8 @@ def tri(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
 def view(tile: Tile, shape: Ints, offset: Offsets) -> Tile:
     """Return the part of ``tile`` [R, C] of size ``shape`` that begins at ``offset``.
 
-    Nothing is copied. The part is some whole rows, or a part of one row, and begins at a multiple
-    of 32 bytes; sizes are constant.
+    Sizes are constant. Whole rows, and a part of one row from a multiple of 32 bytes on, are not
+    copied; columns of several rows of a matrix are, by two transposes.
     """
     ...
 

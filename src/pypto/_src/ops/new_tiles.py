@@ -19,10 +19,17 @@ from pypto._src.ir.array_types import (
     static_shape,
     valid_part,
 )
-from pypto._src.ir.emit_sites import CppSite, PtoSite
+from pypto._src.ir.emit_sites import CppSite, Let, PtoSite
 from pypto._src.ir.enums import MemorySpace, TilePad
 from pypto._src.ir.exprs import Call, ConstFloat, ConstInt, Expr, MakeTuple, Var, const_value
-from pypto._src.ir.opdef import RESULT, Complete, Operands, literal, space_of_number
+from pypto._src.ir.opdef import (
+    RESULT,
+    Complete,
+    Operands,
+    literal,
+    no_form,
+    space_of_number,
+)
 from pypto._src.ir.types import MemRefType, ScalarType, TupleType, Type, same_type, scalar_type
 from pypto._src.lazy import lazy_module
 from pypto._src.ops.define import (
@@ -40,8 +47,10 @@ from pypto._src.ops.define import (
     target_form,
 )
 from pypto._src.ops.layout import is_column, tile_type, with_valid
-from pypto._src.ops.reshaping import emit_reshape, source_space
+from pypto._src.ops.reshaping import emit_reshape, scratch_shape, source_space, transpose
 from pypto._src.ops.rules.boxes import (
+    elements,
+    lies_together,
     part_of,
     part_type,
     place_in_rows,
@@ -448,11 +457,54 @@ BY_PYTHON_NAME["block", "fillpad_inplace"] = fillpad  # nobody else reads what i
 # --------------------------------------------------------------------------------------------
 
 
+def is_cut_out(call: Expr) -> bool:
+    """True for a `view` whose bytes do not follow one another in the tile."""
+    assert isinstance(call, Call)
+    kind, part = call.args[0].type, call.type
+    assert isinstance(kind, TileType)
+    assert isinstance(part, TileType)
+    shape = static_shape(part)
+    assert shape is not None
+    return not lies_together(kind, shape, elements(call.args[2]))
+
+
+def _as_swapped_rows(call: Call, let: Let) -> Expr | None:
+    """Return what the columns of several rows stand for, which no address and length describe.
+
+    Rows and columns are swapped, which makes the columns rows, and swapped back.
+    """
+    if not is_cut_out(call):
+        return None
+    tile, sizes, offset = call.args
+    (height, width), (row, column) = elements(sizes), elements(offset)
+    assert isinstance(tile.type, TileType)
+
+    def swapped(given: Expr) -> Call:
+        assert isinstance(given.type, TileType)
+        size = static_shape(given.type)
+        assert size is not None
+        room = [list(scratch_shape(size[::-1], given.type.dtype)), given.type.dtype]
+        scratch = let("scratch", create_tile.build(room, {}, call.span))
+        return transpose.build([given, scratch, 0, 1], {}, call.span)
+
+    rows = view.build([tile, [height, tile.type.shape[1]], [row, 0]], {}, call.span)
+    turned = let("turned", swapped(let("rows", rows)))
+    found = view.build([turned, [width, height], [column, 0]], {}, call.span)
+    return swapped(let("columns", found))
+
+
+def _refuse_cut_out(call: Call, language: str) -> None:
+    if is_cut_out(call):
+        raise no_form(view, language, "it is cut out of several rows")
+
+
 def _part_pto(site: PtoSite) -> None:
+    _refuse_cut_out(site.call, "PTO")
     site.part(*place_in_rows(site.call))
 
 
 def _part_cpp(site: CppSite) -> None:
+    _refuse_cut_out(site.call, "C++")
     row, column = map(site.expr, place_in_rows(site.call))
     site.emit(f"TSUBVIEW({site.dst}, {site.args[0]}, {row}, {column});")
 
@@ -517,11 +569,12 @@ def view_on_target(tile: Tile, shape: Ints, offset: Offsets, valid: Ints) -> Til
     numpy=part_of,
     pto=_part_pto,
     isa=_part_cpp,
+    decomposition=_as_swapped_rows,
 )
 def view(tile: Tile, shape: Ints, offset: Offsets) -> Tile:
     """Return the part of ``tile`` [R, C] of size ``shape`` that begins at ``offset``.
 
-    Nothing is copied. The part is some whole rows, or a part of one row, and begins at a multiple
-    of 32 bytes; sizes are constant.
+    Sizes are constant. Whole rows, and a part of one row from a multiple of 32 bytes on, are not
+    copied; columns of several rows of a matrix are, by two transposes.
     """
     ...

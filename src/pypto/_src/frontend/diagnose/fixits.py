@@ -332,11 +332,16 @@ def part_hint(site: Site, param: Param) -> str | None:
     offsets, sizes = site.node_of(box[1]), site.node_of(box[2])
     if not isinstance(value.type, TileType) or offsets is None or sizes is None:
         return None
+    tensor = loaded_from(site.ctx, value)
     try:
-        new_tiles.view.build([value, site.value(box[2]), site.value(box[1])], {})
+        part = new_tiles.view.build([value, site.value(box[2]), site.value(box[1])], {})
+        is_copied = new_tiles.is_cut_out(part)
     except (PyptoError, TypeError, ValueError):
-        tensor = loaded_from(site.ctx, value)
-        return None if tensor is None else site.changed({param.name: (tensor, tensor.name)})
+        if tensor is None:
+            return None
+        is_copied = True
+    if is_copied and tensor is not None:
+        return site.changed({param.name: (tensor, tensor.name)})
     tile = site.node_of(param)
     texts = [site.ctx.source.text(argument) for argument in (tile, sizes, offsets)]
     return f"write pl.view({', '.join(texts)})"

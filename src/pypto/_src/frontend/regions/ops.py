@@ -369,10 +369,13 @@ def part(ctx: Context, tile: Any, shape: Sequence[Any], begins: Sequence[Any], n
     is_constant = all(isinstance(size, int) for size in shape)
     if not is_constant or not begins or _begins_with_a_block(ctx, tile, begins[-1]):
         try:
-            return op_call(ctx, new_tiles.view, (tile, shape, begins), {}, node)
+            made = op_call(ctx, new_tiles.view, (tile, shape, begins), {}, node)
         except ParserError:
             if not is_constant:
                 raise
+        else:
+            if not new_tiles.is_cut_out(made):
+                return made
     return op_call(ctx, memory.load, (scratch(ctx, tile, node), begins, shape), {}, node)
 
 

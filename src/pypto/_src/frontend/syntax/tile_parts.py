@@ -1,7 +1,6 @@
-"""Parts of tiles that lie in several rows, and tiles of which a part is another one.
+"""Parts of tiles, and tiles of which a part is another one.
 
-A part that lies together in memory is a view (`new_tiles.view`). Of the columns of several rows
-there is none: rows and columns are swapped, which makes the columns rows, and swapped back. Knows
+A part is a view (`new_tiles.view`); that of a column is one of the row of the same bytes. Knows
 which ops make a part; which syntax means one is said elsewhere.
 """
 
@@ -49,14 +48,11 @@ class TileParts:
             ranks = {len(begins), len(sizes), len(shape), *([] if whole is None else [len(whole)])}
             if whole is None or ranks != {2} or valid_part(kind) is not None:
                 raise
-            if self._leaves(whole, begins, sizes):
+            if self._leaves(whole, begins, sizes) or not is_column(kind):
                 raise
-        if is_column(kind):
-            row = self._call(reshaping.reshape, tile, [1, whole[0]])
-            row = self._call(new_tiles.view, row, [1, sizes[0]], [0, begins[0]])
-            return self._call(reshaping.reshape, row, sizes)
-        rows = self._call(new_tiles.view, tile, [sizes[0], whole[1]], [begins[0], 0])
-        return self._swapped(self.part(self._swapped(rows), sizes[::-1], [begins[1], 0]))
+        row = self._call(reshaping.reshape, tile, [1, whole[0]])
+        row = self._call(new_tiles.view, row, [1, sizes[0]], [0, begins[0]])
+        return self._call(reshaping.reshape, row, sizes)
 
     def _leaves(self, whole: Sequence[int], begins: Sequence[Any], sizes: Sequence[int]) -> bool:
         """True if a part is known not to lie in the tile."""

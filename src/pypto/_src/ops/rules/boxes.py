@@ -15,7 +15,14 @@ from pypto._src.ir.enums import MemorySpace
 from pypto._src.ir.exprs import Call, ConstInt, Expr, MakeTuple, as_expr, const_value
 from pypto._src.ir.opdef import Operands
 from pypto._src.ir.types import Type
-from pypto._src.ops.layout import BLOCK_BYTES, declared_shape, effective_view, is_column, tile_type
+from pypto._src.ops.layout import (
+    BLOCK_BYTES,
+    TRANSPOSED,
+    declared_shape,
+    effective_view,
+    is_column,
+    tile_type,
+)
 from pypto._src.ops.rules.type_rules import (
     called,
     check_operands,
@@ -114,7 +121,7 @@ def region(
 
 
 def part_type(o: Operands) -> Type:
-    """Return the type of a part whose bytes follow one another in the tile."""
+    """Return the type of a part of a tile, which may be cut out of several rows of a matrix."""
     check_operands(o)
     kind, shape, offset = o.tile(0), o.ints(1), o.ints(2)
     name = operand_name(o, 0)
@@ -154,7 +161,7 @@ def part_type(o: Operands) -> Type:
             shown=(0,),
         )
     _check_bounds(o, whole, part, offset)
-    _check_dense(o, whole, part, offset)
+    _check_begin(o, whole, part, offset)
     return tile_type(shape, kind, MemorySpace.Vec, "the part")
 
 
@@ -174,19 +181,33 @@ def _check_bounds(
             )
 
 
-def _check_dense(
+def lies_together(kind: TileType, part: Sequence[int], offset: Sequence[Expr]) -> bool:
+    """True if the bytes of a part of a tile follow one another."""
+    whole = static_shape(kind)
+    assert whole is not None
+    first = next((axis for axis, size in enumerate(part) if size != 1), len(part))
+    return part[first + 1 :] == whole[first + 1 :] or _is_front(kind, part, offset)
+
+
+def _check_begin(
     o: Operands, whole: Sequence[int], part: Sequence[int], offset: Sequence[Expr]
 ) -> None:
-    """Check that the bytes of the part follow one another, from the beginning of a block on."""
+    """Check that a part begins with a block, or is one of a matrix, whose columns can be taken."""
     kind = o.tile(0)
-    first = next((axis for axis, size in enumerate(part) if size != 1), len(part))
-    if part[first + 1 :] != whole[first + 1 :] and not _is_front(kind, part, offset):
+    if not lies_together(kind, part, offset):
+        name = operand_name(o, 0)
+        if len(part) == 2 and kind.dtype in TRANSPOSED:
+            return
+        what = f"of {len(part)} dimensions" if len(part) != 2 else f"of {kind.dtype.member}"
+        flat = [math.prod(whole[:-1]), whole[-1]]
         refuse(
             o,
-            f"{called(o.op)} takes whole rows, or a part of one row; {dims(o.ints(1))} of "
-            f"{operand_name(o, 0)} {dims(kind.shape)} is cut out of several rows",
+            f"{called(o.op)} of a tile {what} takes whole rows, or a part of one row; "
+            f"{dims(o.ints(1))} of {name} {dims(kind.shape)} is cut out of several rows",
             "tile-layout",
-            "load the part from its tensor, or store it from there on",
+            f"make it one of two dimensions: pl.reshape({name}, {flat})"
+            if len(part) != 2
+            else "load the part from its tensor, or store it from there on",
             shown=(0,),
         )
     begin = const_value(offset[-1])  # rows begin with a block
@@ -229,7 +250,7 @@ def place_in_rows(call: Call) -> tuple[Expr, Expr]:
 
 def part_of(tile: Array, shape: Sequence[int], offset: Sequence[int]) -> Array:
     begin = offset[-1] * tile.itemsize  # rows begin with a block
-    if begin % BLOCK_BYTES:
+    if begin % BLOCK_BYTES and math.prod(shape[:-1]) == 1:
         raise EvaluationError(
             f"pl.view begins at byte {begin} of a tile, a multiple of {BLOCK_BYTES} was wanted",
             slug="tile-layout",
