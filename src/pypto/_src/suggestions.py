@@ -17,15 +17,18 @@ _ELSEWHERE: Final = {
     "absolute": "abs",
     "amax": "row_max",
     "astype": "cast",
+    "cat": "concat",
     "divide": "div",
     "dot": "matmul",
     "fill": "full",
     "gt": "cmp",
     "kernel": "jit",
     "mm": "matmul",
+    "num_programs": "get_block_num",
     "multiply": "mul",
     "negative": "neg",
     "power": "pow",
+    "program_id": "get_block_idx",
     "reciprocal": "recip",
     "remainder": "rem",
     "subtract": "sub",
@@ -81,11 +84,17 @@ def nearest(name: str, known: Collection[str]) -> str | None:
     if dtype != low and spelled.get(dtype) == dtype.upper():
         return spelled[dtype]
     found = spelled_like(low, spelled, cutoff=0.66)
+    if found is not None and name.islower() and _is_class(spelled[found]):
+        found = spelled_like(low, [found], cutoff=0.8)  # few misspell a class in small letters
     if found is not None and not _is_number_lost(name, spelled[found]):
         same = [text for text in known if text.lower() == found and text[:1] == name[:1]]
         return same[0] if same else spelled[found]
     begins = [text for text in spelled if len(text) >= 3 and low.startswith(text)]
     return spelled[max(begins, key=len)] if begins else None
+
+
+def _is_class(name: str) -> bool:
+    return not name.islower() and not name.isupper()
 
 
 def _is_number_lost(name: str, known: str) -> bool:

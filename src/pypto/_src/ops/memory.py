@@ -323,6 +323,12 @@ def _fitting(o: Operands) -> str | None:
     for dim, offset, limit in zip(tile.shape, offsets, tensor.shape, strict=True):
         size, most = const_value(dim), known_size(limit)
         if size is not None and most is not None and size + (const_value(offset) or 0) > most:
+            if any(
+                (const_value(have) or 0) < (const_value(want) or 0)
+                for have, want in zip(tile.shape, sizes, strict=True)
+            ):
+                is_turned = len(sizes) == 2 and same_dims(tile.shape[::-1], sizes)
+                return f"turn it: pl.transpose({operand_name(o, 0)}, 0, 1)" if is_turned else None
             zeros = dims([ConstInt(0)] * len(sizes))
             return (
                 f"store the part that fits: pl.view({operand_name(o, 0)}, {dims(sizes)}, {zeros})"

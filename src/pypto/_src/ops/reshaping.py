@@ -40,6 +40,7 @@ from pypto._src.ops.rules.type_rules import (
     called,
     check_operands,
     check_same_dtype,
+    check_sizes,
     dims,
     known_space,
     operand_name,
@@ -63,6 +64,7 @@ def source_space(call: Call) -> MemorySpace:
 def _reshape_type(o: Operands) -> Type:
     check_operands(o)
     kind, shape = o.tile(0), o.ints(1)
+    check_sizes(o, kind, shape)
     result = TileType(shape, kind.dtype)
     old, new = static_shape(kind), static_shape(result)
     if old is not None and new is not None and math.prod(old) != math.prod(new):

@@ -39,6 +39,7 @@ from pypto._src.ops.rules.type_rules import (
     broadcast,
     called,
     check_element,
+    check_sizes,
     dims,
     ignoring,
     known_size,
@@ -447,6 +448,7 @@ def row_sum(input: Tensor, axis: int | None = None, keep_dim: bool | None = None
 
 def _reshape_type(o: Operands) -> Type:
     shape, dtype = o.ints(1), element_of(o, 0)
+    check_sizes(o, o.tensor(0), shape)
     result = TensorType(shape, dtype)
     _checked(shape, f"the result of {called(o.op)}")
     old, new = static_shape(o.tensor(0)), static_shape(result)

@@ -409,6 +409,9 @@ def _kind_hint(site: Site, error: ParserError, param: Param | None) -> str | Non
     renamed = _loop_hint(site, value)
     if renamed is not None:
         return renamed
+    if param.name == "axis" and isinstance(value, float):  # pl.max(x, 0.0)
+        other = f"{site.op.python_name}imum"
+        return None if unified(other) is None else f"write pl.{other}({', '.join(site.texts())})"
     if param.kind == ATTR and isinstance(value, Expr):
         return _at_run_time(site, error, param, value)
     if param.kind == ATTR:
@@ -418,7 +421,9 @@ def _kind_hint(site: Site, error: ParserError, param: Param | None) -> str | Non
     if param.kind == SCALAR and isinstance(value, Expr) and isinstance(value.type, TileType):
         return _without_scalar(site)
     if param.kind == TENSOR:
-        return part_hint(site, param) or _on_tiles(site)
+        beside = index > 0 and isinstance(value, Expr) and isinstance(value.type, TileType)
+        loaded = _load_hint(site, 0, site.args[0]) if beside else None
+        return part_hint(site, param) or _on_tiles(site) or loaded
     if site.op is compare_select.sel and index == 0 and len(site.args) == 3 and not site.kwargs:
         test, if_so, if_not = site.texts()
         return f"write {if_so} if {test} else {if_not}"

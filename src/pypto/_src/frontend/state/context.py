@@ -119,6 +119,10 @@ class Forms(dict[type, Form]):
         return form
 
 
+_ARRAY_MODULES: Final = frozenset({"jnp", "np", "numpy", "tl", "torch"})
+"""Names of modules whose functions people write in kernels by habit."""
+
+
 class Context:
     """One function being parsed."""
 
@@ -518,6 +522,8 @@ class Context:
             hint = f"write pl.{name}"
         elif name == self.functions.name:
             hint = "write self"
+        elif name in _ARRAY_MODULES:
+            hint = "write pl"
         else:
             hint = did_you_mean(name, [*self.names.values, *self.environment.names()])
         return UndefinedVariableError(f"{name!r} is not defined", span, hint=hint)

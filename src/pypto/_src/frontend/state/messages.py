@@ -131,8 +131,12 @@ _SHIFTED: Final = "pl.exp(pl.row_expand_sub({0}, pl.row_max({0})))"
 _RECIPES: Final = {
     "clamp": "pl.minimum(pl.maximum({0}, {1}), {2})",
     "clip": "pl.minimum(pl.maximum({0}, {1}), {2})",
+    "exp2": "pl.exp(pl.mul({0}, 0.6931471805599453))",
+    "fma": "pl.add(pl.mul({0}, {1}), {2})",
     "gelu": "pl.div({0}, pl.add(pl.exp(pl.mul({0}, -1.702)), 1.0))",
     "full_like": "pl.full({0}.shape, {0}.dtype, {1})",
+    "log10": "pl.mul(pl.log({0}), 0.4342944819032518)",
+    "log2": "pl.mul(pl.log({0}), 1.4426950408889634)",
     "mean": "pl.mul(pl.row_sum({0}), 1.0 / {0}.shape[1])",
     "ones_like": "pl.full({0}.shape, {0}.dtype, 1)",
     "pow": "pl.exp(pl.mul(pl.log({0}), {1}))",

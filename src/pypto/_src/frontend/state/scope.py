@@ -40,7 +40,19 @@ def first_tile(name: str, old: Var, kind: Type) -> str | None:
         return None
     if isinstance(number, float) and not kind.dtype.is_float():
         return None
-    value = str(float(number)) if kind.dtype.is_float() else value.strip()
+    return tile_of(name, kind, str(float(number)) if kind.dtype.is_float() else value.strip())
+
+
+def first_value(name: str, kind: Type) -> str | None:
+    """Return how a variable that is None at first begins, if it gets a tile later."""
+    is_float = isinstance(kind, TileType) and kind.dtype.is_float()
+    return tile_of(name, kind, "0.0" if is_float else "0")
+
+
+def tile_of(name: str, kind: Type, value: str) -> str | None:
+    """Return how a variable of a tile begins, of which all elements are ``value``."""
+    if not isinstance(kind, TileType):
+        return None
     return f"begin with {name} = pl.full({spell_dims(kind.shape)}, pl.{kind.dtype.member}, {value})"
 
 
@@ -276,7 +288,8 @@ class Names:
         if not isinstance(old, Var):
             raise ParserTypeError(
                 f"{name!r} is a constant of the kernel; a loop or branch cannot assign it",
-                hint=f"assign to another name: {name}2 = ...",
+                hint=(first_value(name, kind) if old is None else None)
+                or f"assign to another name: {name}2 = ...",
                 slug="type-change",
             )
         var = Var(name, kind, span)

@@ -89,6 +89,7 @@ UNARY: Final[dict[type[ast.unaryop], tuple[str, type[UnaryExpr] | None, Any, str
     },
     ast.UAdd: ("+", None, _Python.pos, ""),
 }
+_OF_MASKS: Final = ("&", "|")  # in NumPy, what and and or are to comparisons
 _MOST_LISTED: Final = 4  # items of a list that a hint writes out
 _CMP_TYPES: Final = {"==": 0, "!=": 1, "<": 2, "<=": 3, ">": 4, ">=": 5}
 _MIRRORED: Final = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
@@ -362,6 +363,9 @@ def _on_tiles(ctx: Context, node: Any, symbol: str, name: str, left: Any, right:
         return _op_call(ctx, op, args, {}, node)
     except ParserError as error:
         error.hint = error.hint or _load_hint(ctx, node, symbol, left, right)
+        if symbol in _OF_MASKS and error.slug == "element-type" and isinstance(node, ast.BinOp):
+            sides = [node.left, node.right]
+            error.hint = error.hint or _of_masks(ctx, sides, symbol == "&", left, right)
         if error.slug == "argument-kind":  # which names an argument; an operator has none
             raise _no_operator(ctx, node, symbol, left, right, error.hint) from None
         raise
@@ -443,9 +447,10 @@ def unary_op(ctx: Context, node: ast.UnaryOp) -> Any:
         return computed(ctx, node, python, held(ctx, value, node))
     if _is_shaped(value):
         op = _op_named(name) if name else None
-        if op is None or not _exists_for(ctx, op, value):
+        is_mask = isinstance(node.op, ast.Invert) and dtype_of(value).is_float()
+        if op is None or is_mask or not _exists_for(ctx, op, value):
             hint = f"write {ctx.source.operand(node.operand)} * -1" if op is not None else None
-            if isinstance(node.op, ast.Not) and not _is_test(ctx, node):
+            if is_mask or (isinstance(node.op, ast.Not) and not _is_test(ctx, node)):
                 hint = f"write {ctx.source.operand(node.operand)} == 0"
             raise InvalidOperationError(
                 f"there is no {symbol!r} of {describe(value)}",
@@ -476,7 +481,8 @@ def bool_op(ctx: Context, node: ast.BoolOp) -> Any:
     for item in node.values[1:]:
         statements, other = alone(ctx, item)
         if _is_shaped(value) or _is_shaped(other):
-            raise _no_operator(ctx, node, symbol, value, other, _of_masks(ctx, node, value, other))
+            hint = _of_masks(ctx, node.values, is_and, value, other)
+            raise _no_operator(ctx, node, symbol, value, other, hint)
         if not isinstance(value, Expr) and bool(value) is is_and:
             ctx.block += statements  # which run always
         elif statements:
@@ -512,19 +518,21 @@ def _skipped(
     return var
 
 
-def _of_masks(ctx: Context, node: ast.BoolOp, left: Any, right: Any) -> str | None:
+def _of_masks(
+    ctx: Context, values: Sequence[ast.expr], is_and: bool, left: Any, right: Any
+) -> str | None:
     """Return what ``and`` and ``or`` are on two comparisons of tiles, which are 1 or 0."""
     kinds = [getattr(each, "type", None) for each in (left, right)]
     dtypes = [kind.dtype for kind in kinds if isinstance(kind, TileType)]
-    if len(node.values) != 2 or len(dtypes) != 2 or dtypes[0] is not dtypes[1]:
+    if len(values) != 2 or len(dtypes) != 2 or dtypes[0] is not dtypes[1]:
         return None
     masks = [
         ctx.source.text(value)
         if isinstance(value, ast.Compare)
         else f"{ctx.source.operand(value)} != 0"
-        for value in node.values
+        for value in values
     ]
-    if isinstance(node.op, ast.And):
+    if is_and:
         return f"write {' * '.join(f'({mask})' for mask in masks)}"
     return f"write max({', '.join(masks)})"
 

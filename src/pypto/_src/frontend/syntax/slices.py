@@ -277,6 +277,8 @@ def _per_dimension(ctx: Context, node: ast.Subscript, index: Any, rank: int) -> 
     given: list[Any] = list(cast("tuple[Any, ...]", index)) if type(index) is tuple else [index]
     if len(given) == rank and all(item.__class__ is slice for item in given):
         return given
+    if any(item is None for item in given):
+        raise _no_slice(ctx, node, given)
     ellipses = [at for at, item in enumerate(given) if item is ...]
     count = len(given) - len(ellipses)
     if count > rank or len(ellipses) > 1:
@@ -465,17 +467,33 @@ def _no_slice(ctx: Context, node: ast.Subscript, items: Sequence[Any]) -> Parser
     index = node.slice
     index_nodes = index.elts if isinstance(index, ast.Tuple) else [index]
     odd = next(item for item in items if not isinstance(item, slice))
+    odd = None if any(item is None for item in items) else odd
     hint = None
     if items_of(odd) is None and isinstance(odd, int | Expr):
         hint = (
             f"write {text}[{', '.join(_as_slice(ctx, index_node) for index_node in index_nodes)}]"
         )
+    elif odd is None:
+        hint = _with_new_axes(ctx, node, items)
     return ParserTypeError(
         f"an index of {describe(ctx.value(node.value))} is a slice, got {describe(odd)}",
         ctx.span(node),
         hint=hint or f"write {text}[0:1]",
         slug="subscript",
     )
+
+
+def _with_new_axes(ctx: Context, node: ast.Subscript, items: Sequence[Any]) -> str | None:
+    """Return the reshape that ``x[:, None]`` means, None if it takes a part as well."""
+    kind = ctx.value(node.value).type
+    whole = all(item is None or item == slice(None) for item in items)
+    if not whole or not isinstance(kind, ShapedType):
+        return None
+    if sum(item is not None for item in items) > len(kind.shape):
+        return None
+    dims = iter(kind.shape)
+    shape = [ConstInt(1) if item is None else next(dims) for item in items]
+    return f"write pl.reshape({ctx.source.text(node.value)}, {spell_dims([*shape, *dims])})"
 
 
 def _as_slice(ctx: Context, index_node: ast.expr) -> str:
@@ -486,6 +504,8 @@ def _as_slice(ctx: Context, index_node: ast.expr) -> str:
         return text
     if isinstance(index_node, ast.Constant) and isinstance(index_node.value, int):
         return f"{index_node.value}:{index_node.value + 1}"
+    if isinstance(index_node, ast.UnaryOp):  # a number from the end, of which -1 has no next one
+        return f"{text}:" if text == "-1" else f"{text}:{text} + 1"
     return f"{text}:{text} + 1"
 
 

@@ -23,6 +23,7 @@ from pypto._src.ir.array_types import (
     for_types,
     same_dim,
     same_dims,
+    static_shape,
 )
 from pypto._src.ir.enums import MemorySpace, TileLayout
 from pypto._src.ir.exprs import Call, ConstInt, Expr, Var, const_value
@@ -380,6 +381,30 @@ def check_same_shape(o: Operands, first: int, second: int, note: str | None = No
     )
 
 
+def check_sizes(o: Operands, kind: ShapedType, shape: Sequence[Expr]) -> None:
+    """Check that no size of a reshape of operand 0 is left to be computed, as -1 is elsewhere.
+
+    Raises:
+        OpError: one is; the hint has the size that it means.
+    """
+    sizes, whole = [const_value(dim) for dim in shape], static_shape(kind)
+    if -1 not in sizes:
+        return
+    known, hint = [size for size in sizes if size is not None and size > 0], None
+    if whole is not None and len(known) == len(sizes) - 1:
+        size, rest = divmod(math.prod(whole), math.prod(known))
+        found = [size if each == -1 else each for each in sizes]
+        hint = f"write {called(o.op)}({operand_name(o, 0)}, {found})" if not rest else None
+    refuse(
+        o,
+        f"{called(o.op)} takes the sizes themselves, got {dims(shape)}",
+        "tile-shape",
+        hint,
+        None,
+        (0,),
+    )
+
+
 def without(o: Operands, scratch: int, more: str = "") -> str:
     """Return the advice to leave out a scratch tile; ``more`` are arguments that come then."""
     names = [operand_name(o, at) for at in range(len(o.args)) if at != scratch]
@@ -403,7 +428,9 @@ def _spread(o: Operands, first: int, second: int) -> str | None:
 
 
 def _same_size(o: Operands, first: int, second: int) -> str | None:
-    shape = o.tile(first).shape
+    shape, other = o.tile(first).shape, o.tile(second).shape
+    if len(shape) > 1 and same_dims(shape[:-1], other):  # what is left of rows that were reduced
+        return f"write pl.reshape({operand_name(o, second)}, {dims([*other, ConstInt(1)])})"
     if any(const_value(dim) == 1 for dim in shape):
         return None  # the first is the small one, and nothing says that the other should shrink
     return (
