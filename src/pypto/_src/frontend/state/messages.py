@@ -129,6 +129,7 @@ def counted(count: int, noun: str) -> str:
 
 _SHIFTED: Final = "pl.exp(pl.row_expand_sub({0}, pl.row_max({0})))"
 _RECIPES: Final = {
+    "barrier": "pl.system.bar_all()",
     "clamp": "pl.minimum(pl.maximum({0}, {1}), {2})",
     "clip": "pl.minimum(pl.maximum({0}, {1}), {2})",
     "exp2": "pl.exp(pl.mul({0}, 0.6931471805599453))",
@@ -139,13 +140,17 @@ _RECIPES: Final = {
     "log2": "pl.mul(pl.log({0}), 1.4426950408889634)",
     "mean": "pl.mul(pl.row_sum({0}), 1.0 / {0}.shape[1])",
     "ones_like": "pl.full({0}.shape, {0}.dtype, 1)",
+    "pipe_barrier": "pl.system.bar_all()",
     "pow": "pl.exp(pl.mul(pl.log({0}), {1}))",
     "power": "pl.exp(pl.mul(pl.log({0}), {1}))",
+    "set_flag": "pl.system.sync_src({0}, {1}, {2})",
     "sigmoid": "pl.recip(pl.add(pl.exp(pl.neg({0})), 1.0))",
     "silu": "pl.div({0}, pl.add(pl.exp(pl.neg({0})), 1.0))",
     "softmax": f"pl.row_expand_div({_SHIFTED}, pl.row_sum({_SHIFTED}))",
     "square": "pl.mul({0}, {0})",
+    "sync": "pl.system.bar_all()",
     "tanh": "pl.add(pl.mul(pl.recip(pl.add(pl.exp(pl.mul({0}, 2.0)), 1.0)), -2.0), 1.0)",
+    "wait_flag": "pl.system.sync_dst({0}, {1}, {2})",
     "zeros_like": "pl.full({0}.shape, {0}.dtype, 0)",
 }
 """What ops of other libraries are made of here, of a tile and what stands behind it."""
