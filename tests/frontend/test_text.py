@@ -38,6 +38,17 @@ def test_function_from_text() -> None:
     assert (found.span.begin_line, found.span.begin_column) == (2, 0)
 
 
+@pytest.mark.parametrize("begin", ["", "\n"])
+@pytest.mark.parametrize("text", [FUNCTION, PROGRAM], ids=["function", "program"])
+def test_indented_text(text: str, begin: str) -> None:
+    """A text that is indented as a whole, as between quotes in a function, is read without that."""
+    indented = begin + textwrap.indent(text, "        ")
+    for trusted in (False, True):
+        assert str(pl.parse(indented, trusted=trusted)) == str(pl.parse(text))
+    with pytest.raises(IndentationError):
+        pl.parse("x = 1\n" + indented)
+
+
 def test_program_from_text() -> None:
     """Comments at the top give name, entry and attributes; options are read from the decorator."""
     found = pl.parse(PROGRAM)

@@ -75,7 +75,8 @@ def parse(
     define; with ``trusted=True`` the text is executed, as Python that is imported.
 
     A text that starts with ``# pypto.program:`` is what `ir.python_print` wrote. It is read
-    exactly, as `ir.parse` does, as long as it has that form; else as any other kernel.
+    exactly, as `ir.parse` does, as long as it has that form; else as any other kernel. A text
+    that is indented as a whole, as one between quotes inside a function, is read without that.
 
     Raises:
         ParserError: the kernel has mistakes.
@@ -84,6 +85,10 @@ def parse(
         ValueError: it defines no function or program, or several.
         RuntimeError: a statement of a trusted text, or an object it uses, raises something else.
     """
+    if code.lstrip("\n")[:1] in (" ", "\t"):
+        from textwrap import dedent
+
+        code = dedent(code)
     return _one(_Text(code, filename, names, trusted=trusted, call="pl.parse(text"))
 
 
