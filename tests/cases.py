@@ -69,6 +69,7 @@ from tests.op_kernels import (
     moved,
     operands_for,
     positive,
+    reduced,
     reshaped,
     shifted,
     small,
@@ -102,6 +103,7 @@ _BROADCAST = (
     ((2, 3, 4), (3, 1)),
     ((1,), (5,)),
 )
+_SIGNED = (D.FP32, D.FP16, D.INT32, D.INT16)
 _NARROW = {D.BF16: 8e-3, D.FP16: 1e-3}
 
 
@@ -403,6 +405,17 @@ CASES: list[Case] = [
     *_along(axis_reductions.max, {}, {}),
     *_along(axis_reductions.min, {}, {}),
     *_along(axis_reductions.sum, {D.FP32: 1e-6, D.FP16: 1e-3}, {D.FP32: 2e-4, D.FP16: 2e-4}),
+    Case(axis_reductions.max, (((40,),),), _SIGNED, attrs={"axis": 0}, build=reduced),
+    Case(axis_reductions.min, (((40,),),), _SIGNED, attrs={"axis": -1}, build=reduced),
+    Case(
+        axis_reductions.sum,
+        (((256,),),),
+        _SIGNED,
+        attrs={"axis": 0},
+        rtol={D.FP32: 1e-6, D.FP16: 2e-3},
+        atol={D.FP32: 2e-4, D.FP16: 2e-2},
+        build=reduced,
+    ),
     Case(reduce.row_expand, (((16, 32),), ((3, 64),), ((32, 1),)), values=whole_range),
     Case(reduce.col_expand, (((16, 32), (1, 32)), ((3, 64), (1, 64))), values=whole_range),
     Case(reduce.row_expand_add, _COLUMN, values=whole_range, reference=lambda a, v: a + v),

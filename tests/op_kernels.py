@@ -453,6 +453,11 @@ def element_read(kernel: Kernel, case: Case, dtype: DataType, shapes: tuple[Shap
     return plus(kernel, case.op.build([x, list(case.ints[0])], {}), dtype)
 
 
+def reduced(kernel: Kernel, case: Case, dtype: DataType, shapes: tuple[Shape, ...]) -> Expr:
+    """Reduce a tile of one dimension to a number."""
+    return plus(kernel, case.op.build([kernel.tile(shapes[0], dtype)], case.attrs), dtype)
+
+
 def measured(kernel: Kernel, case: Case, dtype: DataType, shapes: tuple[Shape, ...]) -> Expr:
     x = kernel.input(shapes[0], dtype)
     return plus(kernel, case.op.build([x, *case.axes], case.attrs), D.INT32)

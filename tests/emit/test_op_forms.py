@@ -274,9 +274,10 @@ def test_operands_of_another_memory_are_typed_by_it() -> None:
     ("body", "message"),
     [
         (
-            "t = pl.load(r, [0, 0], [1, 128])\nv = pl.reshape(t, [128])\n"
-            "y = pl.full([16, 128], pl.FP32, pl.sum(v, axis=0))\n" + OUT,
-            "block.sum of a one-dimensional tile is a scalar, and the vector unit hands none over",
+            "v = pl.create_tile([128], pl.UINT32)\ns = pl.sum(v, axis=0)\n"
+            "y = pl.full([16, 128], pl.FP32, pl.cast(s, pl.FP32))\n" + OUT,
+            "pl.sum of a tile of one dimension is a number, and numbers are read from elements of "
+            "INT8, INT16, INT32, FP16, FP32, BF16, v has UINT32",
         ),
         (
             "y = pl.load(r, [0, 0], [1, 128], target_memory=pl.MemorySpace.Mat)\n"

@@ -107,8 +107,6 @@ ELSEWHERE = {
     "rank": ("errors/test_rare.py::test_rare", "rank"),
     "rules-in-circles": ("passes/test_optimise.py::test_rules_that_never_end_are_named",
                          "rules-in-circles"),
-    "scalar-result": ("emit/test_op_forms.py::test_what_no_target_executes",
-                      "of a one-dimensional tile is a scalar"),
     "tile-rank": ("ops/test_rules.py::test_refusal", "tile-rank"),
     "toolchain": ("run/test_toolchain.py::test_chosen_is_missing", "PYPTO_CXX is "),
     "tune-choices": ("tune/test_tune.py::test_mistakes", "has no parameter "),

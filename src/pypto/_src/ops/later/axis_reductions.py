@@ -11,11 +11,13 @@ from pypto._src.errors import EmitError, OpError
 from pypto._src.ir.array_types import TileType, same_dims, static_shape, valid_part
 from pypto._src.ir.emit_sites import CppSite, Let, PtoSite
 from pypto._src.ir.enums import MemorySpace
-from pypto._src.ir.exprs import Call, ConstInt, Expr, MakeTuple
+from pypto._src.ir.exprs import Call, ConstInt, Expr, MakeTuple, Var
+from pypto._src.ir.inspect.source_names import user_name
 from pypto._src.ir.opdef import Decomposition, OpDef, Operands
 from pypto._src.ir.types import ScalarType, Type
 from pypto._src.lazy import lazy_module
 from pypto._src.ops.define import ARITHMETIC, Tile, block_op
+from pypto._src.ops.later.elements import read
 from pypto._src.ops.layout import is_column, is_padded, tile_type
 from pypto._src.ops.new_tiles import create_tile
 from pypto._src.ops.promotion.casts import on_signed
@@ -26,6 +28,7 @@ from pypto._src.ops.rules.type_rules import (
     called,
     check_operands,
     dims,
+    members,
     operand_name,
     refuse,
 )
@@ -114,15 +117,24 @@ def _by_rows(row_op: OpDef[..., Any], by_columns: Decomposition) -> Decompositio
         (tile,) = call.args
         kind, result = tile.type, call.type
         assert isinstance(kind, TileType)
-        if not isinstance(result, TileType):
-            raise OpError(
-                f"{call.op.name} of a one-dimensional tile is a scalar, and the vector unit hands "
-                "none over",
-                slug="scalar-result",
-            )
-        shape, wanted = static_shape(kind), MakeTuple(result.shape)
+        shape = static_shape(kind)
         if shape is None:
             return None  # InitMemRef refuses the tile
+        if not isinstance(result, TileType):  # a number: the element that is left of a row
+            line, name = [1, *shape], user_name(tile) if isinstance(tile, Var) else "it"
+            short = row_op.overload.removeprefix("row_")
+            if kind.dtype not in read.dtypes:
+                raise OpError(
+                    f"pl.{short} of a tile of one dimension is a number, and numbers are read from "
+                    f"elements of {members(read.dtypes)}, {name} has {kind.dtype.member}",
+                    hint=f"write pl.{short}(pl.reshape({name}, {line}), axis=1, keepdim=True)",
+                    slug="element-type",
+                )
+            row = let("row", reshape.build([tile, line], {}, call.span))
+            scratch = let("scratch", create_tile.build([line, kind.dtype], {}, call.span))
+            left = let("left", row_op.build([row, scratch], {}, call.span))
+            return read.build([left, [0, 0]], {}, call.span)
+        wanted = MakeTuple(result.shape)
         if is_column(kind) and len(shape) == 2 and call.kwargs["axis"] in (0, -2):
             row = let("row", reshape.build([tile, shape[::-1]], {}))  # the same bytes
             scratch = let("scratch", create_tile.build([shape[::-1], kind.dtype], {}))
