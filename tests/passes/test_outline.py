@@ -20,7 +20,8 @@ from pypto._src.ops.conversion import core_of
 from pypto._src.passes.properties import IRProperty
 from pypto._src.passes.structure.convert_to_ssa import ConvertToSSA
 from pypto._src.passes.structure.flatten_call_expr import FlattenCallExpr
-from pypto._src.passes.tensors.outline_incore_scopes import OutlineIncoreScopes, with_directions
+from pypto._src.passes.tensors.outline_incore_scopes import OutlineIncoreScopes
+from pypto._src.passes.tensors.outlined_scopes import with_directions
 
 HEADER = """\
 import pypto.language as pl
