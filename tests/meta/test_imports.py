@@ -9,7 +9,7 @@ from pathlib import Path
 
 SRC = Path(__file__).parents[2] / "src"
 SLOW = {"numpy", "ml_dtypes", "subprocess", "unittest"}
-UNUSED = {"inspect", "dataclasses", "logging", "pathlib", "msgpack"}
+UNUSED = {"inspect", "dataclasses", "logging", "pathlib", "msgpack", "threading", "weakref"}
 """What a compile has no use for, and costs more to import than most of our modules."""
 
 MOST = 160

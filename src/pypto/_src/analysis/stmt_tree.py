@@ -10,10 +10,10 @@ cycle: to ask for a parent, keep the root alive, which is the block of the funct
 
 from __future__ import annotations
 
+from _weakref import ref  # that of `weakref`, which takes 1 ms to import
 from collections.abc import Callable, Container, Sequence
 from operator import is_
 from typing import Any, Final
-from weakref import ref
 
 from pypto._src.ir.exprs import CONSTANTS, Call, Expr, IterArg, MakeTuple, Var
 from pypto._src.ir.stmts import (

@@ -14,9 +14,9 @@ is a defect of the pass and reaches the caller as `InternalError` with the IR be
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextvars import ContextVar
 from enum import Enum
-from threading import local
-from typing import Any, ClassVar, TypeAlias, TypeVar
+from typing import Any, ClassVar, Final, TypeAlias, TypeVar
 
 from pypto._src.errors import InternalError, PyptoError
 from pypto._src.ir.stmts import Function, Program
@@ -267,14 +267,8 @@ class CallbackInstrument(PassInstrument):
             self._after(pass_, program)
 
 
-class _Entered(local):
-    """The contexts that a thread has entered, innermost last."""
-
-    def __init__(self) -> None:
-        self.contexts: list[PassContext] = []
-
-
-_entered = _Entered()
+_ENTERED: Final[ContextVar[tuple[PassContext, ...]]] = ContextVar("entered", default=())
+"""The contexts that a thread has entered, innermost last."""
 
 
 class PassContext:
@@ -293,11 +287,11 @@ class PassContext:
         self._level = verification_level
 
     def __enter__(self) -> PassContext:
-        _entered.contexts.append(self)
+        _ENTERED.set((*_ENTERED.get(), self))
         return self
 
     def __exit__(self, *_: object) -> None:
-        _entered.contexts.pop()
+        _ENTERED.set(_ENTERED.get()[:-1])
 
     def get_verification_level(self) -> VerificationLevel:
         """Return how much pipelines verify inside the context."""
@@ -310,4 +304,5 @@ class PassContext:
     @staticmethod
     def current() -> PassContext | None:
         """Return the innermost context of this thread, or None."""
-        return _entered.contexts[-1] if _entered.contexts else None
+        entered = _ENTERED.get()
+        return entered[-1] if entered else None

@@ -11,13 +11,14 @@ import builtins
 from collections.abc import Mapping
 from enum import Enum, EnumMeta
 from types import ModuleType
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from pypto._src.diagnostics import Label, Span
 from pypto._src.dtypes import DataType
 from pypto._src.errors import NotExecutedError
 from pypto._src.frontend import markers
 from pypto._src.ir.annotations import Scalar, Tensor, Tile
+from pypto._src.records import NamedTuple
 
 LANGUAGE: Final = "pypto.language"
 PACKAGE: Final = "pypto"
