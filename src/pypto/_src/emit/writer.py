@@ -171,12 +171,12 @@ def string_literal(text: str) -> str:
 
     Everything of a program that stands in a literal goes through here.
     """
-    if text.isprintable() and not _SPECIAL.search(text):
+    if text.isprintable() and not any(mark in text for mark in _SPECIAL):
         return f'"{text}"'
     return f'"{"".join([_LITERAL.get(c) or _octal(c) for c in text])}"'
 
 
-_SPECIAL: Final = re.compile(r'["\\]|\?\?')
+_SPECIAL: Final = ('"', "\\", "??")
 _LITERAL: Final = {'"': '\\"', "\\": "\\\\", "?": "\\?"}
 
 

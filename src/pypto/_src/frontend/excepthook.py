@@ -27,7 +27,7 @@ _MARKS = {
     "\x1b[1;34m": '<span style="color:#2f7fd0;font-weight:bold">',
     "\x1b[1m": "<b>",
 }
-_LOCATION = re.compile(r"^( *--> )(.+):(\d+:\d+)$", re.MULTILINE)
+_LOCATION = r"^( *--> )(.+):(\d+:\d+)$"
 _HOME = __file__.partition("_src")[0] + "_src"
 
 
@@ -36,7 +36,7 @@ def report(error: PyptoError, *, colour: bool = False) -> str:
     errors = (error, *error.others)
     text = "\n\n".join(e.render(colour=colour) for e in errors)
     if "IPython" in sys.modules:
-        text = re.sub(_LOCATION, _in_cell, text)
+        text = re.sub(_LOCATION, _in_cell, text, flags=re.MULTILINE)
     if len(errors) == 1:
         return text
     more = "; there are more, which are not shown" if error.has_more else ""

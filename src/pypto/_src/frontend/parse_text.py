@@ -48,9 +48,9 @@ if TYPE_CHECKING:
     from pypto._src.frontend.module_statements import ModuleStatements
     from pypto._src.frontend.source.reading import Reading
 
-_HEADER: Final = re.compile(r"#\s*pypto\.(program|entry|attr):\s*(.*?)\s*$")
+_HEADER: Final = r"#\s*pypto\.(program|entry|attr):\s*(.*?)\s*$"
 _MARK: Final = "# pypto.program:"
-_EXACT: Final = re.compile(
+_EXACT: Final = (
     r"\.(typed|call|results|expr|IterArg|logical_xor|bit_xor)\(|self\[|name=[\"']|\*\*\{"
 )
 
@@ -173,7 +173,7 @@ class _Header:
             return
         comments = [(at, line) for at, line in enumerate(lines, 1) if line[0] == "#"]
         for number, line in comments:
-            match = _HEADER.match(line)
+            match = re.match(_HEADER, line)
             if match is not None:
                 self._read(match[1], match[2], Span(filename, number, 0, number, len(line) - 1))
 
@@ -280,7 +280,7 @@ class _Text:
             refusal = literal.refused(error, self.source)
         except RecursionError:
             raise too_deep(self.filename) from None
-        if _EXACT.search(self.code):  # forms that only IR text has
+        if re.search(_EXACT, self.code):  # forms that only IR text has
             raise refusal
         try:
             found = self.run()
