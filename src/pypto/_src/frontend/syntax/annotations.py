@@ -15,7 +15,6 @@ from pypto._src.errors import ParserError, ParserTypeError, UndefinedVariableErr
 from pypto._src.frontend.markers import DynVar, Tuple
 from pypto._src.frontend.source.python_names import MISSING, items_of, plain_value
 from pypto._src.frontend.state.context import Context, refuse_keyword_twice
-from pypto._src.frontend.state.known_sizes import number_of
 from pypto._src.frontend.state.messages import (
     cast_hint,
     counted,
@@ -301,7 +300,7 @@ def shape_of(ctx: Context, node: ast.expr) -> list[Expr | int]:
                 hint=f"write {-item}",
                 slug="annotation",
             )
-        number = number_of(item, ctx.constants) if ctx.constants else None
+        number = ctx.known_number(item) if ctx.constants else None
         found.append(item if number is None else number)
     return found
 

@@ -21,7 +21,6 @@ from pypto._src.errors import (
 from pypto._src.frontend.source.python_names import MISSING, items_of
 from pypto._src.frontend.state.context import Context
 from pypto._src.frontend.state.effects import has_effect, parts_of
-from pypto._src.frontend.state.known_sizes import number_of
 from pypto._src.frontend.state.messages import counted, describe
 from pypto._src.frontend.state.scope import OF_THE_FUNCTION
 from pypto._src.frontend.syntax.annotations import declared_type, type_of
@@ -108,7 +107,7 @@ def _constant(ctx: Context, name: str, value: Any) -> int | None:
         kind = value.type
         if not (ctx.constants or value.__class__ is ConstInt) or not isinstance(kind, ScalarType):
             return None
-        value = number_of(value, ctx.constants) if kind.dtype.is_int() else None
+        value = ctx.known_number(value) if kind.dtype.is_int() else None
     is_anew = name in ctx.anew and ctx.names.values.get(name, MISSING) is MISSING
     return value if value.__class__ is int and (is_anew or ctx.is_only(name)) else None
 

@@ -31,7 +31,6 @@ from pypto._src.frontend.state.call_plan import CallPlan
 from pypto._src.frontend.state.context import Context, refuse_keyword_twice
 from pypto._src.frontend.state.effects import held, held_before
 from pypto._src.frontend.state.errors import as_parser_error
-from pypto._src.frontend.state.known_sizes import number_of
 from pypto._src.frontend.state.messages import (
     PRINT_HINT,
     describe,
@@ -501,14 +500,13 @@ def _of_known_sizes(
     ``rows, cols = x.shape`` makes variables; a tile [rows, cols] needs the numbers. None if there
     are no such variables, or the op refuses the numbers as well.
     """
-    known = ctx.constants
-    if not known:
+    if not ctx.constants:
         return None
 
     def numbers(value: Any) -> Any:
         if not isinstance(value, list | tuple):
             return value
-        found = [(number_of(item, known), item) for item in cast("Sequence[Any]", value)]
+        found = [(ctx.known_number(item), item) for item in cast("Sequence[Any]", value)]
         return [item if number is None else number for number, item in found]
 
     try:

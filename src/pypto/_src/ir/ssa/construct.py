@@ -49,7 +49,6 @@ from pypto._src.ir.stmts import (
     checked_assign,
     seq,
 )
-from pypto._src.ir.traversal.common_parts import endless
 from pypto._src.ir.traversal.mutator import Mutator
 from pypto._src.ir.traversal.queries import uses
 from pypto._src.ir.traversal.symbolic_dims import map_dims
@@ -509,6 +508,8 @@ class _Rewrite(Mutator):
         """Raise an error for a statement with an expression that sharing makes too long."""
         if self._stmt is self._finite:
             return
+        from pypto._src.ir.traversal.common_parts import endless
+
         why = endless(self._stmt)
         self._finite = self._stmt
         if why is not None:
