@@ -116,7 +116,7 @@ def range_(*args: Any, init_values: Sequence[Any] | None = None) -> Iterator[Any
     ``for i, (a, b) in pl.range(n, init_values=(x, y)):`` and, last in the body,
     ``a, b = pl.yield_(...)``.
     """
-    return _turns(args, init_values)
+    return _iterations(args, init_values)
 
 
 @overload
@@ -127,10 +127,10 @@ def parallel(*bounds: Number, init_values: tuple[*Ts]) -> Iterator[tuple[Integer
 def parallel(*bounds: Number, init_values: list[T]) -> Iterator[tuple[Integer, tuple[T, ...]]]: ...
 def parallel(*args: Any, init_values: Sequence[Any] | None = None) -> Iterator[Any]:
     """Iterate like `range`, in any order or at the same time."""
-    return _turns(args, init_values)
+    return _iterations(args, init_values)
 
 
-def _turns(bounds: Sequence[Any], init_values: Sequence[Any] | None) -> Iterator[Any]:
+def _iterations(bounds: Sequence[Any], init_values: Sequence[Any] | None) -> Iterator[Any]:
     steps = range(*bounds)
     if init_values is None:
         return iter(steps)

@@ -53,7 +53,7 @@ from pypto._src.ops.rules.boxes import (
     lies_together,
     part_of,
     part_type,
-    place_in_rows,
+    row_and_column,
 )
 from pypto._src.ops.rules.type_rules import (
     FROM_MAT,
@@ -500,12 +500,12 @@ def _refuse_cut_out(call: Call, language: str) -> None:
 
 def _part_pto(site: PtoSite) -> None:
     _refuse_cut_out(site.call, "PTO")
-    site.part(*place_in_rows(site.call))
+    site.part(*row_and_column(site.call))
 
 
 def _part_cpp(site: CppSite) -> None:
     _refuse_cut_out(site.call, "C++")
-    row, column = map(site.expr, place_in_rows(site.call))
+    row, column = map(site.expr, row_and_column(site.call))
     site.emit(f"TSUBVIEW({site.dst}, {site.args[0]}, {row}, {column});")
 
 

@@ -527,8 +527,8 @@ def _matmul_type(o: Operands) -> Type:
             note=why_not(dtype),
             slug="element-type",
         )
-    lhs = _turned(o.tensor(0).shape, attribute(o, "a_trans"))
-    rhs = _turned(o.tensor(1).shape, attribute(o, "b_trans"))
+    lhs = _transposed(o.tensor(0).shape, attribute(o, "a_trans"))
+    rhs = _transposed(o.tensor(1).shape, attribute(o, "b_trans"))
     if not lhs or not rhs:
         refuse(o, f"{called(o.op)} takes vectors and matrices, got a single number", "tile-rank")
     inner, inner2 = lhs[-1], rhs[-2:][0]
@@ -562,9 +562,9 @@ def _transposing(o: Operands, lhs: Sequence[Expr], rhs: Sequence[Expr]) -> str |
     return None
 
 
-def _turned(shape: tuple[Expr, ...], turn: bool) -> tuple[Expr, ...]:
-    """Return the shape of a matrix, or of a stack of them, transposed if ``turn``."""
-    return (*shape[:-2], shape[-1], shape[-2]) if turn and len(shape) > 1 else shape
+def _transposed(shape: tuple[Expr, ...], is_transposed: bool) -> tuple[Expr, ...]:
+    """Return the shape of a matrix, or of a stack of them, transposed if ``is_transposed``."""
+    return (*shape[:-2], shape[-1], shape[-2]) if is_transposed and len(shape) > 1 else shape
 
 
 def _matmul(

@@ -247,7 +247,7 @@ class Flow:
             return
         assert isinstance(var.type, TensorType)
         name = self._context.fresh(var.name)
-        known = [self._root_place(root) for root in self._kernel.choices.roots[var]]
+        known = [self._root_tensor(root) for root in self._kernel.choices.roots[var]]
         first, second = known
         pointer = name
         if self._kernel.choices.is_merged(var):
@@ -267,7 +267,7 @@ class Flow:
         lines = declare_global(name, ref, ref.shape, "ND", "")
         self._body.emit_lines(lines.split("\n"))
 
-    def _root_place(self, root: Var | None) -> TensorRef | None:
+    def _root_tensor(self, root: Var | None) -> TensorRef | None:
         name = None if root is None else self._context.get(root)
         return None if name is None else self._kernel.refs.get(name)
 

@@ -237,7 +237,7 @@ def _region(ctx: Context, node: ast.Subscript, kind: ShapedType) -> _Region:
     sizes: list[Any] = []
     indexed: list[int] = []
     for axis, (given, dim) in enumerate(zip(items, kind.shape, strict=True)):
-        if _is_place(ctx, given):
+        if _is_single_index(ctx, given):
             begins.append(_bound(ctx, node, given, 0, axis, dim))
             sizes.append(1)
             indexed.append(axis)
@@ -264,7 +264,7 @@ def _region(ctx: Context, node: ast.Subscript, kind: ShapedType) -> _Region:
     return _Region(begins, sizes, indexed)
 
 
-def _is_place(ctx: Context, index: Any) -> bool:
+def _is_single_index(ctx: Context, index: Any) -> bool:
     """True for an index that is a number, in a function with regions."""
     is_number = (isinstance(index, int) and not isinstance(index, bool)) or (
         isinstance(index, Expr) and isinstance(index.type, ScalarType) and index.type.dtype.is_int()

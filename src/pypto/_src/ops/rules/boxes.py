@@ -236,7 +236,7 @@ def _linear(shape: Sequence[int], index: Sequence[Any]) -> Any:
     return found
 
 
-def place_in_rows(call: Call) -> tuple[Expr, Expr]:
+def row_and_column(call: Call) -> tuple[Expr, Expr]:
     """Return row and column at which a part begins, dimensions before the last one collapsed."""
     tile, _, offset = call.args
     assert isinstance(tile.type, TileType)
