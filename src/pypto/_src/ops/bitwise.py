@@ -24,7 +24,7 @@ from pypto._src.ir.types import Type
 from pypto._src.lazy import lazy_module
 from pypto._src.ops.define import INTEGERS, Scalar, Tile, block_op, target_form
 from pypto._src.ops.elementwise import beside, on_filled
-from pypto._src.ops.layout import is_column, with_valid
+from pypto._src.ops.layout import is_column, round_up, with_valid
 from pypto._src.ops.new_tiles import create_tile, scratch_like
 from pypto._src.ops.promotion.operands import Promotion
 from pypto._src.ops.reshaping import reshape
@@ -363,7 +363,7 @@ def remainder(lhs: Array, rhs: Array) -> Array:
 def _scratch_columns(columns: int) -> int:
     """Return how wide the scratch of a remainder of two tiles is: a row, and two more a step."""
     wanted = columns + 2 * -(-columns // _REPEAT)
-    return -(-wanted // _SCRATCH_STEP) * _SCRATCH_STEP
+    return round_up(wanted, _SCRATCH_STEP)
 
 
 def _given_scratch(wider: bool) -> Decomposition:

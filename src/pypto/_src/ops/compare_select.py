@@ -38,7 +38,7 @@ from pypto._src.ops.define import (
     target_form,
 )
 from pypto._src.ops.elementwise import beside, cast, expands, leaky, maximum, mul
-from pypto._src.ops.layout import declared_shape, is_column, with_valid
+from pypto._src.ops.layout import declared_shape, is_column, round_up, with_valid
 from pypto._src.ops.new_tiles import create_tile, full, scratch_like, vec_move
 from pypto._src.ops.promotion.casts import SIGNED_OF, signed
 from pypto._src.ops.promotion.operands import Promotion
@@ -107,13 +107,13 @@ def _bits_type(o: Operands) -> Type:
     two_tiles(o)
     rows, columns = (1, 1) if static_shape(o.tile(0)) is None else declared_shape(o.tile(0))
     view = TileView(valid_shape=[rows, -(-columns // 8)])
-    return TileType([rows, -(-columns // _STEP) * _STEP], D.UINT8, tile_view=view)
+    return TileType([rows, round_up(columns, _STEP)], D.UINT8, tile_view=view)
 
 
 def _bits(lhs: Array, rhs: Array, _per_byte: int, cmp_type: int = EQ) -> Array:
     columns: int = lhs.shape[-1]
     held = _compare(lhs, rhs, cmp_type).reshape(-1, columns)
-    room = -(-columns // _STEP) * _STEP - -(-columns // 8)
+    room = round_up(columns, _STEP) - -(-columns // 8)
     return np.pad(np.packbits(held, axis=1, bitorder="little"), ((0, 0), (0, room)))
 
 

@@ -243,6 +243,7 @@ def rows_and_columns(kind: TileType) -> tuple[int, int]:
 
 
 def round_up(value: int, unit: int) -> int:
+    """Return the smallest multiple of ``unit`` that is at least ``value``."""
     return -(-value // unit) * unit
 
 

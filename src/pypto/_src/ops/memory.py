@@ -42,6 +42,7 @@ from pypto._src.ops.layout import (
     declared_shape,
     is_column,
     is_row,
+    round_up,
     rows_and_columns,
     tile_space,
     tile_type,
@@ -533,7 +534,7 @@ def _check_boxes(
     if before == (after if shape is kind.shape else after[::-1]):
         return
     unit = whole_box(kind.dtype)
-    sizes = [-(-size // unit) * unit for size in rows_and_columns(kind)]
+    sizes = [round_up(size, unit) for size in rows_and_columns(kind)]
     name = operand_name(o, 0)
     refuse(
         o,
