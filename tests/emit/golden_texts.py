@@ -1,9 +1,8 @@
 """What `tests/golden` holds of the texts of kernels: a line for each, and some of them whole.
 
 There are thousands of texts (`pto_texts.py`, `cpp_texts.py`), most of them much like others.
-`manifest.tsv` has a line for each: its path, the start of its SHA-256 digest and, of a PTO text,
-the options of the assembler. So a changed byte in any text is noticed. A person reads those texts
-that `choose` takes; they stand in files.
+`manifest.tsv` has a line for each: its path and the start of its SHA-256 digest. So a changed byte
+in any text is noticed. A person reads those texts that `choose` takes; they stand in files.
 """
 
 from __future__ import annotations
@@ -14,13 +13,12 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
-from typing import NamedTuple
 
 from tests.emit import cpp_texts, pto_texts
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 MANIFEST = "manifest.tsv"
-HEAD = "path\tsha256\toptions of ptoas\n"
+HEAD = "path\tsha256\n"
 KINDS = {"pto": pto_texts, "cpp": cpp_texts}
 FOLDERS = tuple(f"{kind}/{folder}" for kind, module in KINDS.items() for folder in module.FOLDERS)
 WHOLE = ("pto/examples/", "pto/kernels/", "cpp/examples/")
@@ -54,36 +52,28 @@ def all_texts() -> dict[str, str]:
 # --------------------------------------------------------------------------------------------
 
 
-class Entry(NamedTuple):
-    """What the manifest says of a text."""
-
-    digest: str
-    options: str = ""  # of ptoas; a C++ text has none
-
-
 def options_of(text: str) -> str:
     """Return the options of the assembler that the first line of a PTO text names."""
     first = text.partition("\n")[0]
     return first.removeprefix("// ptoas ") if first.startswith("// ptoas ") else ""
 
 
-def entry(text: str) -> Entry:
-    """Return what the manifest says of this text."""
-    return Entry(sha256(text.encode()).hexdigest()[:16], options_of(text))
+def entry(text: str) -> str:
+    """Return what the manifest says of this text: the start of its digest."""
+    return sha256(text.encode()).hexdigest()[:16]
 
 
 def manifest_text(found: Mapping[str, str]) -> str:
     """Return the manifest of texts."""
-    lines = ("\t".join([path, *filter(None, entry(found[path]))]) + "\n" for path in sorted(found))
+    lines = (f"{path}\t{entry(found[path])}\n" for path in sorted(found))
     return HEAD + "".join(lines)
 
 
 @cache
-def manifest() -> dict[str, Entry]:
-    """Return the manifest's entries by path."""
+def manifest() -> dict[str, str]:
+    """Return the manifest's digests by path."""
     lines = (GOLDEN / MANIFEST).read_text(encoding="utf-8").splitlines()[1:]
-    rows = (line.split("\t") for line in lines)
-    return {path: Entry(*rest) for path, *rest in rows}
+    return dict(line.split("\t") for line in lines)
 
 
 def kept() -> set[str]:
