@@ -8,6 +8,7 @@ import pytest
 from examples.models import dense, experts, latent, quantized, sparse
 from examples.models.model import Model
 from pypto._src.run.toolchain import find_toolchain
+from tests import effort
 from tests.natively import deferred
 
 MODELS = [
@@ -16,7 +17,9 @@ MODELS = [
 
 
 @pytest.mark.skipif(find_toolchain() is None, reason="no C++ compiler")
-@pytest.mark.parametrize("model", MODELS, ids=lambda model: model.name.replace(" ", "-"))
+@pytest.mark.parametrize(
+    "model", effort.part(MODELS, 2), ids=lambda model: model.name.replace(" ", "-")
+)
 def test_model_stays_within_its_bound(model: Model) -> None:
     """Two layers against NumPy in float64; what the program makes is less than it is given."""
     built = model.build(model.small)

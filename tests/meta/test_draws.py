@@ -45,4 +45,4 @@ def test_loaded_modules_do_not_count(tmp_path: Path) -> None:
         text=True,
         check=False,
     )
-    assert (done.stdout, done.stderr) == ("50 True\n", "")
+    assert (done.stdout, done.stderr) == ("25 True\n", "")

@@ -185,7 +185,7 @@ def subjects() -> dict[str, list[Subject]]:
     for op, dtypes, shapes, given in drawn():
         built = kernel_of(op, dtypes, shapes, **given)
         found.setdefault(op.name, []).append(Subject(op, dtypes, shapes, given, built))
-    return {name: effort.part(each, 2) for name, each in found.items()}
+    return {name: effort.part(each, 4) for name, each in found.items()}
 
 
 # --------------------------------------------------------------------------------------------

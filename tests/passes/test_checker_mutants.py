@@ -8,8 +8,8 @@ from pypto._src.passes.sync.checker import check_sync
 from tests import effort
 from tests.passes.mutants import Kernel, Tally, examples, random_program
 
-SAMPLE = effort.count(30, thorough_run=60)
-SHARE = effort.count(2, thorough_run=1)
+SAMPLE = effort.count(20, thorough_run=60)
+SHARE = effort.count(3, thorough_run=1)
 """One in so many of what a thorough run counts."""
 
 
@@ -29,7 +29,7 @@ def test_mutants_of_the_examples() -> None:
 
     So are the acknowledgements without which another flag would be raised again too early.
     """
-    counts = judged(effort.part([*examples()], 2)).counts
+    counts = judged(effort.part(examples(), SHARE)).counts
     assert counts["removal", "whole"] == counts["flag", "whole"] == 0
     assert counts["removal", "broken"] > 500 // SHARE
     assert counts["flag", "broken"] > 150 // SHARE

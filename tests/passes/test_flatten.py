@@ -27,6 +27,7 @@ from pypto._src.passes.structure.convert_to_ssa import ConvertToSSA
 from pypto._src.passes.structure.flatten_call_expr import FlattenCallExpr
 from pypto._src.passes.structure.flatten_single_stmt import FlattenSingleStmt
 from pypto._src.passes.structure.normalize_stmt_structure import NormalizeStmtStructure
+from tests import effort
 from tests.passes.scalar_machine import run_program
 from tests.passes.scalars import T, body_text, program, sources
 
@@ -185,7 +186,7 @@ def test_jump_in_a_while_with_calls() -> None:
 
 
 @given(source=sources(calls=True))
-@settings(max_examples=150)
+@settings(max_examples=effort.count(50, thorough_run=150))
 def test_meaning_and_calls_are_kept(source: str) -> None:
     """Random functions with calls everywhere make the same calls in the same order."""
     before = ConvertToSSA()(program(source))

@@ -37,6 +37,7 @@ from pypto._src.ir.traversal.queries import stmts_in
 from pypto._src.passes.pass_manager import PassManager
 from pypto._src.passes.structure.convert_to_ssa import ConvertToSSA, to_ssa
 from pypto._src.passes.sync.checker import check_sync
+from tests import effort
 from tests.passes.scalar_machine import run
 from tests.passes.scalars import INT64, T, body_text, function, program, python, sources
 
@@ -666,7 +667,7 @@ def test_break_from_parallel_loop() -> None:
 
 
 @given(source=sources())
-@settings(max_examples=150)
+@settings(max_examples=effort.count(50, thorough_run=150))
 def test_meaning_is_kept(source: str) -> None:
     """Random functions with loops, branches and jumps return what Python returns."""
     expected = python(source)

@@ -266,7 +266,7 @@ def damaged(random: Random, text: str) -> str:
 @pytest.mark.filterwarnings("ignore::SyntaxWarning", "ignore::DeprecationWarning")
 @pytest.mark.parametrize("chunk", range(4))
 def test_damaged_texts_are_read_or_refused(chunk: int) -> None:
-    """Each of 1,000 damaged texts is a program all the same, or gives one clean error."""
+    """Each damaged text is a program all the same, or gives one clean error."""
     random = Random(chunk)
     texts = [str(drawn_program(seed)) for seed in range(chunk * 100, chunk * 100 + 100)]
     refused = 0
@@ -282,4 +282,4 @@ def test_damaged_texts_are_read_or_refused(chunk: int) -> None:
             else:
                 assert isinstance(found, ir.Program | ir.Function)
                 str(found)
-    assert refused > 100
+    assert refused > DAMAGED // 4

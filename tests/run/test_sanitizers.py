@@ -15,6 +15,7 @@ from pypto._src.run.toolchain import (
     find_toolchain,
     sanitizer_environment,
 )
+from tests import effort
 from tests.run.sanitized import ROOT, environment, pytest_command
 
 pytestmark = pytest.mark.skipif(
@@ -71,7 +72,7 @@ def variables(which: str) -> dict[str, str]:
 def test_task_graphs_are_clean(which: str) -> None:
     """Task graphs, their errors and their memory run under each sanitizer without a report."""
     done = subprocess.run(
-        pytest_command(SAMPLE),
+        pytest_command(effort.part(SAMPLE, 2)),
         env=variables(which),
         cwd=ROOT,
         capture_output=True,

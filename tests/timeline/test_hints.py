@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import pypto.language as pl
-from pypto import ir
+from pypto import ir, passes
 from pypto._src import cli
 from pypto._src.cost.model import CostModel
 from pypto._src.cost.tables import load_table
@@ -237,7 +237,8 @@ def test_tasks_that_meet_are_not_divided() -> None:
     text = rows(loop="pl.range(0, 56, 8)").replace("load(x, [r, 0]", "load(x, [r + 8, 0]")
     runs = Runs(text)
     assert FEW not in [each.change.kind for each in runs.hints()]
-    assert MoreTasks("kernel", 7)(runs.program) is runs.program
+    once = passes.convert_to_ssa()(runs.program)
+    assert MoreTasks("kernel", 7)(once) is once
 
 
 def test_what_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

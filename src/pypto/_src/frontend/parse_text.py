@@ -85,6 +85,7 @@ def parse(
         ValueError: it defines no function or program, or several.
         RuntimeError: a statement of a trusted text, or an object it uses, raises something else.
     """
+    _check_is_text(code)
     if code.lstrip("\n")[:1] in (" ", "\t"):
         from textwrap import dedent
 
@@ -222,6 +223,11 @@ def _named(name: str) -> Any:
     return function
 
 
+def _check_is_text(code: object) -> None:
+    if not isinstance(code, str):
+        raise TypeError(f"the text of a kernel is a str, got {type(code).__name__}")
+
+
 class _Text:
     """A text while it is read or executed."""
 
@@ -236,8 +242,7 @@ class _Text:
     ) -> None:
         self.filename = filename
         self.code = code
-        if not isinstance(code, str):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise TypeError(f"the text of a kernel is a str, got {type(code).__name__}")
+        _check_is_text(code)
         self.lines = code.splitlines(keepends=True)
         keep_lines(filename, self.lines)
         self.tree = syntax_tree(code, filename)
