@@ -62,7 +62,8 @@ MISUSES: Final = {
         bf16-vector bf16-sum element-type-op dtype-mismatch cast-no-path cast-mode cast-scalar-mode
         integer-becomes-float const-of-value shape-mismatch broadcast row-vector col-vector
         region-row-vector region-column-vector column-vector row-comparison matmul-k matmul-types
-        matmul-acc-type matmul-size product-begins scratch-reduction scratch-mixed
+        matmul-acc-type matmul-size product-begins vectors-product stack-sum
+        scratch-reduction scratch-mixed
         row-max-axis arange-rows region-sort-width mrgsort-rows gather-index scatter-dimension
         scatter-indices scatter-pattern concat-rows region-shift shift-float cmp-type
         spread-parts parts-of-two

@@ -25,11 +25,11 @@ from pypto._src.frontend.regions.product_operands import (
 from pypto._src.frontend.regions.products import (
     begins_in_acc,
     copied,
-    matmul,
     matmul_acc,
     matmul_bias,
     narrowed,
 )
+from pypto._src.frontend.regions.stacked_products import matmul
 from pypto._src.frontend.source.python_names import items_of
 from pypto._src.frontend.state.context import Context
 from pypto._src.frontend.state.known_sizes import divisor_of, number_of
@@ -664,6 +664,7 @@ _HANDLERS: Final[dict[str, Handler]] = {
     "write": _element,
     elementwise.cast.python_name: _cast,
     "matmul": matmul,
+    "batch_matmul": matmul,
     "matmul_acc": matmul_acc,
     "matmul_bias": matmul_bias,
 }

@@ -126,6 +126,13 @@ def matrix_operand(ctx: Context, value: Any, node: ast.Call) -> Matrix:
         sizes = static_shape(kind)
         if sizes is not None and len(sizes) == 2:
             return Matrix(ctx, value, [0, 0], sizes, None, None)
+    if isinstance(kind, TensorType | TileType) and len(kind.shape) != 2:
+        raise ParserTypeError(
+            f"a product that adds to something is of two matrices, got {describe(value)}",
+            ctx.span(node),
+            hint="multiply by pl.matmul, and add what it returns: pl.add(pl.matmul(x, y), acc)",
+            slug="product-operand",
+        )
     if not isinstance(kind, TileType):
         raise ParserTypeError(
             f"a product is of two matrices of constant size, got {describe(value)}",

@@ -50,7 +50,7 @@ from pypto._src.targets import A2A3
 _ACC_BYTES: Final = DataType.FP32.bytes
 _UNROLLED: Final = 32
 """So many products of parts stand one after another at most; more are made in loops."""
-_MOST_LOADED: Final = 64 * 1024
+MOST_LOADED: Final = 64 * 1024
 """Bytes of tensors that are loaded in one piece; more are copied in parts."""
 
 
@@ -59,16 +59,34 @@ _OF_MATMUL_ACC: Final = ("acc", "lhs", "rhs", "a_trans", "b_trans", "init_cond")
 _OF_MATMUL_BIAS: Final = ("lhs", "rhs", "bias")
 
 
-def matmul(
-    ctx: Context, args: Sequence[Any], kwargs: Mapping[str, Any], node: ast.Call
-) -> Expr | None:
-    """Return ``pl.matmul(lhs, rhs, ...)``: a tile in Acc, of FP32 or INT32."""
+def matmul_arguments(args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return the arguments of ``pl.matmul(lhs, rhs, ...)`` by name; None if they are others."""
     given = {**dict(zip(_OF_MATMUL, args, strict=False)), **kwargs}
     if given.keys() - set(_OF_MATMUL) or "lhs" not in given or "rhs" not in given:
         return None
+    return given
+
+
+def product_of_matrices(ctx: Context, given: Mapping[str, Any], node: ast.Call) -> Expr | None:
+    """Return ``pl.matmul(lhs, rhs, ...)``: a tile in Acc, of FP32 or INT32."""
     if all(_is_placed(given[key]) for key in ("lhs", "rhs")):
         return None
     return _product(ctx, None, _operands(ctx, given, node), given, node)
+
+
+def gathered_product(
+    ctx: Context,
+    operands: tuple[Matrix, Matrix],
+    transposed: tuple[bool, bool],
+    target: Expr,
+    begins: Sequence[Any],
+    node: ast.Call,
+) -> Expr:
+    """Store the product of two matrices of equal K in a part of a tensor; return that tensor."""
+    lhs, rhs = operands
+    axes = (0 if transposed[0] else 1), (1 if transposed[1] else 0)
+    assert isinstance(lhs.source.type, TensorType)
+    return _Product(ctx, lhs, rhs, axes, lhs.source.type.dtype, node).gathered(target, begins)
 
 
 def matmul_acc(
@@ -144,7 +162,9 @@ def _accumulator(ctx: Context, acc: Any, node: ast.Call) -> Expr:
 
 def begins_in_acc(shape: Sequence[Any], dtype: DataType) -> bool:
     """True if a product of this shape and element type is a value in Acc memory."""
-    if len(shape) != 2 or not all(isinstance(size, int) for size in shape):
+    if len(shape) != 2:
+        return False
+    if not all(isinstance(size, int) for size in shape):
         return True
     unit = whole_box(dtype)
     held = round_up(shape[0], unit) * shape[1] * dtype.bytes
@@ -192,7 +212,7 @@ def _product(
         valid = _valid_of(lhs, 1 - left_axis), _valid_of(rhs, 1 - right_axis)
         words = {} if valid == (rows, columns) else {"valid_shapes": valid}
         assert ctx.region is not None
-        if not words and rows * columns * _ACC_BYTES > _MOST_LOADED and acc is None:
+        if not words and rows * columns * _ACC_BYTES > MOST_LOADED and acc is None:
             ctx.region.gathered = Gathered(gathered, held, len(own), own[-1], product)
             return gathered  # which is stored elsewhere in parts
         made = op_call(ctx, memory.load, (gathered, [0, 0], [rows, columns]), words, node)
@@ -363,8 +383,8 @@ def copied(ctx: Context, source: Expr, begins: Sequence[Any], target: Expr, node
     sizes, dtype = static_shape(source.type), target.type.dtype
     assert sizes is not None
     row = math.prod(sizes[1:]) * source.type.dtype.bytes
-    step = max(1, _MOST_LOADED // row)
-    for span in _spans(sizes[0], step if sizes[0] * row > _MOST_LOADED else sizes[0]):
+    step = max(1, MOST_LOADED // row)
+    for span in _spans(sizes[0], step if sizes[0] * row > MOST_LOADED else sizes[0]):
         here = [span.size, *sizes[1:]]
         at = [span.begin, *[0] * (len(sizes) - 1)]
         tile: Expr = op_call(ctx, memory.load, (source, at, here), {}, node)
