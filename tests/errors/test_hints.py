@@ -54,6 +54,17 @@ def test_stores(line: str) -> None:
     assert hint(line, "FP32") == (short if line == "pl.store(t, [0, 0])" else STORE)
 
 
+def test_load_of_a_part() -> None:
+    """A part of a tensor is a tile as it stands: nothing more loads it."""
+    assert hint("t = pl.load(x[0:64, 0:64])", "FP32") == "write x[0:64, 0:64]"
+
+
+def test_part_between_blocks() -> None:
+    """What begins inside a block of a tile is loaded from the tensor that the tile is of."""
+    wanted = "load the part from its tensor, or store it from there on"
+    assert hint("t = pl.view(t, [1, 8], [0, 3])", "FP32") == wanted
+
+
 @pytest.mark.parametrize(
     ("line", "wanted"),
     [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import linecache
+import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -167,7 +168,7 @@ def test_what_other_libraries_write(found: str, wanted: str) -> None:
     assert caught.value.hint == f"write {wanted}"
 
 
-@pytest.mark.parametrize("value", ["t.mean(axis=0)", "pl.clip(t)"])
+@pytest.mark.parametrize("value", ["t.mean(axis=0)", "t.var(axis=0)", "pl.clip(t)"])
 def test_no_other_op_is_hinted(value: str) -> None:
     """Means of columns are no means of rows, and a bound that nobody gave is none."""
     assert hint_for(value) != recipe(value.rpartition("mean")[1] or "clip", ["t", "0.0", "1.0"])
@@ -200,17 +201,38 @@ RECIPES: dict[str, Callable[[Array], Array]] = {
 }
 
 
-@pytest.mark.parametrize("call", [*(f"pl.{name}(t)" for name in RECIPES), *OTHERS])
-def test_recipes_compute_what_they_stand_for(call: str) -> None:
-    """Who types what is hinted for an op of another library gets the values of that op."""
-    value = str(hint_for(call)).removeprefix("write ")
-    meaning = OTHERS.get(call) or RECIPES[call.removeprefix("pl.").removesuffix("(t)")]
+def computed(value: str) -> tuple[Array, Array]:
+    """Return an array and what an expression of the tile ``t`` with its elements is."""
     program = pl.parse(KERNEL.replace("VALUE", value))
     assert isinstance(program, ir.Function)
     x = np.random.default_rng(3).normal(size=(16, 32)).astype(np.float32)
     out = np.zeros_like(x)
     compile_program(ir.Program([program], "P", ir.Span.unknown()), "interpreter")(x, out)
+    return x, out
+
+
+@pytest.mark.parametrize("call", [*(f"pl.{name}(t)" for name in RECIPES), *OTHERS])
+def test_recipes_compute_what_they_stand_for(call: str) -> None:
+    """Who types what is hinted for an op of another library gets the values of that op."""
+    value = str(hint_for(call)).removeprefix("write ")
+    meaning = OTHERS.get(call) or RECIPES[call.removeprefix("pl.").removesuffix("(t)")]
+    x, out = computed(value)
     np.testing.assert_allclose(out, meaning(x), rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["mean", "std", "var"])
+def test_recipes_of_rows(name: str) -> None:
+    """Means, deviations and variances are those of each row, as a column."""
+    value = str(hint_for(f"t.{name}()")).removeprefix("write ")
+    x, out = computed(f"pl.row_expand(t, {value})")
+    wanted = getattr(x, name)(axis=1, keepdims=True)
+    np.testing.assert_allclose(out, np.broadcast_to(wanted, x.shape), rtol=1e-5, atol=1e-6)
+
+
+def test_recipe_of_erf() -> None:
+    """The error function is a curve that is nowhere further away than 0.0004."""
+    x, out = computed(str(hint_for("pl.erf(t)")).removeprefix("write "))
+    np.testing.assert_allclose(out, np.vectorize(math.erf)(x), atol=4e-4)
 
 
 NAMES = ["FP16", "FP32", "BF16", "INT32", "BOOL", "Tensor", "tensor", "Vec", "matmul", "function"]

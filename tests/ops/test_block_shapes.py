@@ -283,6 +283,7 @@ REFUSED = [
         {},
         "tile-layout",
         "pl.view begins at byte 48 of line, a multiple of 32 was wanted",
+        "load the part from its tensor, or store it from there on",
     ),
     Refused(
         new_tiles.view,

@@ -34,7 +34,7 @@ from pypto._src.frontend.diagnose.fixits import (
 from pypto._src.frontend.source.source import whole_text
 from pypto._src.frontend.state.context import Context
 from pypto._src.frontend.state.errors import as_parser_error
-from pypto._src.frontend.state.messages import dtype_like, nearest, number_in, spell
+from pypto._src.frontend.state.messages import as_full, dtype_like, nearest, number_in, spell
 from pypto._src.ir.array_types import ShapedType, TensorType, TileType, static_shape
 from pypto._src.ir.enums import FunctionType, MemorySpace, PipeType
 from pypto._src.ir.exprs import Expr, Var
@@ -251,7 +251,10 @@ def _count_hint(site: Site, _error: ParserError, param: Param | None) -> str | N
         return f"write {site.spelled(left)}" if site.works(site.args[: len(names)]) else None
     if site.op is reshaping.transpose and len(texts) == 1 and site.works([*site.args, 0, 1]):
         return f"write {site.spelled([*texts, '0', '1'])}"
-    inserted = _inserted(site)
+    is_load = site.op is memory.load and len(site.args) == 1 and not site.kwargs
+    if is_load and isinstance(getattr(site.args[0], "type", None), TileType):
+        return f"write {texts[0]}"  # a part of a tensor, which is loaded by its brackets
+    inserted = _inserted(site, site.args, texts) or _inserted_swapped(site)
     if inserted is not None:
         return inserted
     completed = _completed(site)
@@ -268,36 +271,47 @@ def _count_hint(site: Site, _error: ParserError, param: Param | None) -> str | N
     return None
 
 
-def _inserted(site: Site) -> str | None:
+def _inserted(site: Site, args: Sequence[Any], texts: Sequence[str]) -> str | None:
     """Suggest the call with one more argument: a size, element type or variable that it takes.
 
     Else with the two that are a whole region: where it begins, and its size.
     """
-    texts = site.texts()
     known = [v for v in site.ctx.names.values.values() if isinstance(v, Var)]
-    kinds = [arg.type for arg in site.args if isinstance(arg, Expr)]
+    kinds = [arg.type for arg in args if isinstance(arg, Expr)]
     shapes = [static_shape(kind) for kind in kinds if isinstance(kind, ShapedType)]
     values: list[tuple[Any, str]] = [(list(s), str(list(s))) for s in shapes if s is not None]
     values.append((DataType.FP32, "pl.FP32"))
     values += [(v, v.name) for v in reversed(known) if isinstance(v.type, ShapedType)]
     for at in range(len(texts), -1, -1):
         for value, text in values:
-            if site.works([*site.args[:at], value, *site.args[at:]]):
+            if site.works([*args[:at], value, *args[at:]]):
                 return f"write {site.spelled([*texts[:at], text, *texts[at:]])}"
-    return _with_region(site, [shape for shape in shapes if shape is not None], known)
+    return _with_region(site, args, texts, [shape for shape in shapes if shape is not None], known)
 
 
-def _with_region(site: Site, shapes: Sequence[Sequence[int]], known: Sequence[Var]) -> str | None:
-    """Suggest the call with a region, and where it needs that with a variable behind it."""
+def _inserted_swapped(site: Site) -> str | None:
+    """Suggest the call with its two arguments the other way round, and one more."""
     texts = site.texts()
+    is_pair = len(texts) == len(site.args) == 2
+    return _inserted(site, site.args[::-1], texts[::-1]) if is_pair else None
+
+
+def _with_region(
+    site: Site,
+    args: Sequence[Any],
+    texts: Sequence[str],
+    shapes: Sequence[Sequence[int]],
+    known: Sequence[Var],
+) -> str | None:
+    """Suggest the call with a region, and where it needs that with a variable behind it."""
     for at in range(len(texts), 0, -1):
         for shape in shapes:
             region = [0] * len(shape), list(shape)
             given = [*texts[:at], *map(str, region), *texts[at:]]
-            args = [*site.args[:at], *region, *site.args[at:]]
-            if site.works(args):
+            longer = [*args[:at], *region, *args[at:]]
+            if site.works(longer):
                 return f"write {site.spelled(given)}"
-            last = next((var for var in reversed(known) if site.works([*args, var])), None)
+            last = next((var for var in reversed(known) if site.works([*longer, var])), None)
             if last is not None:
                 return f"write {site.spelled([*given, last.name])}"
     return None
@@ -432,6 +446,7 @@ def _kind_hint(site: Site, error: ParserError, param: Param | None) -> str | Non
             error.note = "dir(pl.tensor) lists the ops that take tensors"
         hint = _assembled(site, value) or _load_hint(site, index, value)
         hint = hint or _full_hint(site, index, value) or _filled(site, index, value)
+        hint = hint or _as_tile(site, index, value)
         if hint is None and site.args:
             hint = _of_two_numbers(site) or _of_number(site)
             if hint is not None:
@@ -642,6 +657,17 @@ def _filled(site: Site, index: int, value: Any) -> str | None:
     return None
 
 
+def _as_tile(site: Site, index: int, value: Any) -> str | None:
+    """Suggest the tile that an array of equal elements means, beside a tile."""
+    texts, kinds = site.texts(), [getattr(arg, "type", None) for arg in site.args]
+    kind = next((kind for kind in kinds if isinstance(kind, TileType)), None)
+    full = None if kind is None else as_full(value, kind.dtype)
+    if full is None:
+        return None
+    texts[index] = full
+    return f"write {site.spelled(texts)}"
+
+
 def _assembled(site: Site, value: Any) -> str | None:
     """Suggest the op that writes a tensor into another one, for a store of it."""
     if site.op is not memory.store or not isinstance(getattr(value, "type", None), TensorType):
@@ -675,7 +701,7 @@ def _full_hint(site: Site, index: int, value: Any) -> str | None:
 
 
 def _number_or_swapped(site: Site, error: ParserError, param: Param | None) -> str | None:
-    found = _swapped(site, error, param) or _of_two_numbers(site)
+    found = _swapped(site, error, param) or _of_two_numbers(site) or _inserted_swapped(site)
     return found or (_of_number(site) if site.args else None)
 
 

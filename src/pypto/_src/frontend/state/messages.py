@@ -127,18 +127,25 @@ def counted(count: int, noun: str) -> str:
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
+_MEAN: Final = "pl.mul(pl.row_sum({0}), 1.0 / {0}.shape[1])"
+_CENTRED: Final = f"pl.row_expand_sub({{0}}, {_MEAN})"
+_VARIANCE: Final = f"pl.mul(pl.row_sum(pl.mul({_CENTRED}, {_CENTRED})), 1.0 / {{0}}.shape[1])"
+_TWICE: Final = "pl.mul({0}, pl.add(pl.mul(pl.mul({0}, {0}), 0.2018), 2.2568))"  # erf is its tanh
 _SHIFTED: Final = "pl.exp(pl.row_expand_sub({0}, pl.row_max({0})))"
 _RECIPES: Final = {
     "barrier": "pl.system.bar_all()",
     "clamp": "pl.minimum(pl.maximum({0}, {1}), {2})",
     "clip": "pl.minimum(pl.maximum({0}, {1}), {2})",
+    "erf": f"pl.add(pl.mul(pl.recip(pl.add(pl.exp({_TWICE}), 1.0)), -2.0), 1.0)",
     "exp2": "pl.exp(pl.mul({0}, 0.6931471805599453))",
+    "fill": "pl.full({0}.shape, {0}.dtype, {1})",
+    "fill_": "pl.full({0}.shape, {0}.dtype, {1})",
     "fma": "pl.add(pl.mul({0}, {1}), {2})",
     "gelu": "pl.div({0}, pl.add(pl.exp(pl.mul({0}, -1.702)), 1.0))",
     "full_like": "pl.full({0}.shape, {0}.dtype, {1})",
     "log10": "pl.mul(pl.log({0}), 0.4342944819032518)",
     "log2": "pl.mul(pl.log({0}), 1.4426950408889634)",
-    "mean": "pl.mul(pl.row_sum({0}), 1.0 / {0}.shape[1])",
+    "mean": _MEAN,
     "ones_like": "pl.full({0}.shape, {0}.dtype, 1)",
     "pipe_barrier": "pl.system.bar_all()",
     "pow": "pl.exp(pl.mul(pl.log({0}), {1}))",
@@ -147,25 +154,43 @@ _RECIPES: Final = {
     "sigmoid": "pl.recip(pl.add(pl.exp(pl.neg({0})), 1.0))",
     "silu": "pl.div({0}, pl.add(pl.exp(pl.neg({0})), 1.0))",
     "softmax": f"pl.row_expand_div({_SHIFTED}, pl.row_sum({_SHIFTED}))",
+    "std": f"pl.sqrt({_VARIANCE})",
     "square": "pl.mul({0}, {0})",
     "sync": "pl.system.bar_all()",
     "tanh": "pl.add(pl.mul(pl.recip(pl.add(pl.exp(pl.mul({0}, 2.0)), 1.0)), -2.0), 1.0)",
+    "var": _VARIANCE,
     "wait_flag": "pl.system.sync_dst({0}, {1}, {2})",
     "zeros_like": "pl.full({0}.shape, {0}.dtype, 0)",
 }
 """What ops of other libraries are made of here, of a tile and what stands behind it."""
 
 
+_OF_ROWS: Final = frozenset({"mean", "std", "var"})
+
+
 def recipe(name: str, texts: Sequence[str]) -> str | None:
     """Return how an op of other libraries is written with those that there are."""
     found = _RECIPES.get(name.lower())
-    if name.lower() == "mean" and any(text in ("0", "axis=0", "dim=0") for text in texts):
+    if name.lower() in _OF_ROWS and any(text in ("0", "axis=0", "dim=0") for text in texts):
         return None  # of columns, which no op sums in one step
     if name.lower() in ("pow", "power") and texts[1:] == ["2"]:
         found = _RECIPES["square"]
     if found is None or f"{{{len(texts)}}}" in found:
         return None
+    if name.lower() == "fill" and len(texts) > 2:
+        return None  # of a shape, an element type and a value: pl.full itself
     return f"write {found.format(*texts)}"
+
+
+def as_full(value: Any, dtype: DataType) -> str | None:
+    """Return the tile that an array of equal elements means, None for any other value."""
+    if not hasattr(value, "__array__") or not getattr(value, "shape", ()) or 0 in value.shape:
+        return None
+    least, greatest = value.min().item(), value.max().item()
+    if least != greatest or not isinstance(least, int | float):
+        return None
+    number = float(least) if dtype.is_float() else int(least)
+    return f"pl.full({list(value.shape)}, pl.{dtype.member}, {number})"
 
 
 def dtype_like(value: Any) -> DataType | None:

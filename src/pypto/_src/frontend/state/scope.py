@@ -286,6 +286,7 @@ class Names:
                 self.bind(name, var)
                 return var
         if not isinstance(old, Var):
+            self.values[name] = BROKEN  # also behind the loop or branch
             raise ParserTypeError(
                 f"{name!r} is a constant of the kernel; a loop or branch cannot assign it",
                 hint=(first_value(name, kind) if old is None else None)

@@ -311,7 +311,7 @@ def _meant_call(
         found = recipe(func.attr, operands)
         if found is not None or recipe(func.attr, [""]) is not None:
             error.hint = None  # which knows nothing of the other arguments
-            return found
+            return _assigned(ctx, func, found)
     found = re.match(r"write (pl\.\w+)\(", error.hint or "")
     if error.slug != "attribute" or found is None or not texts:
         return None
@@ -321,6 +321,18 @@ def _meant_call(
     if lists == {1} and not isinstance(node.args[0], ast.List | ast.Tuple | ast.Name):
         texts = [f"[{', '.join(texts)}]"]  # x.reshape(64, 128)
     return f"write {found[1]}({', '.join([ctx.source.text(func.value), *texts])})"
+
+
+def _assigned(ctx: Context, func: ast.Attribute, hint: str | None) -> str | None:
+    """Return a hint with an assignment, for a method that changes what it is called on."""
+    if hint is None or func.attr not in _CHANGING:
+        return hint
+    kind = ctx.value(func.value).type
+    whole = f"[{', '.join([':'] * len(kind.shape))}]" if isinstance(kind, TensorType) else ""
+    return f"write {ctx.source.text(func.value)}{whole} = {hint.removeprefix('write ')}"
+
+
+_CHANGING: Final = frozenset({"fill", "fill_"})
 
 
 def _as_dtype(ctx: Context, node: ast.expr | ast.keyword) -> str | None:

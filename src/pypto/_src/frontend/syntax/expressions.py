@@ -116,7 +116,8 @@ def _of_self(ctx: Context, node: ast.Attribute) -> Any:
     raise UndefinedVariableError(
         f"the program has no function {node.attr!r}",
         ctx.span(node),
-        hint=did_you_mean(node.attr, ctx.functions.names(), "self."),
+        hint=did_you_mean(node.attr, ctx.functions.names(), "self.")
+        or (None if unified(node.attr) is None else f"write pl.{node.attr}"),
     )
 
 
@@ -145,6 +146,11 @@ def _attribute_hint(ctx: Context, node: ast.Attribute, base: Expr) -> str | None
     known = ["dtype"] if is_scalar else ["shape", "dtype"]
     if is_scalar and node.attr in _ITSELF:
         return f"write {text}"
+    if isinstance(base.type, TileType) and node.attr in _COPIES:  # ops change no value
+        return f"write {text}"
+    if isinstance(base.type, ShapedType) and node.attr == "numel":
+        sizes = [f"{text}.shape[{axis}]" for axis in range(len(base.type.shape))]
+        return f"write ({' * '.join(sizes) or 1})"
     if node.attr in _OF_SHAPE and not is_scalar:
         return f"write {_OF_SHAPE[node.attr].format(text)}"
     name = node.attr if unified(node.attr) is not None else op_elsewhere(node.attr)
@@ -161,6 +167,9 @@ _USUAL: Final = {"axis": "-1"}
 
 _ITSELF: Final = frozenset({"value", "item", "val", "data", "real"})
 """What other libraries call the number of a scalar."""
+
+_COPIES: Final = frozenset({"clone", "contiguous", "copy", "detach"})
+"""What other libraries call a value apart from those that are computed from it."""
 
 _OF_SHAPE: Final = {
     "T": "pl.transpose({0}, 0, 1)",

@@ -6,6 +6,7 @@ Arithmetic between Python numbers is done at once; on tiles an operator is the o
 from __future__ import annotations
 
 import ast
+import math
 import operator
 from ast import Constant
 from collections.abc import Callable, Sequence
@@ -18,6 +19,7 @@ from pypto._src.frontend.source.python_names import items_of
 from pypto._src.frontend.state.context import Context, body_of, float_begin
 from pypto._src.frontend.state.effects import alone, held, held_before
 from pypto._src.frontend.state.messages import (
+    as_full,
     describe,
     dtype_like,
     nearest,
@@ -206,7 +208,14 @@ def _other_operator(ctx: Context, node: Any, symbol: str, left: Any, right: Any)
             meant = f"{a} * {a}"
         elif right in _POWERS and isinstance(kind, TileType) and kind.dtype in _ROOTED:
             meant = f"pl.{_POWERS[right]}({a})"
+    elif symbol == "**" and isinstance(left, int | float) and left > 0 and _is_rooted(right):
+        meant = f"pl.exp({ctx.source.operand(operands[1])} * {math.log(left)!r})"
     return None if meant is None else f"write {begin}{meant}"
+
+
+def _is_rooted(value: Any) -> bool:
+    """True for a tile or tensor of floats that ops on single elements take."""
+    return _is_shaped(value) and value.type.dtype in _ROOTED
 
 
 def _is_shaped(value: Any) -> bool:
@@ -299,6 +308,7 @@ def _no_operator(
         hint=hint
         or _unquoted(ctx, node, left, right)
         or _as_number(ctx, node, symbol, left, right)
+        or _as_tile(ctx, node, symbol, left, right)
         or _as_parameter(ctx, node, left, right),
         slug="no-operator",
     )
@@ -318,6 +328,28 @@ def _as_number(ctx: Context, node: Any, symbol: str, left: Any, right: Any) -> s
             continue
         return f"write {texts[0]} {symbol} {texts[1]}"
     return None
+
+
+def _as_tile(ctx: Context, node: Any, symbol: str, left: Any, right: Any) -> str | None:
+    """Return an operation with a tile for an array of equal elements that a kernel makes."""
+    if not isinstance(node, ast.BinOp):
+        return None
+    pairs = (node.left, left, right), (node.right, right, left)
+    for at, (operand_node, value, other) in enumerate(pairs):
+        full = as_full(value, other.type.dtype) if _is_shaped(other) else None
+        if full is None or not _is_made_here(ctx, operand_node):
+            continue
+        if isinstance(operand_node, ast.Name):
+            return f"begin with {operand_node.id} = {full}"
+        texts = [ctx.source.operand(node.left), ctx.source.operand(node.right)]
+        texts[at] = full
+        return f"write {texts[0]} {symbol} {texts[1]}"
+    return None
+
+
+def _is_made_here(ctx: Context, node: ast.expr) -> bool:
+    """True for an expression, and for a name that the kernel gives a value."""
+    return not isinstance(node, ast.Name) or node.id in ctx.names.values
 
 
 def _as_parameter(ctx: Context, node: Any, left: Any, right: Any) -> str | None:

@@ -217,6 +217,7 @@ def _check_begin(
             f"{called(o.op)} begins at byte {begin * kind.dtype.bytes} of {operand_name(o, 0)}, a "
             f"multiple of {BLOCK_BYTES} was wanted",
             "tile-layout",
+            "load the part from its tensor, or store it from there on",
             shown=(0,),
         )
 
