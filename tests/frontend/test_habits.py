@@ -89,6 +89,29 @@ HABITS: dict[str, Habit] = {
             "y = pl.store(tile, [0, 0], [16, 64], y) [out-never-written]"
         ],
     ),
+    "an input that is returned for the output": Habit(
+        """
+    def main(
+        self, x: pl.Tensor[[16, 64], pl.FP32], y: pl.Out[pl.Tensor[[16, 64], pl.FP32]]
+    ) -> pl.Tensor[[16, 64], pl.FP32]:
+        y = self.twice(x, y)
+        return x
+
+    @pl.function(type=pl.FunctionType.InCore)
+    def twice(
+        self, x: pl.Tensor[[16, 64], pl.FP32], y: pl.Out[pl.Tensor[[16, 64], pl.FP32]]
+    ) -> pl.Tensor[[16, 64], pl.FP32]:
+        a = pl.load(x, [0, 0], [16, 64])
+        return pl.store(pl.add(a, a), [0, 0], [16, 64], y)
+""",
+        lambda: [ramp(16, 64), zeros(16, 64)],
+        lambda given: 2 * given[0],
+        [
+            "habit.py:13: main returns its input x, and not its output 'y'; write return y "
+            "[input-returned]"
+        ],
+        kind="Orchestration",
+    ),
     "a size with a name where a number is wanted": Habit(
         """
     def main(

@@ -65,6 +65,7 @@ ELSEWHERE = {
     "form-ops": ("statement/test_rules.py::test_broken", "form-ops"),
     "form-regions": ("statement/test_rules.py::test_broken", "form-regions"),
     "form-signature": ("statement/test_rules.py::test_broken", "form-signature"),
+    "input-returned": ("frontend/test_habits.py::test_habit_warns", "input-returned"),
     "kernel": ("run/test_native.py::test_missing_symbol", "has no symbol"),
     "kernel-result": ("errors/test_rare.py::test_rare", "kernel-result"),
     "memory-place": ("interp/test_strict.py::test_a_tile_that_is_handed_on_elsewhere",

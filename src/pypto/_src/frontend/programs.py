@@ -350,6 +350,7 @@ class Method(Callee):
                     hint=self._way_to_write(var),
                     slug="out-never-written",
                 )
+        self._check_returned()
         for var, call in ctx.inputs.items():
             if call is not None:
                 location = self._annotation(var.name if isinstance(var, Var) else "")
@@ -360,6 +361,24 @@ class Method(Callee):
                     hint=f"write {var}: pl.InOut[{text}]",
                     slug="input-written",
                     related=(Label(var.span, "the parameter"),),
+                )
+
+    def _check_returned(self) -> None:
+        """Warn of an input that is returned, where an output of its type is not."""
+        ctx = self.context
+        inputs = [var for var, direction in self.params if direction is ParamDirection.In]
+        for values, span in ctx.returns:
+            returned = {ctx.origin(value) or value for value in values}
+            left = [var for var in ctx.outputs.values() if var not in returned]
+            for value in values:
+                output = next((var for var in left if same_value_type(var.type, value.type)), None)
+                if output is None or not any(value is var for var in inputs):
+                    continue
+                warn(
+                    f"{self.name} returns its input {value}, and not its output {output.name!r}",
+                    span,
+                    hint=f"write return {output.name}" if len(values) == 1 else None,
+                    slug="input-returned",
                 )
 
     def _check_symbolic(self) -> None:

@@ -186,7 +186,10 @@ def as_full(value: Any, dtype: DataType) -> str | None:
     """Return the tile that an array of equal elements means, None for any other value."""
     if not hasattr(value, "__array__") or not getattr(value, "shape", ()) or 0 in value.shape:
         return None
-    least, greatest = value.min().item(), value.max().item()
+    try:
+        least, greatest = value.min().item(), value.max().item()
+    except (AttributeError, TypeError):  # elements that are no numbers
+        return None
     if least != greatest or not isinstance(least, int | float):
         return None
     number = float(least) if dtype.is_float() else int(least)
