@@ -30,6 +30,19 @@ def uncompiled(kind: str, name: str, frame: FrameType) -> CallError:
     )
 
 
+def not_a_pass_yet(name: str, frame: FrameType) -> CallError:
+    """Return the error for a program, given in ``frame`` to the function ``name`` of a pass."""
+    location = span_of_frame(frame)
+    text = re.fullmatch(_CALL, lines_at(location))
+    called, given = (f"passes.{name}", "(program)") if text is None else (text[1], text[2])
+    return CallError(
+        f"{name} makes a pass, which takes the program",
+        location,
+        hint=f"write {called}(){given}",
+        slug="pass-made",
+    )
+
+
 def check_kind(word: str, value: object, kind: type, hint: str, frame: FrameType) -> None:
     """Raise the error for an argument ``word=value`` that is no ``kind``, given in ``frame``.
 

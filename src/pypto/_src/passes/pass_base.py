@@ -16,7 +16,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextvars import ContextVar
 from enum import Enum
-from typing import Any, ClassVar, Final, TypeAlias, TypeVar
+from functools import wraps
+from typing import Any, ClassVar, Final, ParamSpec, TypeAlias, TypeVar
 
 from pypto._src.errors import InternalError, PyptoError
 from pypto._src.ir.stmts import Function, Program
@@ -30,9 +31,10 @@ from pypto._src.passes.verification import (
     VerificationMode,
     verify,
 )
-from pypto._src.usage_errors import not_a_program
+from pypto._src.usage_errors import not_a_pass_yet, not_a_program, users_frame
 
 T = TypeVar("T")
+P = ParamSpec("P")
 
 
 class Unmaterialized:
@@ -160,6 +162,18 @@ class Pass:
 
     def __repr__(self) -> str:
         return f"<pass {self.get_name()}>"
+
+
+def makes_a_pass(make: Callable[P, Pass]) -> Callable[P, Pass]:
+    """Let a function that makes a pass say so where it is given the program."""
+
+    @wraps(make)
+    def checked(*args: P.args, **kwargs: P.kwargs) -> Pass:
+        if args and isinstance(args[0], Program):
+            raise not_a_pass_yet(make.__name__, users_frame())
+        return make(*args, **kwargs)
+
+    return checked
 
 
 def _assigned_once(program: Program) -> Program:

@@ -29,7 +29,7 @@ from pypto._src.ir.stmts import (
 from pypto._src.ir.traversal.mutator import Mutator, map_functions
 from pypto._src.ir.traversal.queries import defined_by, exprs_in, stmts_in, uses
 from pypto._src.ir.traversal.walk import copy_with
-from pypto._src.passes.pass_base import Pass
+from pypto._src.passes.pass_base import Pass, makes_a_pass
 from pypto._src.passes.properties import IRProperty, IRPropertySet
 
 _P: Final = IRProperty
@@ -47,6 +47,7 @@ class DeadCode(Pass):
         return map_functions(program, without_dead_code)
 
 
+@makes_a_pass
 def dead_code() -> Pass:
     """Return the pass that removes what nothing needs."""
     return DeadCode()

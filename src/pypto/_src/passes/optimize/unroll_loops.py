@@ -26,7 +26,7 @@ from pypto._src.ir.stmts import (
 from pypto._src.ir.traversal.mutator import Mutator, map_functions
 from pypto._src.ir.traversal.queries import stmts_in, variable_names
 from pypto._src.ir.traversal.walk import copy_with
-from pypto._src.passes.pass_base import Pass
+from pypto._src.passes.pass_base import Pass, makes_a_pass
 from pypto._src.passes.properties import IRProperty, IRPropertySet
 from pypto._src.passes.structure.copied_iterations import can_copy_iterations, copied_iteration
 from pypto._src.usage_errors import check_kind, users_frame
@@ -62,6 +62,7 @@ class UnrollLoops(Pass):
         return map_functions(program, lambda f: _Unroller(self, f).function(f))
 
 
+@makes_a_pass
 def unroll_loops(whole: int = 4, factor: int = 1, most: int = 1024) -> Pass:
     """Return the pass that unrolls loops; see `UnrollLoops`."""
     return UnrollLoops(whole, factor, most)

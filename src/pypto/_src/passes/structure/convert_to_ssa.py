@@ -27,7 +27,7 @@ from pypto._src.ir.traversal.mutator import Mutator, map_functions
 from pypto._src.ir.traversal.queries import stmts_in
 from pypto._src.ir.types import TupleType, UnknownType
 from pypto._src.ops.new_tiles import unassigned_value
-from pypto._src.passes.pass_base import Pass
+from pypto._src.passes.pass_base import Pass, makes_a_pass
 from pypto._src.passes.properties import IRProperty, IRPropertySet
 
 _P: Final = IRProperty
@@ -118,6 +118,7 @@ def _without_calls(program: Program) -> list[Function] | None:
     return new
 
 
+@makes_a_pass
 def convert_to_ssa() -> Pass:
     """Return the pass that gives every definition its own variable."""
     return ConvertToSSA()

@@ -50,7 +50,7 @@ from pypto._src.ir.traversal.queries import calls_of, is_flat, stmts_in, variabl
 from pypto._src.ir.traversal.walk import walk
 from pypto._src.ir.types import scalar_type
 from pypto._src.ir.unchecked import checked_var, with_args
-from pypto._src.passes.pass_base import Pass
+from pypto._src.passes.pass_base import Pass, makes_a_pass
 from pypto._src.passes.properties import IRProperty, IRPropertySet
 from pypto._src.passes.structure.flatten_single_stmt import flattened
 from pypto._src.passes.structure.normalize_stmt_structure import normalized
@@ -81,6 +81,7 @@ class FlattenCallExpr(Pass):
         return flattened(lifted)
 
 
+@makes_a_pass
 def flatten_call_expr() -> Pass:
     """Return the pass that lifts nested calls into variables of their own."""
     return FlattenCallExpr()

@@ -57,7 +57,7 @@ from pypto._src.ops.layout import (
 )
 from pypto._src.ops.reshaping import reshape
 from pypto._src.ops.rules.type_rules import called
-from pypto._src.passes.pass_base import Pass
+from pypto._src.passes.pass_base import Pass, makes_a_pass
 from pypto._src.passes.properties import IRProperty, IRPropertySet
 from pypto._src.passes.structure.flatten_call_expr import with_nested_calls
 from pypto._src.passes.verification import NOTHING_KNOWN, PassFacts
@@ -87,6 +87,7 @@ class LegalizeTiles(Pass):
         )
 
 
+@makes_a_pass
 def legalize_tiles() -> Pass:
     """Return the pass that makes tiles acceptable to the targets."""
     return LegalizeTiles()

@@ -15,7 +15,7 @@ from typing import Final
 from pypto._src.ir.fresh_names import NewNames
 from pypto._src.ir.stmts import Function, Program, ScopeStmt
 from pypto._src.ir.traversal.queries import stmts_in
-from pypto._src.passes.pass_base import Pass
+from pypto._src.passes.pass_base import Pass, makes_a_pass
 from pypto._src.passes.properties import IRProperty, IRPropertySet
 
 _P: Final = IRProperty
@@ -55,6 +55,7 @@ class OutlineIncoreScopes(Pass):
         return inline_kernel_calls(program.with_functions(out))
 
 
+@makes_a_pass
 def outline_incore_scopes() -> Pass:
     """Return the pass that makes kernels of ``with pl.incore()``."""
     return OutlineIncoreScopes()
