@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 import pypto.language as pl
+from pypto._src.errors import ParserTypeError
 from tests.language.test_local_matrices import RNG, TARGETS, Array, call, floats
 
 
@@ -150,3 +151,52 @@ def test_products_in_regions(
     np.testing.assert_allclose(
         out.astype(np.float64), want, rtol=1e-2 if rounded else 2e-4, atol=1e-3
     )
+
+
+N = pl.dynamic("N")
+
+
+def test_stacks_of_any_size() -> None:
+    """A stack whose size is known only when it runs is multiplied in the loop that the hint has."""
+
+    @pl.jit
+    def at_once(
+        x: pl.Tensor[[N, 16, 32], pl.FP32],
+        y: pl.Tensor[[32, 16], pl.FP32],
+        out: pl.Out[pl.Tensor[[N, 16, 16], pl.FP32]],
+    ):
+        with pl.at(level=pl.Level.CORE_GROUP):
+            out[:, :, :] = pl.matmul(x, y)
+        return out
+
+    @pl.jit
+    def one_by_one(
+        x: pl.Tensor[[N, 16, 32], pl.FP32],
+        y: pl.Tensor[[32, 16], pl.FP32],
+        out: pl.Out[pl.Tensor[[N, 16, 16], pl.FP32]],
+    ):
+        with pl.at(level=pl.Level.CORE_GROUP):
+            for b in pl.range(x.shape[0]):
+                out[b, :, :] = pl.matmul(x[b, :, :], y)
+        return out
+
+    with pytest.raises(ParserTypeError) as caught:
+        at_once.lower()
+    loop = "for b in pl.range(x.shape[0]): pl.matmul(x[b, :, :], y)"
+    assert caught.value.hint == f"multiply them one by one, {loop}"
+    x, y, out = floats(5, 16, 32), floats(32, 16), np.zeros((5, 16, 16), np.float32)
+    call(one_by_one, "interpreter", x, y, out)
+    np.testing.assert_allclose(out, x @ y, rtol=2e-4, atol=1e-4)
+
+
+def test_a_stack_times_a_number() -> None:
+    """What is no array at all is named as what it is."""
+
+    @pl.jit
+    def times_a_number(x: pl.Tensor[[4, 16, 16], pl.FP32], out: pl.Out[pl.Tensor]):
+        with pl.at(level=pl.Level.CORE_GROUP):
+            out[:, :, :] = pl.matmul(x, 2.0)
+        return out
+
+    with pytest.raises(ParserTypeError, match=r"of constant size, got the float 2.0"):
+        times_a_number.lower(floats(4, 16, 16), floats(4, 16, 16))

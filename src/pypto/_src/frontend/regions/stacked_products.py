@@ -33,7 +33,7 @@ from pypto._src.frontend.state.messages import describe
 from pypto._src.frontend.syntax.annotations import plain_dims
 from pypto._src.frontend.syntax.calls import op_call
 from pypto._src.ir.array_types import TensorType, TileType, static_shape, valid_part
-from pypto._src.ir.exprs import ConstInt, Expr, Mul, Var, binary
+from pypto._src.ir.exprs import ConstInt, Expr, Mul, Var, binary, const_value
 from pypto._src.ir.stmts import AssignStmt, ForStmt, seq
 from pypto._src.ir.types import scalar_type
 from pypto._src.ops import memory, tensor, tensor_math
@@ -49,7 +49,7 @@ def matmul(
     lhs, rhs = given["lhs"], given["rhs"]
     if all(_rank(operand) in (None, 2) for operand in (lhs, rhs)):
         return product_of_matrices(ctx, given, node)
-    left, right = _in_memory(ctx, lhs, node), _in_memory(ctx, rhs, node)
+    left, right = (_in_memory(ctx, operand, lhs, rhs, node) for operand in (lhs, rhs))
     words = {key: value for key, value in given.items() if key not in ("lhs", "rhs")}
     shape = _shape_of_product(ctx, left, right, words, node)
     made = _products(ctx, _Stack(ctx, left, node), _Stack(ctx, right, node), words, shape, node)
@@ -68,7 +68,7 @@ def _rank(value: Any) -> int | None:
     return len(kind.shape) if isinstance(kind, TensorType | TileType) else None
 
 
-def _in_memory(ctx: Context, value: Any, node: ast.Call) -> Expr:
+def _in_memory(ctx: Context, value: Any, lhs: Any, rhs: Any, node: ast.Call) -> Expr:
     """Return an operand as a tensor of constant size: a tile is stored in one."""
     kind = value.type if isinstance(value, Expr) else None
     if isinstance(kind, TileType) and valid_part(kind) is None:
@@ -86,9 +86,35 @@ def _in_memory(ctx: Context, value: Any, node: ast.Call) -> Expr:
     raise ParserTypeError(
         f"a product is of vectors, matrices and stacks of constant size, got {describe(value)}",
         ctx.span(node),
-        hint="take a part of constant size, as in x[0:16, :]",
+        hint=_in_a_loop(ctx, lhs, rhs, node) or "take a part of constant size, as in x[0:16, :]",
         slug="product-operand",
     )
+
+
+def _texts(ctx: Context, node: ast.AST) -> tuple[str, str] | None:
+    """Return the operands of a product as they are written, None if one has a keyword."""
+    if isinstance(node, ast.Call) and len(node.args) >= 2:
+        left, right = node.args[:2]
+    elif isinstance(node, ast.BinOp):
+        left, right = node.left, node.right
+    else:
+        return None
+    return ctx.source.text(left), ctx.source.text(right)
+
+
+def _in_a_loop(ctx: Context, lhs: Any, rhs: Any, node: ast.AST) -> str | None:
+    """Return the loop over stacks of a size that is known only when it runs."""
+    texts = _texts(ctx, node)
+    ranks = _rank(lhs), _rank(rhs)
+    if texts is None or not set(ranks) <= {2, 3}:
+        return None
+    if None in map(const_value, (*lhs.type.shape[-2:], *rhs.type.shape[-2:])):
+        return None
+    matrices = [
+        f"{text}[b, :, :]" if rank == 3 else text for text, rank in zip(texts, ranks, strict=True)
+    ]
+    count = f"{texts[ranks.index(3)]}.shape[0]"
+    return f"multiply them one by one, for b in pl.range({count}): pl.matmul({', '.join(matrices)})"
 
 
 def _shape_of_product(
@@ -111,15 +137,12 @@ def _shape_of_product(
 
 def _as_a_row(ctx: Context, vector: Expr, node: ast.AST) -> str | None:
     """Return the product of two vectors whose result is of one element instead of none."""
-    if isinstance(node, ast.Call) and len(node.args) == 2:
-        left, right = node.args
-    elif isinstance(node, ast.BinOp):
-        left, right = node.left, node.right
-    else:
+    texts = _texts(ctx, node)
+    if texts is None:
         return None
     assert isinstance(vector.type, TensorType)
-    row = f"pl.reshape({ctx.source.text(left)}, {[1, *plain_dims(vector.type.shape)]})"
-    return f"write pl.matmul({row}, {ctx.source.text(right)})"
+    row = f"pl.reshape({texts[0]}, {[1, *plain_dims(vector.type.shape)]})"
+    return f"write pl.matmul({row}, {texts[1]})"
 
 
 class _Stack:
