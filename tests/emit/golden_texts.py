@@ -12,17 +12,20 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from functools import cache
 from hashlib import sha256
+from itertools import groupby
 from pathlib import Path
 
 from tests.emit import cpp_texts, pto_texts
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 MANIFEST = "manifest.tsv"
-HEAD = "path\tsha256\n"
+HEAD = "each folder, and for each text in it: name\tsha256\n"
 KINDS = {"pto": pto_texts, "cpp": cpp_texts}
 FOLDERS = tuple(f"{kind}/{folder}" for kind, module in KINDS.items() for folder in module.FOLDERS)
 WHOLE = ("pto/examples/", "pto/kernels/", "cpp/examples/")
-"""Folders whose texts are all kept: programs as users write them."""
+"""Folders whose texts are kept: programs as users write them."""
+AGAIN = re.compile(r"pto/examples/.*\.level3\.pto")
+"""Second texts of the same kernels, with addresses: kept if they show a form."""
 NEVER = ("pto/programs/", "cpp/programs/")
 """Folders of which the manifest alone knows: long texts, of forms that short ones show."""
 
@@ -65,15 +68,25 @@ def entry(text: str) -> str:
 
 def manifest_text(found: Mapping[str, str]) -> str:
     """Return the manifest of texts."""
-    lines = (f"{path}\t{entry(found[path])}\n" for path in sorted(found))
-    return HEAD + "".join(lines)
+    lines = [HEAD]
+    for folder, paths in groupby(sorted(found), key=lambda path: path.rpartition("/")[0]):
+        lines.append(f"{folder}/\n")
+        lines += [f"{path.removeprefix(f'{folder}/')}\t{entry(found[path])}\n" for path in paths]
+    return "".join(lines)
 
 
 @cache
 def manifest() -> dict[str, str]:
     """Return the manifest's digests by path."""
-    lines = (GOLDEN / MANIFEST).read_text(encoding="utf-8").splitlines()[1:]
-    return dict(line.split("\t") for line in lines)
+    found: dict[str, str] = {}
+    folder = ""
+    for line in (GOLDEN / MANIFEST).read_text(encoding="utf-8").splitlines()[1:]:
+        name, tab, digest = line.partition("\t")
+        if not tab:
+            folder = line
+        else:
+            found[folder + name] = digest
+    return found
 
 
 def kept() -> set[str]:
@@ -125,23 +138,28 @@ def forms(path: str, text: str) -> set[str]:
     return {f"{kind}: {form}" for line in text.splitlines() for form in line_forms(kind, line)}
 
 
+def is_whole(path: str) -> bool:
+    """True for a text that is kept whatever it shows."""
+    return path.startswith(WHOLE) and AGAIN.fullmatch(path) is None
+
+
 def choose(found: Mapping[str, str]) -> list[str]:
     """Return the paths of the texts that a person reads, in order: each form is in one of them.
 
-    The texts of `WHOLE` are taken, those of `NEVER` are not. Then, from the shortest to the
+    Those for which `is_whole` are taken, those of `NEVER` are not. Then, from the shortest to the
     longest, each that shows a form which none of the taken ones shows. Then those are left out
     again, the longest first, whose forms others show too.
     """
     of = {path: forms(path, found[path]) for path in found if not path.startswith(NEVER)}
-    order = sorted(of, key=lambda path: (not path.startswith(WHOLE), len(found[path]), path))
+    order = sorted(of, key=lambda path: (not is_whole(path), len(found[path]), path))
     shown: Counter[str] = Counter()
     taken: list[str] = []
     for path in order:
-        if path.startswith(WHOLE) or any(form not in shown for form in of[path]):
+        if is_whole(path) or any(form not in shown for form in of[path]):
             taken.append(path)
             shown.update(of[path])
     for path in taken[::-1]:
-        if not path.startswith(WHOLE) and all(shown[form] > 1 for form in of[path]):
+        if not is_whole(path) and all(shown[form] > 1 for form in of[path]):
             taken.remove(path)
             shown.subtract(of[path])
     return sorted(taken)

@@ -141,13 +141,16 @@ def test_forms_of_a_line(kind: str, line: str, forms: list[str]) -> None:
 def test_choice() -> None:
     """Examples are taken, then the shortest text for each form; what others show is left out."""
     found = {
+        "pto/examples/add.level3.pto": "pto.tadd\n",
+        "pto/examples/add.pto": "pto.tadd\n",
         "cpp/examples/long.k.cpp": "TADD(a, b, c);\nTSUB(a, b, c);\nTMUL(a, b, c);\n",
         "cpp/op/add.cpp": "TADD(x, y, z);\n",
         "cpp/op/exp.cpp": "TEXP(x, y);\n",
         "cpp/op/exp_twice.cpp": "TEXP(x, y);\nTEXP(y, y);\n",
         "cpp/op/exp_log.cpp": "TEXP(x, y);\nTLOG(y, y);\n",
     }
-    assert choose(found) == ["cpp/examples/long.k.cpp", "cpp/op/exp_log.cpp"]
+    kept_whole = ["cpp/examples/long.k.cpp", "cpp/op/exp_log.cpp", "pto/examples/add.pto"]
+    assert choose(found) == kept_whole
 
 
 def test_reports(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
