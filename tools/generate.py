@@ -69,7 +69,7 @@ REGION_FORMS = {
     ],
     "fillpad": [
         (
-            "input: Tensor, pad_value: int | None = None",
+            "input: Tensor, pad_value: TilePad | None = None",
             "Tensor",
             "Return a copy of ``input`` with zeros, or as told, where it holds no valid elements.",
         )

@@ -344,3 +344,22 @@ def test_call_without_self_in_text() -> None:
     )
     assert (in_text.message, in_text.hint) == (in_class.message, in_class.hint)
     assert in_text.slug == in_class.slug == "python-call"
+
+
+@pytest.mark.parametrize(
+    ("dtype", "first"),
+    [
+        ("BF16", "pl.create_tile([64, 64], pl.BF16)"),
+        ("INT8", "pl.create_tile([64, 64], pl.INT8)"),
+        ("INT32", "pl.full([64, 64], pl.INT32, 0)"),
+    ],
+)
+def test_what_is_none_first_begins_with_what_its_element_type_allows(
+    dtype: str, first: str
+) -> None:
+    """`pl.full` does not fill tiles of all types; what the hint says to write has no mistake."""
+    lines = "r = None\n    for _ in pl.range(4):\n        r = t\n    t = r"
+    error = failure(KERNEL.format(dtype=dtype, line=lines))[0]
+    assert error.hint == f"begin with r = {first}"
+    mended = lines.replace("None", first)
+    assert isinstance(pl.parse(KERNEL.format(dtype=dtype, line=mended)), ir.Function)

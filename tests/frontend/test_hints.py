@@ -15,7 +15,7 @@ import pypto.language as pl
 from pypto import DataType, backend, codegen, ir, passes, runtime
 from pypto._src.driver import compile_program
 from pypto._src.errors import CallError, KeywordError, PyptoError, UnknownNameError
-from pypto._src.frontend.diagnose import explain
+from pypto._src.frontend.diagnose import number_forms
 from pypto._src.frontend.state.messages import recipe
 from pypto._src.ir.exprs import Call
 from pypto._src.ir.inspect.source_names import resized, user_call, user_name
@@ -86,10 +86,10 @@ def test_values_of_operators_are_those_of_their_text(monkeypatch: pytest.MonkeyP
     def refused(*_args: object) -> object:
         raise AssertionError("a text is run")
 
-    monkeypatch.setattr(explain, "eval", refused, raising=False)
+    monkeypatch.setattr(number_forms, "eval", refused, raising=False)
     assert hint_for("pl.add(t, pl.sqrt(4.0))") == "write 4.0 ** 0.5"
     numbers = (0.25, 1.0, -4.0, 7, -2)
-    for known in explain.OF_NUMBERS.values():
+    for known in number_forms.OF_NUMBERS.values():
         assert [known.value(n) for n in numbers] == [
             eval(known.form.format(f"({n})")) for n in numbers
         ]

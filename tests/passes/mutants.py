@@ -39,7 +39,8 @@ from pypto._src.analysis.stmt_tree import call_of, number, points_in, rewrite
 from pypto._src.commands import example_cases
 from pypto._src.diagnostics import DiagnosticSeverity
 from pypto._src.errors import EvaluationError
-from pypto._src.interp.evaluate import Env, Plan, Run
+from pypto._src.interp.evaluate import Plan, Run
+from pypto._src.interp.op_calls import Env
 from pypto._src.interp.pipe_interpreter import Access, StrictEvaluator, StrictPlan
 from pypto._src.interp.pipe_queues import Entry, Kind, LateOrder, Queues, held_back, replayed
 from pypto._src.ir.exprs import Call, Var, const_value

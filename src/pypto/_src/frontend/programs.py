@@ -237,7 +237,7 @@ class Method(Callee):
         errors = len(self.errors.found)
         ctx.run(self.node.body)
         if ctx.unplaced:
-            from pypto._src.frontend.diagnose.explain import misplaced_operands
+            from pypto._src.frontend.diagnose.misplaced_operands import misplaced_operands
             from pypto._src.frontend.state.matrix_operands import placed
 
             body = body_of(ctx.block, ctx.span(self.node))

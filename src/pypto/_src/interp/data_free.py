@@ -13,7 +13,8 @@ from contextlib import nullcontext
 from typing import Any, Final
 
 from pypto._src.diagnostics import Span
-from pypto._src.interp.evaluate import Env, Eval, Evaluator, Plan, Run, Store
+from pypto._src.interp.evaluate import Evaluator, Plan, Run, Store
+from pypto._src.interp.op_calls import Env, Eval
 from pypto._src.interp.race_detector import AccessKind
 from pypto._src.interp.signal_trace import NeedsDataError, RecordingWorld
 from pypto._src.interp.tensor_boxes import TensorBoxes

@@ -21,8 +21,9 @@ from typing import TYPE_CHECKING, Any, Final, Literal, cast
 
 from pypto._src.diagnostics import Label
 from pypto._src.errors import EvaluationError
-from pypto._src.interp.evaluate import Env, Evaluator, Plan, Run, Store, operands_of
+from pypto._src.interp.evaluate import Evaluator, Plan, Run, Store
 from pypto._src.interp.memory import poison
+from pypto._src.interp.op_calls import Env, operands_of
 from pypto._src.interp.pipe_order import PIPES
 from pypto._src.interp.pipe_queues import (
     Entry,

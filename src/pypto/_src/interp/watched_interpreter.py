@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from pypto._src.interp.evaluate import Env, Eval, Evaluator, Plan
+from pypto._src.interp.evaluate import Evaluator, Plan
+from pypto._src.interp.op_calls import Env, Eval
 from pypto._src.interp.race_detector import AccessKind, RaceDetector
 from pypto._src.interp.tensor_boxes import TensorBoxes
 from pypto._src.ir.array_types import TensorType

@@ -18,7 +18,8 @@ from pypto._src.driver import CompiledProgram, compile_program, entry_function
 from pypto._src.emit.cpp.options import CppOptions
 from pypto._src.errors import CallError, EvaluationError, UnsupportedFeatureError
 from pypto._src.interp.data_free import NO_DATA, DataFreeEvaluator, DataFreePlan
-from pypto._src.interp.evaluate import Eval, Plan
+from pypto._src.interp.evaluate import Plan
+from pypto._src.interp.op_calls import Eval
 from pypto._src.ir.exprs import Call
 from pypto._src.ir.opdef import OpDef
 from pypto._src.ir.roles import Role, role

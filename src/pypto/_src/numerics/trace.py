@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pypto._src.diagnostics import Span, lines_at
 from pypto._src.dtypes import DataType
-from pypto._src.interp.evaluate import UNSET, Env, Eval, Evaluator, Plan, Run, op_eval
+from pypto._src.interp.evaluate import UNSET, Evaluator, Plan, Run
+from pypto._src.interp.op_calls import Env, Eval, op_eval
 from pypto._src.ir.array_types import TensorType, TileType, dtype_of, static_shape
 from pypto._src.ir.exprs import Call, Expr
 from pypto._src.ir.inspect.source_names import user_call

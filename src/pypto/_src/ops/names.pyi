@@ -522,7 +522,7 @@ def fillpad(tile: Tile, pad_value: TilePad | None = None) -> Tile:
     ...
 
 @overload
-def fillpad(input: Tensor, pad_value: int | None = None) -> Tensor:
+def fillpad(input: Tensor, pad_value: TilePad | None = None) -> Tensor:
     """Return a copy of ``input`` with zeros, or as told, where it holds no valid elements."""
     ...
 

@@ -149,7 +149,7 @@ class Pass:
         return self.name
 
     def get_required_properties(self) -> IRPropertySet:
-        """Return what must hold before the pass; only SSA form does it make where it is missing."""
+        """Return what must hold before the pass; a call makes SSA form, and relies on the rest."""
         return self.requires.copy()
 
     def get_produced_properties(self) -> IRPropertySet:

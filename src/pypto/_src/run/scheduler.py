@@ -23,7 +23,7 @@ from pypto._src import knobs
 from pypto._src.emit.host.native.generate import ENTRY_SYMBOL, MAX_DIMS, HostText, leaf_types
 from pypto._src.emit.host.runtime_api import DTYPES
 from pypto._src.errors import CallError, EvaluationError, PyptoError
-from pypto._src.interp.evaluate import Eval, op_eval
+from pypto._src.interp.op_calls import Eval, op_eval
 from pypto._src.interp.scalars import wrapper
 from pypto._src.ir.array_types import TensorType, dtype_of
 from pypto._src.ir.exprs import Call, MakeTuple, const_value

@@ -20,7 +20,8 @@ from typing import Any, Final
 from pypto._src.cost.cases import Case
 from pypto._src.cost.formulas import Timing
 from pypto._src.cost.model import CostModel
-from pypto._src.interp.evaluate import Env, Eval, Evaluator, Plan, Run, operands_of
+from pypto._src.interp.evaluate import Evaluator, Plan, Run
+from pypto._src.interp.op_calls import Env, Eval, operands_of
 from pypto._src.ir.array_types import MemRef, TensorType, TileType
 from pypto._src.ir.enums import MemorySpace, PipeType
 from pypto._src.ir.exprs import Call, ConstInt, Expr, Var

@@ -8,17 +8,14 @@ A hint that spells a call is tried before it is given. All of this runs on error
 from __future__ import annotations
 
 import ast
-import math
 import re
-from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from collections.abc import Mapping, Sequence
 from itertools import combinations
-from operator import neg
 from typing import Any
 
-from pypto._src.diagnostics import Label, Span, text_at
+from pypto._src.diagnostics import Label, text_at
 from pypto._src.dtypes import DataType
-from pypto._src.errors import ParserError, ParserOpError, PyptoError
+from pypto._src.errors import ParserError, PyptoError
 from pypto._src.frontend import markers
 from pypto._src.frontend.diagnose.fixits import (
     REPAIRS,
@@ -31,6 +28,7 @@ from pypto._src.frontend.diagnose.fixits import (
     slice_hint,
     whole_hint,
 )
+from pypto._src.frontend.diagnose.number_forms import is_number, of_number, of_two_numbers
 from pypto._src.frontend.source.source import whole_text
 from pypto._src.frontend.state.context import Context
 from pypto._src.frontend.state.errors import as_parser_error
@@ -52,21 +50,16 @@ from pypto._src.ir.opdef import (
     op_of,
     spelling,
 )
-from pypto._src.ir.stmts import AssignStmt, Stmt
-from pypto._src.ir.traversal.queries import stmts_in
+from pypto._src.ir.stmts import AssignStmt
 from pypto._src.ir.types import ScalarType
 from pypto._src.ops import (
-    bitwise,
     compare_select,
-    elementwise,
     memory,
     new_tiles,
     reshaping,
     tensor_math,
 )
-from pypto._src.ops.rules.type_rules import FROM_MAT, check_space
 from pypto._src.ops.unified import Unified, unified
-from pypto._src.records import NamedTuple
 from pypto._src.suggestions import meant_keyword
 
 _MOST_SWAPPED = 5
@@ -448,80 +441,11 @@ def _kind_hint(site: Site, error: ParserError, param: Param | None) -> str | Non
         hint = hint or _full_hint(site, index, value) or _filled(site, index, value)
         hint = hint or _as_tile(site, index, value)
         if hint is None and site.args:
-            hint = _of_two_numbers(site) or _of_number(site)
+            hint = of_two_numbers(site) or of_number(site)
             if hint is not None:
                 error.at(site.ctx.span(site.node))  # it stands for the whole call
         return hint
     return None
-
-
-class OfNumber(NamedTuple):
-    """What an op on tiles is on one number."""
-
-    form: str  # with the place of its operand
-    value: Callable[[float], object]
-
-
-def _power(exponent: float) -> Callable[[float], object]:
-    """Return what raises a number to an exponent; to a complex number where it is negative."""
-    return lambda number: pow(number, exponent)
-
-
-def _inverse(number: float) -> float:
-    return 1 / number
-
-
-OF_NUMBERS: Mapping[OpDef[..., Any], OfNumber] = {
-    elementwise.abs: OfNumber("abs({})", abs),
-    elementwise.exp: OfNumber(f"{math.e} ** {{}}", partial(pow, math.e)),
-    elementwise.neg: OfNumber("-{}", neg),
-    elementwise.recip: OfNumber("1 / {}", _inverse),
-    elementwise.rsqrt: OfNumber("{} ** -0.5", _power(-0.5)),
-    elementwise.sqrt: OfNumber("{} ** 0.5", _power(0.5)),
-}
-
-
-def _of_number(site: Site) -> str | None:
-    """Suggest the operator for an op of one number, or a tile full of the number."""
-    value, text = site.args[0], site.texts()[0]
-    if len(site.node.args) != 1 or len(site.args) != 1:
-        return None
-    dtype = DataType.FP32
-    if isinstance(value, Expr):
-        if not isinstance(value.type, ScalarType):
-            return None
-        dtype = value.type.dtype
-    elif not isinstance(value, int | float):
-        return None
-    if dtype not in site.op.dtypes:
-        if DataType.FP32 not in site.op.dtypes:
-            return None
-        text, dtype = f"pl.cast({text}, pl.FP32)", DataType.FP32
-    known = OF_NUMBERS.get(site.op)
-    if known is None or not (isinstance(value, Expr) or _has_value(known, value)):
-        shape = _only_shape(site) or [1, 32 // dtype.bytes]  # one block
-        return f"write {site.written}(pl.full({shape}, pl.{dtype.member}, {text}))"
-    form = known.form
-    is_simple = isinstance(site.node.args[0], ast.Name | ast.Constant) or text.startswith("pl.cast")
-    return f"write {form.format(text if is_simple or form.endswith(')') else f'({text})')}"
-
-
-def _has_value(known: OfNumber, number: float) -> bool:
-    """True if the operator for an op gives a real number where its operand is a constant."""
-    if isinstance(number, float) and not math.isfinite(number):
-        return False  # nobody can write it
-    try:
-        return isinstance(known.value(number), int | float)
-    except ArithmeticError:
-        return False
-
-
-def _only_shape(site: Site) -> list[int] | None:
-    """Return the shape of all tiles that have names here, None if there are several."""
-    known = (v.type for v in site.ctx.names.values.values() if isinstance(v, Var))
-    shapes = {static_shape(kind) for kind in known if isinstance(kind, TileType)}
-    shape = shapes.pop() if len(shapes) == 1 else None
-    return None if shape is None else list(shape)
 
 
 def _of_numpy(site: Site, param: Param, value: Any) -> str | None:
@@ -640,7 +564,7 @@ def _is_tensor(value: Any) -> bool:
 def _filled(site: Site, index: int, value: Any) -> str | None:
     """Suggest the tile full of a number, of the shape of a tile beside it."""
     texts = site.texts()
-    if not _is_number(value) or len(texts) != len(site.args):
+    if not is_number(value) or len(texts) != len(site.args):
         return None
     for other in site.args:
         kind = other.type if isinstance(other, Expr) else None
@@ -701,50 +625,8 @@ def _full_hint(site: Site, index: int, value: Any) -> str | None:
 
 
 def _number_or_swapped(site: Site, error: ParserError, param: Param | None) -> str | None:
-    found = _swapped(site, error, param) or _of_two_numbers(site) or _inserted_swapped(site)
-    return found or (_of_number(site) if site.args else None)
-
-
-_OF_TWO_NUMBERS: Mapping[OpDef[..., Any], str] = {
-    elementwise.add: "{} + {}",
-    elementwise.sub: "{} - {}",
-    elementwise.mul: "{} * {}",
-    elementwise.div: "{} / {}",
-    bitwise.rem: "{} % {}",
-    bitwise.and_: "{} & {}",
-    bitwise.or_: "{} | {}",
-    bitwise.xor: "{} ^ {}",
-    bitwise.shl: "{} << {}",
-    bitwise.shr: "{} >> {}",
-    elementwise.maximum: "pl.max({}, {})",
-    elementwise.minimum: "pl.min({}, {})",
-}
-"""What ops on two tiles are on two numbers."""
-
-
-def _of_two_numbers(site: Site) -> str | None:
-    """Suggest the operator for an op of two numbers."""
-    if len(site.args) != 2 or len(site.node.args) != 2 or site.kwargs:
-        return None
-    form = _OF_TWO_NUMBERS.get(site.op)
-    is_call = form is not None and form.endswith(")")
-    texts = [
-        text if is_call or isinstance(argument, _CLOSED) else f"({text})"
-        for argument, text in zip(site.node.args, site.texts(), strict=True)
-    ]
-    if form is None or not all(map(_is_number, site.args)):
-        return None
-    return f"write {form.format(*texts)}"
-
-
-_CLOSED = (ast.Name, ast.Constant, ast.Attribute, ast.Subscript, ast.Call)
-"""Expressions that are an operand as they stand."""
-
-
-def _is_number(value: Any) -> bool:
-    if isinstance(value, Expr):
-        return isinstance(value.type, ScalarType)
-    return isinstance(value, int | float)
+    found = _swapped(site, error, param) or of_two_numbers(site) or _inserted_swapped(site)
+    return found or (of_number(site) if site.args else None)
 
 
 def _to_vector(site: Site, error: ParserError, param: Param | None) -> str | None:
@@ -793,72 +675,3 @@ _HINTS: dict[str, Hint] = {
     "memory-space": _to_vector,
     "no-overload": _number_or_swapped,
 }
-
-
-# --------------------------------------------------------------------- memories of operands
-
-
-def misplaced_operands(ctx: Context, body: Stmt) -> list[ParserError]:
-    """Return an error for each call in ``ctx.unplaced`` whose operand lives in a wrong memory.
-
-    Operands of the matrix unit carry the layout of their memory in their types. One that does not
-    comes from a definition that says where it is; this looks those up, all at once.
-    """
-    made = {s.var: s for s in stmts_in(body) if isinstance(s, AssignStmt)}
-    found: list[ParserError] = []
-    for call in ctx.unplaced:
-        op = op_of(call)
-        assert op is not None
-        for index in op.operand_spaces(call.kwargs):
-            error = _misplaced(ctx, op, call.kwargs, index, call.args[index], made)
-            if error is not None:
-                found.append(error.at(call.span))
-                break
-    return found
-
-
-def _load_into(ctx: Context, maker: OpDef[..., Any], line: Span, target: MemorySpace) -> str | None:
-    """Return the assignment at ``line``, of a load, so that the tile gets to ``target``."""
-    loads = maker.params[0].kind == TENSOR and maker.params[-1].attr_type == MemorySpace.__name__
-    in_line = line.filename == ctx.source.filename and line.end_line == line.begin_line
-    if not loads or not in_line or target not in (MemorySpace.Mat, *FROM_MAT):
-        return None
-    text = ctx.source.lines[line.begin_line - 1][line.begin_column : line.end_column]
-    name, _, value = text.partition(" = ")
-    if not value.endswith(")") or "=" in value:
-        return None
-    value = f"{value[:-1]}, target_memory=pl.MemorySpace.Mat)"
-    if target is not MemorySpace.Mat:
-        value = f"pl.move({value}, target_memory=pl.MemorySpace.{target.name})"
-    return f"write {name} = {value}"
-
-
-def _misplaced(
-    ctx: Context,
-    op: OpDef[..., Any],
-    kwargs: Mapping[str, Any],
-    index: int,
-    value: Expr,
-    made: Mapping[Any, AssignStmt],
-) -> ParserError | None:
-    source, seen = value, 0
-    while isinstance(source, Var) and source in made and seen < len(made):
-        source, seen = made[source].value, seen + 1
-    maker = op_of(source)
-    if maker is None or not isinstance(value, Var) or not isinstance(source.type, TileType):
-        return None
-    space = maker.space_of(source)  # pyright: ignore[reportArgumentType]
-    try:
-        check_space(op, kwargs, index, value.name, space)
-    except PyptoError as error:
-        line = made[value].span if value in made else value.span
-        target = next(iter(op.operand_spaces(kwargs)[index]))
-        by_tensor = f"store {value.name} to a tensor, and load that"
-        return ParserOpError(
-            error.message,
-            hint=_load_into(ctx, maker, line, target)
-            or (error.hint if space is MemorySpace.Mat else by_tensor),
-            slug=error.slug,
-            related=(Label(line, f"{value.name} is in {space.name} memory"),),
-        )
-    return None

@@ -16,13 +16,11 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
 from pypto._src.diagnostics import Label, Span, line_at
 from pypto._src.dtypes import DataType, bounds
 from pypto._src.errors import (
-    LostVariableError,
     OpError,
     ParserError,
     ParserSyntaxError,
     ParserTypeError,
     PyptoError,
-    UndefinedVariableError,
     warn,
 )
 from pypto._src.frontend.source.assigned_names import (
@@ -33,13 +31,12 @@ from pypto._src.frontend.source.assigned_names import (
 from pypto._src.frontend.source.python_names import MISSING, Environment, items_of
 from pypto._src.frontend.source.source import Source
 from pypto._src.frontend.state.errors import Errors, as_parser_error, note_span
-from pypto._src.frontend.state.messages import describe, did_you_mean, first_value
+from pypto._src.frontend.state.messages import describe, first_value
 from pypto._src.frontend.state.scalar_promotion import number
 from pypto._src.frontend.state.scope import (
     BROKEN,
     Cascade,
     LoadFirst,
-    Lost,
     Names,
     reassigned,
     same_value_type,
@@ -117,10 +114,6 @@ class Forms(dict[type, Form]):
             return self.unsupported
         self[key] = form = load()
         return form
-
-
-_ARRAY_MODULES: Final = frozenset({"jnp", "np", "numpy", "tl", "torch"})
-"""Names of modules whose functions people write in kernels by habit."""
 
 
 class Context:
@@ -472,7 +465,7 @@ class Context:
 
         if self.strict_ssa or not isinstance(value, Var) or value in self.origins:
             return False
-        if unassigned_value(value) is None or not self._may_begin(value.type):
+        if unassigned_value(value) is None or not self.may_begin(value.type):
             return False
         if value not in self.names.partial:
             self.names.partial.add(value)
@@ -480,10 +473,10 @@ class Context:
             warn(f"{name!r} is {why}", value.span, hint=hint, slug="maybe-unassigned")
         return True
 
-    def _may_begin(self, kind: Type) -> bool:
+    def may_begin(self, kind: Type) -> bool:
         """True if a variable can have a type before what it holds is computed."""
         if isinstance(kind, TupleType):
-            return all(self._may_begin(item) for item in kind.types)
+            return all(self.may_begin(item) for item in kind.types)
         if isinstance(kind, TensorType):  # kernels make none
             return self.region is None and self.func_type is not FunctionType.InCore
         return all(
@@ -491,88 +484,6 @@ class Context:
             for size in valid_part(kind) or ()
             if isinstance(size, Var)
         )
-
-    def undefined(self, node: ast.Name) -> ParserError:
-        """Return the error for a name that means nothing here."""
-        name, span = node.id, self.span(node)
-        lost = self.names.lost.get(name)
-        if lost is not None:
-            return LostVariableError(
-                f"{name!r} is {lost.why}",
-                span,
-                hint=lost.hint or self._begun(name, lost),
-                related=(Label(lost.value.span, f"{name} is defined here"),),
-            )
-        if name in self.assigned:
-            return UndefinedVariableError(
-                f"{name!r} is read before the function assigns it",
-                span,
-                hint=self._earlier(name, span),
-                slug="undefined-name",
-                related=self._later(name, span),
-            )
-        reading = self.environment.reading
-        unread = None if reading is None else reading.refused_name(name, span)
-        if unread is not None:
-            return unread
-        if name == "self":
-            header = f"def {self.node.name}(self{', ' if self.node.args.args else ''}...)"
-            hint: str | None = f"make it the first parameter: {header}"
-        elif unified(name) is not None:
-            hint = f"write pl.{name}"
-        elif name == self.functions.name:
-            hint = "write self"
-        elif name in _ARRAY_MODULES:
-            hint = "write pl"
-        else:
-            hint = did_you_mean(name, [*self.names.values, *self.environment.names()])
-        return UndefinedVariableError(f"{name!r} is not defined", span, hint=hint)
-
-    def _earlier(self, name: str, at: Span) -> str:
-        """Return the assignment that is missing before ``at``, or before the loop around it."""
-        if self.environment.get(name) is not MISSING:
-            return self._renamed(name)
-        where = "it"
-        text = f"{name} = 0"
-        for item in ast.walk(self.node):
-            if isinstance(item, ast.For | ast.While):
-                span = self.span(item)
-                inside = span.begin_line < at.begin_line <= span.end_line
-                where = "the loop" if inside else where
-            if isinstance(item, ast.Assign) and self.span(item).begin_line > at.begin_line:
-                names = [target.id for target in item.targets if isinstance(target, ast.Name)]
-                reads = {n.id for n in ast.walk(item.value) if isinstance(n, ast.Name)}
-                if names == [name] and name not in reads and where == "it":
-                    text = self.source.text(item)
-        return f"write {text} before {where}"
-
-    def _renamed(self, name: str) -> str:
-        """Return the first assignment of a name that means something outside, to another name."""
-        for item in ast.walk(self.node):
-            if isinstance(item, ast.Assign) and [*map(ast.unparse, item.targets)] == [name]:
-                return f"write {name}2 = {self.source.text(item.value)}"
-        return f"assign to another name: {name}2"
-
-    def _begun(self, name: str, lost: Lost) -> str:
-        """Return the statement that lets a variable begin before a loop or branch."""
-        from pypto._src.ops.new_tiles import unassigned_value
-
-        for size in valid_part(lost.value.type) or ():
-            if isinstance(size, Var) and self.names.values.get(size.name) is not size:
-                return f"write {line_at(size.span).strip()} before it"
-        kind = lost.value.type
-        if unassigned_value(lost.value) is None or not self._may_begin(kind):
-            return f"assign {name} before it as well"
-        return f"write {name} = {first_value(kind)} before it"
-
-    def _later(self, name: str, at: Span) -> tuple[Label, ...]:
-        """Return where a name is assigned that is read before, for an error at ``at``."""
-        for item in ast.walk(self.node):
-            if isinstance(item, ast.Name) and item.id == name and isinstance(item.ctx, ast.Store):
-                span = self.span(item)
-                same = span.begin_line == at.begin_line
-                return () if same else (Label(span, f"{name} is assigned here"),)
-        return ()
 
     # ------------------------------------------------------------------- statements
 

@@ -13,7 +13,7 @@ from pypto._src.diagnostics import Label, Span, line_at
 from pypto._src.dtypes import promote
 from pypto._src.errors import ParserTypeError, SSAViolationError
 from pypto._src.frontend.source.python_names import MISSING
-from pypto._src.frontend.state.messages import number_in, spell_apart, spell_dims
+from pypto._src.frontend.state.messages import first_value, number_in, spell_apart, spell_dims
 from pypto._src.ir.array_types import (
     ShapedType,
     TensorType,
@@ -40,19 +40,7 @@ def first_tile(name: str, old: Var, kind: Type) -> str | None:
         return None
     if isinstance(number, float) and not kind.dtype.is_float():
         return None
-    return tile_of(name, kind, str(float(number)) if kind.dtype.is_float() else value.strip())
-
-
-def first_value(name: str, kind: Type) -> str | None:
-    """Return how a variable that is None at first begins, if it gets a tile later."""
-    is_float = isinstance(kind, TileType) and kind.dtype.is_float()
-    return tile_of(name, kind, "0.0" if is_float else "0")
-
-
-def tile_of(name: str, kind: Type, value: str) -> str | None:
-    """Return how a variable of a tile begins, of which all elements are ``value``."""
-    if not isinstance(kind, TileType):
-        return None
+    value = str(float(number)) if kind.dtype.is_float() else value.strip()
     return f"begin with {name} = pl.full({spell_dims(kind.shape)}, pl.{kind.dtype.member}, {value})"
 
 
@@ -289,8 +277,9 @@ class Names:
             self.values[name] = BROKEN  # also behind the loop or branch
             raise ParserTypeError(
                 f"{name!r} is a constant of the kernel; a loop or branch cannot assign it",
-                hint=(first_value(name, kind) if old is None else None)
-                or f"assign to another name: {name}2 = ...",
+                hint=f"begin with {name} = {first_value(kind)}"
+                if old is None
+                else f"assign to another name: {name}2 = ...",
                 slug="type-change",
             )
         var = Var(name, kind, span)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import ast
 import builtins
-import re
 from ast import Name
 from collections.abc import Callable, Mapping, Sequence
 from types import BuiltinFunctionType
@@ -15,7 +14,6 @@ from typing import Any, Final, cast
 
 from pypto._src.diagnostics import Span
 from pypto._src.errors import (
-    InvalidOperationError,
     ParserError,
     ParserOpError,
     ParserOpTypeError,
@@ -32,11 +30,7 @@ from pypto._src.frontend.state.context import Context, refuse_keyword_twice
 from pypto._src.frontend.state.effects import held, held_before
 from pypto._src.frontend.state.errors import as_parser_error
 from pypto._src.frontend.state.messages import (
-    PRINT_HINT,
     describe,
-    dtype_like,
-    nearest,
-    recipe,
     spell,
 )
 from pypto._src.frontend.state.scope import same_value_type
@@ -64,11 +58,10 @@ from pypto._src.ir.exprs import (
     Var,
     const_value,
 )
-from pypto._src.ir.opdef import INTS, OpDef
+from pypto._src.ir.opdef import OpDef
 from pypto._src.ir.stmts import AssignStmt, Function, ScopeStmt
 from pypto._src.ir.traversal.queries import is_arithmetic
 from pypto._src.ir.types import ScalarType, TupleType, Type, same_type
-from pypto._src.ops.define import OVERLOADS
 from pypto._src.ops.rules.valid_parts import COMPUTED_SIZE
 from pypto._src.ops.unified import Unified, unified
 
@@ -83,16 +76,6 @@ _ON_KERNEL_VALUES: Final[dict[Any, tuple[str, str]]] = {
     abs: ("abs", "abs"),
 }
 """Python functions that take kernel values: their unified names on scalars and on tiles."""
-
-_CONVERSIONS: Final[dict[Any, str]] = {
-    int: "pl.cast({0}, pl.INT64)",
-    float: "pl.cast({0}, pl.FP32)",
-    bool: "{0} != 0",
-}
-"""Types of Python that convert numbers, and what does that with values of a kernel."""
-
-_ROUNDING: Final = frozenset({"ceil", "floor", "trunc", "round"})
-"""Functions of Python that leave integers as they are."""
 
 _ON_HOST: Final = frozenset({"reshape", "create_tensor", "create", "slice", "full", "arange"})
 """Ops on tensors that mean something else in functions with regions."""
@@ -125,9 +108,13 @@ def call(ctx: Context, node: ast.Call) -> Any:
         if named is not node.func and isinstance(ctx.peek(named), InlineFunction):
             return call(ctx, ast.copy_location(ast.Call(named, node.args, node.keywords), node))
         if isinstance(node.func, ast.Attribute):
-            error.hint = _meant_call(ctx, error, node, node.func) or error.hint
+            from pypto._src.frontend.diagnose.call_hints import meant_call
+
+            error.hint = meant_call(ctx, error, node, node.func) or error.hint
         elif isinstance(error, UndefinedVariableError) and _is_method(ctx, node.func):
-            raise _through_self(ctx, node) from None
+            from pypto._src.frontend.diagnose.call_hints import through_self
+
+            raise through_self(ctx, node) from None
         raise
     if callee is markers.typed:
         return _typed(ctx, node)
@@ -170,7 +157,9 @@ def call(ctx: Context, node: ast.Call) -> Any:
             return ctx.region.call(ctx, callee, args, kwargs, node)
         name: str = getattr(cast("Any", callee), "__name__", "")
         if is_op and name not in _ON_HOST:
-            raise _in_regions_only(ctx, node)
+            from pypto._src.frontend.diagnose.call_hints import in_regions_only
+
+            raise in_regions_only(ctx, node)
         if name in _OF_PARTS:
             made = _of_parts(ctx, name, args, kwargs, node)
             if made is not None:
@@ -187,21 +176,15 @@ def call(ctx: Context, node: ast.Call) -> Any:
                 shape, dtype = args
                 return filled(ctx, shape, dtype, kwargs["init_value"], ctx.span(node))
             if not (callee.__class__ is Unified or isinstance(callee, OpDef)):
-                raise _no_slice(ctx, node, kwargs)
+                from pypto._src.frontend.diagnose.call_hints import no_slice
+
+                raise no_slice(ctx, node, kwargs)
         elif name in _FILLED and "init_value" in kwargs:
-            raise _no_regions(ctx, node)
+            from pypto._src.frontend.diagnose.call_hints import no_regions
+
+            raise no_regions(ctx, node)
         return op_call(ctx, callee, args, kwargs, node)
     return _other_call(ctx, callee, args, kwargs, node)
-
-
-def _no_regions(ctx: Context, node: ast.Call) -> ParserTypeError:
-    return ParserTypeError(
-        f"{ctx.source.text(node.func)} fills a tensor that regions compute with, and "
-        f"{ctx.home.node.name} has none",
-        ctx.span(node),
-        hint="compute in a region, with pl.at(level=pl.Level.CORE_GROUP): around the statements",
-        slug="region-wanted",
-    )
 
 
 def _is_tensor(args: Sequence[Any]) -> bool:
@@ -251,34 +234,6 @@ def _of_parts(
     return parts.assembled(cast("Expr", first), cast("Expr", source), offset)
 
 
-def _in_regions_only(ctx: Context, node: ast.Call) -> ParserError:
-    """Return the error of what means nothing outside regions."""
-    return ParserSyntaxError(
-        f"{ctx.source.text(node.func)} stands in a region",
-        ctx.span(node),
-        hint="begin a region: with pl.at(level=pl.Level.CORE_GROUP):",
-        slug="misplaced",
-    )
-
-
-def _no_slice(ctx: Context, node: ast.Call, kwargs: Mapping[str, Any]) -> ParserError:
-    """Return the error of a ``pl.slice`` that means nothing outside kernels and regions."""
-    if kwargs.get("valid_shape") is not None:
-        return ParserOpError(
-            "a tensor outside of regions is valid throughout: valid_shape= is for what a region "
-            "loads",
-            ctx.span(node),
-            hint="put this statement into the region that computes with it",
-            slug="valid-shape",
-        )
-    return ParserOpError(
-        f"{ctx.source.text(node.func)} takes a tensor, its shape and its offset here",
-        ctx.span(node),
-        hint="write pl.slice(x, [16, 64], [row, 0])",
-        slug="op-operands",
-    )
-
-
 def _is_method(ctx: Context, func: ast.expr) -> bool:
     """True for the bare name of a function of the program."""
     return (
@@ -286,61 +241,6 @@ def _is_method(ctx: Context, func: ast.expr) -> bool:
         and func.id not in ctx.assigned
         and ctx.functions.method(func.id) is not None
     )
-
-
-def _through_self(ctx: Context, node: ast.Call) -> ParserError:
-    text = ctx.source.text(node.func)
-    return UnsupportedFeatureError(
-        f"{text} is a function of the program; it is called through self",
-        ctx.span(node),
-        hint=f"write self.{_call_text(ctx, node, text)}",
-        slug="python-call",
-    )
-
-
-def _meant_call(
-    ctx: Context, error: ParserError, node: ast.Call, func: ast.Attribute
-) -> str | None:
-    """Return the call that one of an op of another library, or of a method, is meant to be."""
-    texts = [_as_dtype(ctx, item) or ctx.source.text(item) for item in (*node.args, *node.keywords)]
-    if error.slug == InvalidOperationError.slug and node.args:
-        return recipe(func.attr, texts)
-    if error.slug == "attribute":
-        axes = [text for text in texts[len(node.args) :] if text.startswith(("axis=", "dim="))]
-        operands = [ctx.source.text(func.value), *texts[: len(node.args)], *axes]
-        found = recipe(func.attr, operands)
-        if found is not None or recipe(func.attr, [""]) is not None:
-            error.hint = None  # which knows nothing of the other arguments
-            return _assigned(ctx, func, found)
-    found = re.match(r"write (pl\.\w+)\(", error.hint or "")
-    if error.slug != "attribute" or found is None or not texts:
-        return None
-    op = unified(found[1].removeprefix("pl."))
-    ops = op.candidates if isinstance(op, Unified) else [] if op is None else [op]
-    lists = {sum(param.kind == INTS for param in each.params) for each in ops}
-    if lists == {1} and not isinstance(node.args[0], ast.List | ast.Tuple | ast.Name):
-        texts = [f"[{', '.join(texts)}]"]  # x.reshape(64, 128)
-    return f"write {found[1]}({', '.join([ctx.source.text(func.value), *texts])})"
-
-
-def _assigned(ctx: Context, func: ast.Attribute, hint: str | None) -> str | None:
-    """Return a hint with an assignment, for a method that changes what it is called on."""
-    if hint is None or func.attr not in _CHANGING:
-        return hint
-    kind = ctx.value(func.value).type
-    whole = f"[{', '.join([':'] * len(kind.shape))}]" if isinstance(kind, TensorType) else ""
-    return f"write {ctx.source.text(func.value)}{whole} = {hint.removeprefix('write ')}"
-
-
-_CHANGING: Final = frozenset({"fill", "fill_"})
-
-
-def _as_dtype(ctx: Context, node: ast.expr | ast.keyword) -> str | None:
-    """Return the element type that an attribute of another library stands for: ``pl.FP16``."""
-    if not isinstance(node, ast.Attribute):
-        return None
-    dtype = dtype_like(ctx.peek(node))
-    return None if dtype is None else f"pl.{dtype.member}"
 
 
 def _typed(ctx: Context, node: ast.Call) -> Expr:
@@ -552,10 +452,12 @@ def _other_call(
             values, arg_nodes = in_order(ctx, callee, args, kwargs, node)
             return expand(ctx, callee, values, node, arg_nodes)
         if kwargs:
+            from pypto._src.frontend.diagnose.call_hints import by_position
+
             raise ParserTypeError(
                 f"inline function {callee.name!r} takes its arguments by position",
                 ctx.span(node),
-                hint=_by_position(ctx, callee, node),
+                hint=by_position(ctx, callee, node),
                 slug="argument-count",
             )
         from pypto._src.frontend.syntax.inline import expand
@@ -583,16 +485,6 @@ def _other_call(
             return expand(ctx, spliced, args, node)
         return function_call(ctx, callee.signature(ctx.span(node)), args, kwargs, node)
     return _python_call(ctx, callee, args, kwargs, node)
-
-
-def _by_position(ctx: Context, callee: InlineFunction, node: ast.Call) -> str | None:
-    """Return the call of an inline function with its keywords in their places."""
-    names = callee.param_names[len(node.args) :]
-    values = {word.arg: ctx.source.text(word.value) for word in node.keywords}
-    if set(names) != set(values):
-        return None
-    texts = [*(ctx.source.text(arg) for arg in node.args), *(values[name] for name in names)]
-    return f"write {callee.name}({', '.join(texts)})"
 
 
 def _is_statement(callee: Any) -> bool:
@@ -645,10 +537,12 @@ def _python_call(
 ) -> Any:
     text = ctx.source.text(node.func)
     if not callable(callee):
+        from pypto._src.frontend.diagnose.call_hints import product_hint
+
         raise ParserTypeError(
             f"{text} is {describe(callee)}, which cannot be called",
             ctx.span(node),
-            hint=_product_hint(ctx, callee, text, node),
+            hint=product_hint(ctx, callee, text, node),
             slug="not-callable",
         )
     if not any(_holds_values(value) for value in (*args, *kwargs.values())):
@@ -657,62 +551,16 @@ def _python_call(
         found = _on_kernel_values(ctx, callee, args, node)
         if found is not None:
             return found
+    from pypto._src.frontend.diagnose.call_hints import call_hint, through_self
+
     if _is_method(ctx, node.func):
-        raise _through_self(ctx, node)
+        raise through_self(ctx, node)
     raise UnsupportedFeatureError(
         f"{text} is Python's; it cannot take a value of the kernel",
         ctx.span(node),
-        hint=_call_hint(ctx, callee, text, node),
+        hint=call_hint(ctx, callee, text, node),
         slug="python-call",
     )
-
-
-def _product_hint(ctx: Context, callee: Any, text: str, node: ast.Call) -> str | None:
-    """Return the product that a number before a bracket is meant to be; the tensor's slice."""
-    if len(node.args) == 1 and not node.keywords and isinstance(callee, int | float):
-        return f"write {text} * {ctx.source.text(node.args[0])}"
-    if not node.args and not node.keywords:  # x.shape()
-        return f"write {text}"
-    op = f"{text}imum" if text in ("min", "max") else text
-    if isinstance(callee, Expr) and unified(op) is not None:  # a variable hides the function
-        return f"write pl.{op}({', '.join(ctx.source.text(arg) for arg in node.args)})"
-    if isinstance(callee, Expr) and isinstance(callee.type, ShapedType) and node.args:
-        return f"write {text}[{', '.join(ctx.source.text(arg) for arg in node.args)}]"
-    return None
-
-
-def _call_hint(ctx: Context, callee: Any, text: str, node: ast.Call) -> str | None:
-    name = text.rpartition(".")[2]
-    if callee is print:
-        return PRINT_HINT
-    if callee is len and len(node.args) == 1:
-        return f"write {ctx.source.text(node.args[0])}.shape[0]"
-    if callee is sum and len(node.args) == 1 and isinstance(node.args[0], ast.List | ast.Tuple):
-        return f"write {' + '.join(ctx.source.text(item) for item in node.args[0].elts)}"
-    known = name if unified(name) is not None else None
-    texts = [ctx.source.text(item) for item in node.args]
-    if "." in text and known is None and recipe(name, texts) is not None:
-        return recipe(name, texts)
-    if hasattr(callee, "__code__") and not ("." in text and known is not None):
-        if ctx.self_name and text == f"{ctx.self_name}.{name}":
-            return f"write @pl.function above def {name}"
-        return f"write @pl.inline above def {name}"
-    if callee in _CONVERSIONS and len(node.args) == 1:
-        inner = ctx.source.text(node.args[0])
-        return f"write {_CONVERSIONS[callee].format(inner)}"
-    known = known or nearest(name, OVERLOADS)
-    if known is None and name in _ROUNDING and len(node.args) == 1:
-        inner = ctx.source.text(node.args[0])
-        value = ctx.value(node.args[0])
-        kind = value.type if isinstance(value, Expr) else None
-        is_int = isinstance(kind, ScalarType) and kind.dtype.is_int()
-        return f"write {inner}" if is_int else None
-    return None if known is None else f"write pl.{_call_text(ctx, node, known)}"
-
-
-def _call_text(ctx: Context, node: ast.Call, name: str) -> str:
-    """Return a call with another callee, as the user could write it."""
-    return f"{name}({', '.join(ctx.source.text(item) for item in (*node.args, *node.keywords))})"
 
 
 def _pure_call(

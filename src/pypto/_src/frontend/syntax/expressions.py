@@ -73,7 +73,9 @@ def _name(ctx: Context, node: ast.Name) -> Any:
             if value is MISSING:
                 value = ctx.still_there(node.id)
             if value is MISSING:
-                raise ctx.undefined(node)
+                from pypto._src.frontend.diagnose.missing_names import undefined
+
+                raise undefined(ctx, node)
     if value is BROKEN:
         raise Cascade
     return value

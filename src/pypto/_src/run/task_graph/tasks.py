@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pypto._src.diagnostics import UNKNOWN_SPAN, Span
 from pypto._src.emit.writer import source_comment
-from pypto._src.interp.evaluate import Env, Eval, Evaluator, Plan, Run
+from pypto._src.interp.evaluate import Evaluator, Plan, Run
+from pypto._src.interp.op_calls import Env, Eval
 from pypto._src.ir.enums import ForKind, ParamDirection
 from pypto._src.ir.exprs import Call
 from pypto._src.ir.opdef import OpDef
