@@ -152,7 +152,7 @@ SANITIZED = ("elementwise", "matmul_bf16", "paged_attention", "top_k")
 
 
 @pytest.mark.usefixtures("toolchain")
-@pytest.mark.parametrize("name", effort.part(SANITIZED, 4, first=2))
+@pytest.mark.parametrize("name", effort.part(SANITIZED, 4))
 def test_sanitizers_find_nothing(name: str) -> None:
     """Under the address and undefined behaviour sanitizers the run is clean and right.
 

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from pypto._src.run.toolchain import Toolchain
+from tests import effort
 from tests.headers.harness import INCLUDE, WARNINGS, Library, tensor, tile
 
 SOURCE = Path(__file__).with_name("accuracy.cpp")
@@ -33,7 +34,7 @@ def _is_x86(toolchain: Toolchain) -> bool:
     return "__x86_64__" in done.stdout
 
 
-@pytest.mark.parametrize("flags", VARIANTS)
+@pytest.mark.parametrize("flags", effort.part(VARIANTS, 3))
 def test_largest_errors(toolchain: Toolchain, tmp_path: Path, flags: str) -> None:
     """FP32 stays within its bounds, 16-bit results are the exact ones rounded, x / c divides."""
     chosen = variant(toolchain, flags)
@@ -68,7 +69,7 @@ KERNELS = {
 }
 
 
-@pytest.mark.parametrize("flags", VARIANTS)
+@pytest.mark.parametrize("flags", effort.part(VARIANTS, 3, first=1))
 def test_sign_of_zero(toolchain: Toolchain, flags: str) -> None:
     """Of two equal operands max and min give the second, so that its zero's sign counts."""
     library = Library(KERNELS, variant(toolchain, flags))

@@ -58,7 +58,7 @@ ADDED = {
 }
 
 
-@pytest.fixture(scope="module", params=VARIANTS)
+@pytest.fixture(scope="module", params=effort.part(VARIANTS, 3, first=2))
 def library(toolchain: Toolchain, request: pytest.FixtureRequest) -> Library:
     """Return all kernels, which share their instructions, compiled for one variant."""
     return Library({**KERNELS, **ADDED}, variant(toolchain, request.param))

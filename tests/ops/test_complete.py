@@ -131,7 +131,7 @@ def test_texts_mean_the_same_on_edge_values(op: str) -> None:
     """NaN, infinities, zeros of both signs, limits, overflow, ties: as on the interpreter."""
     # The other shapes of a row differ in nothing but size.
     chosen = [row for row in rows(op) if len(row.strategies) > 1]
-    for row in effort.part(chosen, 2):
+    for row in effort.part(chosen, 3):
         after = lowered(row.built.function, OptimizationStrategy.PTOAS)
         text = PTOCodegen().generate(ir.Program([after], "row"))
         source = check(text, row.name, options_of(text, "a3"))
@@ -284,7 +284,7 @@ def test_edge_shapes_mean_the_same(group: int, toolchain: Toolchain) -> None:
             dtype = case.dtypes[-1]
             rows = largest_rows(case, dtype)
             edges.append(Edge("largest", case, dtype, resized(case, rows, None)))
-    edges = effort.part(edges, 2)
+    edges = effort.part(edges, 3)
     built = [kernel_for(edge.case, edge.dtype, edge.shapes) for edge in edges]
     natives = compile_together([lowered(kernel.function) for kernel in built], toolchain)
     for edge, kernel, native in zip(edges, built, natives, strict=True):

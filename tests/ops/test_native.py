@@ -128,7 +128,7 @@ def subjects(cases: list[Case]) -> list[Subject]:
     found: list[Subject] = []
     for case in cases:
         for first, dtype in enumerate(effort.part(case.dtypes, 2)):
-            for shapes in effort.part([*shapes_of(case)], 3, first=first):
+            for shapes in effort.part([*shapes_of(case)], 4, first=first):
                 built = kernel_for(case, dtype, shapes)
                 found.append(Subject(case, dtype, shapes, built, lowered(built.function)))
     return found

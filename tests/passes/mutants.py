@@ -37,6 +37,7 @@ from pypto._src.analysis.accesses import Accesses
 from pypto._src.analysis.affine import trip_count
 from pypto._src.analysis.stmt_tree import call_of, number, points_in, rewrite
 from pypto._src.commands import example_cases
+from pypto._src.commands.example_cases import Case
 from pypto._src.diagnostics import DiagnosticSeverity
 from pypto._src.errors import EvaluationError
 from pypto._src.interp.evaluate import Plan, Run
@@ -291,11 +292,16 @@ def _arguments(function: Function, count: int) -> list[Any]:
     return values
 
 
-def examples() -> Iterator[Kernel]:
-    """Yield the kernels of every example, each with the runs that differ."""
+def cases() -> list[Case]:
+    """Return all examples."""
     folder = example_cases.examples_directory()
     assert folder is not None
-    for case in example_cases.cases(folder):
+    return example_cases.cases(folder)
+
+
+def examples(chosen: Iterable[Case]) -> Iterator[Kernel]:
+    """Yield the kernels of examples, each with the runs that differ."""
+    for case in chosen:
         lowered = PassManager().run_passes(case.program)
         evaluator = StrictEvaluator(lowered)
         evaluator.calls = []
@@ -520,7 +526,7 @@ def main(count: int) -> int:
     begin = time.perf_counter()
     status = 0
     for title, kernels in (
-        ("examples", examples()),
+        ("examples", examples(cases())),
         ("random programs", (random_program(seed) for seed in range(count))),
     ):
         tally = Tally()

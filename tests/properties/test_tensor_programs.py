@@ -28,7 +28,7 @@ from tests.run.test_tensor_programs import TextHost
 Array = np.ndarray[Any, Any]
 COUNTS = (0, 1, 3)
 """What loops and branches depend on."""
-BATCHES, EACH = effort.count(5, thorough_run=20), 15
+BATCHES, EACH = effort.count(3, thorough_run=20), 15
 LOWERING = ("OutlineIncoreScopes", "ConvertTensorToBlockOps", "LegalizeTiles")
 """The passes that take programs on tensors apart."""
 

@@ -44,7 +44,7 @@ def test_sizes_known_at_the_call() -> None:
     compiler()
     runs = [Run(name, *sizes, dynamic=True) for name in SOME for sizes in ODD]
     runs += [Run(*each, dynamic=True) for each in LARGE]
-    for run, error in checked(effort.part(runs, 6)):
+    for run, error in checked(effort.part(runs, 12)):
         assert error is None, run
 
 
