@@ -11,8 +11,8 @@ from pypto._src.errors import InvalidOperationError, ParserSyntaxError, ParserTy
 from pypto._src.frontend import region_markers
 from pypto._src.frontend.regions.product_operands import outside_acc
 from pypto._src.frontend.regions.scopes import for_blocks
-from pypto._src.frontend.source.assigned_names import assigned_names
 from pypto._src.frontend.source.python_names import MISSING
+from pypto._src.frontend.source.syntax_tree import assigned_names
 from pypto._src.frontend.state.context import Context
 from pypto._src.frontend.state.live_names import read_names
 from pypto._src.frontend.syntax.loops import bounds, counted, for_

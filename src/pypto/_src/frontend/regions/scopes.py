@@ -22,8 +22,8 @@ from pypto._src.frontend.regions.barriers import phases
 from pypto._src.frontend.regions.disjoint import check_disjoint
 from pypto._src.frontend.regions.product_operands import settle, settled
 from pypto._src.frontend.regions.tasks import TASK, check_deps
-from pypto._src.frontend.source.assigned_names import aliased_names
 from pypto._src.frontend.source.python_names import MISSING
+from pypto._src.frontend.source.syntax_tree import aliased_names
 from pypto._src.frontend.state.context import Context, body_of, refuse_keyword_twice
 from pypto._src.frontend.state.live_names import live_after
 from pypto._src.frontend.state.messages import nearest, spell_dims

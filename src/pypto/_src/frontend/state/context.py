@@ -23,13 +23,14 @@ from pypto._src.errors import (
     PyptoError,
     warn,
 )
-from pypto._src.frontend.source.assigned_names import (
+from pypto._src.frontend.source.python_names import MISSING, Environment, items_of
+from pypto._src.frontend.source.source import Source
+from pypto._src.frontend.source.syntax_tree import (
     assigned_names,
     bound_names,
     names_changed_in_part,
+    nodes_in,
 )
-from pypto._src.frontend.source.python_names import MISSING, Environment, items_of
-from pypto._src.frontend.source.source import Source
 from pypto._src.frontend.state.errors import Errors, as_parser_error, note_span
 from pypto._src.frontend.state.messages import describe, first_value
 from pypto._src.frontend.state.scalar_promotion import number
@@ -241,7 +242,7 @@ class Context:
         """True if the function has regions, itself or in functions that are spliced into it."""
         home = self.home
         if home.launches is None:
-            calls = [node for node in ast.walk(home.node) if isinstance(node, ast.Call)]
+            calls = [node for node in nodes_in(home.node) if isinstance(node, ast.Call)]
             marks = (getattr(home.peek(call.func), "marks_region", False) for call in calls)
             home.launches = any(mark is True for mark in marks)
         return home.launches

@@ -12,7 +12,7 @@ import ast
 from collections.abc import Collection, Sequence
 from typing import Any
 
-from pypto._src.frontend.source.assigned_names import assigned_names
+from pypto._src.frontend.source.syntax_tree import assigned_names, nodes_in
 
 
 class LiveNames:
@@ -121,7 +121,7 @@ def _has_iterations(call: ast.expr) -> bool:
 def _stored(node: ast.AST) -> frozenset[str]:
     return frozenset(
         item.id
-        for item in ast.walk(node)
+        for item in nodes_in(node)
         if isinstance(item, ast.Name) and isinstance(item.ctx, ast.Store)
     )
 
@@ -129,8 +129,7 @@ def _stored(node: ast.AST) -> frozenset[str]:
 def _read(*nodes: ast.AST) -> frozenset[str]:
     found = {
         item.id
-        for node in nodes
-        for item in ast.walk(node)
+        for item in nodes_in(*nodes)
         if isinstance(item, ast.Name) and isinstance(item.ctx, ast.Load)
     }
     found |= {

@@ -6,16 +6,14 @@ Its role proper (`ir.roles`) follows from the ops that it has; slices need it be
 from __future__ import annotations
 
 import ast
-from typing import Any, Final
 
 from pypto._src.frontend import markers
+from pypto._src.frontend.source.syntax_tree import nodes_in
 from pypto._src.frontend.state.context import Context
 from pypto._src.frontend.state.signatures import Callee
 from pypto._src.ir.enums import FunctionType
 from pypto._src.ir.opdef import OpDef
 from pypto._src.ir.stmts import Function
-
-_LEAVES: Final = frozenset({ast.Name, ast.Constant, ast.Load, ast.Store})
 
 
 def computes_with_tiles(home: Context) -> bool:
@@ -31,17 +29,7 @@ def computes_with_tiles(home: Context) -> bool:
 def _is_host(home: Context) -> bool:
     """True if an Opaque function has scopes, or calls functions and uses no block op by name."""
     calls = tiles = False
-    todo: list[Any] = list(home.node.body)
-    while todo:
-        node = todo.pop()
-        if node.__class__ in _LEAVES or not isinstance(node, ast.AST):
-            continue
-        for field in node._fields:
-            value: Any = getattr(node, field, None)
-            if value.__class__ is list:
-                todo += value
-            elif isinstance(value, ast.AST):
-                todo.append(value)
+    for node in nodes_in(*home.node.body):
         if isinstance(node, ast.Call):
             callee = home.peek(node.func)
             if callee is markers.incore or getattr(callee, "marks_region", False):

@@ -1,4 +1,4 @@
-"""Which names Python statements assign."""
+"""What is in Python's syntax tree: its nodes, and which names its statements assign."""
 
 from __future__ import annotations
 
@@ -6,6 +6,24 @@ import ast
 from ast import Assign, Name
 from collections.abc import Collection, Sequence
 from typing import Any, Final
+
+
+def nodes_in(*roots: ast.AST) -> list[ast.AST]:
+    """Return nodes and all below them, without those that only say "load" or "store".
+
+    `ast.walk` visits these too, which are two fifths of all, and takes twice the time: as long as
+    Python's parser.
+    """
+    found = [*roots]
+    for node in found:
+        for field in node._fields:
+            value: Any = getattr(node, field, None)
+            cls = value.__class__
+            if cls is list:
+                found += [item for item in value if isinstance(item, ast.AST)]
+            elif cls not in _NO_NODES and isinstance(value, ast.AST):
+                found.append(value)
+    return found
 
 
 def bound_names(node: ast.AST) -> list[str]:
@@ -121,5 +139,6 @@ _SHARING: Final = frozenset(
 )
 """The ops whose value is the memory of an operand."""
 
+_NO_NODES: Final = frozenset({ast.Load, ast.Store, int, str, type(None)})
 _TARGETS: Final = frozenset({ast.AugAssign, ast.AnnAssign, ast.For})
 _BLOCKS: Final = frozenset({ast.For, ast.If, ast.While, ast.With})
