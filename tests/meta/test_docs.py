@@ -24,6 +24,7 @@ def test_python_blocks_run(page: Path, tmp_path: Path, monkeypatch: pytest.Monke
     if not (ROOT / "src" / "pypto" / "language").exists():
         pytest.skip("the examples are written in pypto.language, which is not in this tree")
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     run_page(page)
 
 
