@@ -18,7 +18,7 @@ import numpy as np
 
 from pypto._src.commands.example_cases import Case
 from pypto._src.numerics.bisect import Difference, against_program
-from pypto._src.numerics.compare import place
+from pypto._src.numerics.compare import location
 from tests.examples.region_programs import SIZES
 from tests.examples.resized import ROOT, resized
 
@@ -141,7 +141,7 @@ def main() -> int:
         each = outcome(fault, full=full)
         named += each.is_named
         where = f"{Path(fault.example).name}.py:{each.line}"
-        found = "nothing" if each.found is None else place(each.found.span)
+        found = "nothing" if each.found is None else location(each.found.span)
         mark = "yes" if each.is_named else "no"
         print(
             f"{fault.kind:<22} {where:<25} {mark:<3} {found:<23} {each.seconds:>7.2f}", flush=True

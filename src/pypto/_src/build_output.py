@@ -371,12 +371,12 @@ def _assembled(assembler: str, kernel: _PtoText, folder: Path) -> dict[str, str]
 _REFUSAL: Final = re.compile(
     r"(?:loc\()?\"?(?P<file>[^\":]+)\"?:(?P<line>\d+):(?P<column>\d+)\)?: error: (?P<text>.*)"
 )
-"""How the assembler names a place: ``loc("add.pto":12:5): error: ...``."""
+"""How the assembler writes a location: ``loc("add.pto":12:5): error: ...``."""
 _MOST_REFUSALS: Final = 20
 
 
 def _refused(kernel: _PtoText, source: Path, done: Finished) -> AssemblerError:
-    """Return the assembler's errors, at the places of the user's source that they are for."""
+    """Return the assembler's errors, at the lines of the user's source that they are for."""
     lines = [line for line in done.stderr.splitlines() if "error" in line.lower()]
     found = [match for line in lines if (match := _REFUSAL.search(line))]
     labels = [Label(_span(kernel, source, match), match["text"]) for match in found]

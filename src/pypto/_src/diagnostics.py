@@ -60,7 +60,7 @@ class Span:
         return UNKNOWN_SPAN
 
     def is_valid(self) -> bool:
-        """True if the begin is a place, and the end (when known) does not lie before it."""
+        """True if the begin is known, and the end (when known) does not lie before it."""
         if self.begin_line <= 0 or not (self.begin_column > 0 or self.begin_column == -1):
             return False
         if self.end_line == -1 or self.end_column == -1:
@@ -134,7 +134,7 @@ class DiagnosticSeverity(Enum):
 
 
 class Label(NamedTuple):
-    """A second place that a diagnostic points at, with the words to print there."""
+    """A second span that a diagnostic points at, with the words to print there."""
 
     span: Span
     text: str
@@ -221,19 +221,19 @@ def lines_of_file(filename: str, module: dict[str, Any] | None = None) -> list[s
 
 
 def line_at(span: Span) -> str:
-    """Return the source line on which a place begins, "" if nobody has its file."""
+    """Return the source line on which a span begins, "" if nobody has its file."""
     return _source_line(span, None) if span.begin_line > 0 else ""
 
 
 def text_at(span: Span) -> str:
-    """Return the source text at a place, "" if it has several lines or nobody has its file."""
+    """Return the source text of a span, "" if it has several lines or nobody has its file."""
     if span.begin_line <= 0 or span.end_line != span.begin_line or span.begin_column < 0:
         return ""
     return _source_line(span, None)[span.begin_column : span.end_column]
 
 
 def lines_at(span: Span) -> str:
-    """Return the source text at a place of one or several lines, "" if nobody has its file."""
+    """Return the source text of a span of one or several lines, "" if nobody has its file."""
     if span.begin_line <= 0 or span.begin_column < 0 or span.end_line <= span.begin_line:
         return text_at(span)
     import linecache
@@ -270,13 +270,13 @@ def _excerpt(
 def render(
     diagnostic: Diagnostic, *, colour: bool = False, source_lines: Sequence[str] | None = None
 ) -> str:
-    """Return the text of ``diagnostic`` with excerpt, caret, second places, hint and note."""
+    """Return the text of ``diagnostic`` with excerpt, caret, second spans, hint and note."""
     paint = _COLOUR if colour else _PLAIN
     kind = "error" if diagnostic.severity is DiagnosticSeverity.Error else "warning"
     slug = f"  [{diagnostic.rule_name}]" if diagnostic.rule_name else ""
     out = [f"{paint.red}{kind}{paint.off}: {paint.bold}{diagnostic.message}{paint.off}{slug}"]
-    places = [diagnostic.span, *(label.span for label in diagnostic.related)]
-    width = max([len(str(p.begin_line)) for p in places if p.begin_line > 0], default=1)
+    spans = [diagnostic.span, *(label.span for label in diagnostic.related)]
+    width = max([len(str(p.begin_line)) for p in spans if p.begin_line > 0], default=1)
     span = diagnostic.span
     if span.begin_line > 0:
         column = f":{span.begin_column + 1}" if span.begin_column >= 0 else ""

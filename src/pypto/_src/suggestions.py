@@ -121,7 +121,7 @@ def refuse_name(owner: str, name: str, known: Iterable[str], frame: FrameType) -
     What Python and the compiler itself ask of any object gets a plain error, which is faster.
 
     Raises:
-        AttributeError: always; as `UnknownNameError` with place and hint if a user's text asks.
+        AttributeError: always; as `UnknownNameError` with span and hint if a user's text asks.
     """
     asker = str(frame.f_globals.get("__name__", ""))
     if name.startswith("_") or asker.partition(".")[0] in _NO_USERS:

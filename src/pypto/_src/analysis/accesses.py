@@ -535,9 +535,9 @@ _SharedOffsets: TypeAlias = "dict[Var, tuple[Var, Sequence[Affine]]]"
 def _shared_offsets(
     function: Function, shared: Sequence[SharedParams], integers: Integers, root: Block
 ) -> _SharedOffsets:
-    """Return the places of parameters that share memory; those of a group in its first one.
+    """Return the indices of parameters that share memory; those of a group in its first one.
 
-    What begins at different places in different calls, or at one that is not known, begins at
+    What begins at different addresses in different calls, or at one that is not known, begins at
     numbers that are variables: two accesses through one parameter are told apart all the same.
     """
     params = function.params

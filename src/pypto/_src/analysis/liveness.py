@@ -138,7 +138,7 @@ _NOTHING: Final[frozenset[int]] = frozenset()
 
 
 class Carried:
-    """One value that a loop carries or a branch hands on, with the places that write it.
+    """One value that a loop carries or a branch hands on, with the statements that write it.
 
     ``iter_arg`` is None for a branch. ``yields`` holds the yielding point and value of each block,
     ``position`` is that of the value among all that are yielded.

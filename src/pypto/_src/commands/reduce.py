@@ -135,7 +135,7 @@ def _lines(text: str) -> int:
 def _failure(
     args: argparse.Namespace, path: Path, name: str | None, folder: Path
 ) -> Callable[[str], str | None]:
-    """Return what says how a text fails: a check, of crashes with type and place, or None."""
+    """Return what says how a text fails: a check, of crashes with type and line, or None."""
     candidate = folder / path.name
     where = str(candidate) if name is None else f"{candidate}:{name}"
     arguments: Mapping[str, Any] | None = None

@@ -121,7 +121,7 @@ class Operator:
         return found
 
     def _told_dims(self, output: Parameter) -> list[int | tuple[int, int]]:
-        """Return the sizes of an output: a number, or the place and the axis of an input.
+        """Return the sizes of an output: a number, or the index and the axis of an input.
 
         Raises:
             CallError: nothing tells one of them.

@@ -94,7 +94,7 @@ def evaluate(program: Program | Function, args: Sequence[Any], *, entry: str | N
 
     Raises:
         EvaluationError: the arguments do not fit the parameters, or the program does something
-            that has no meaning, such as reading outside a tensor; has the place in the source.
+            that has no meaning, such as reading outside a tensor; has the span of the source.
     """
     evaluator = Evaluator(program)
     return evaluator.call(entry or evaluator.entry(), args)
@@ -532,7 +532,7 @@ class Plan:
         return run
 
     def _guarded(self, expr: Expr, span: Span) -> Eval:
-        """Plan an expression of a compound statement, whose place is that statement's."""
+        """Plan an expression of a compound statement, whose span is that statement's."""
         value = self._value(expr)
 
         def guarded(env: Env) -> Any:

@@ -21,7 +21,7 @@ from pypto._src.ir.stmts import Function, Program
 from pypto._src.ir.traversal.walk import walk
 from pypto._src.lazy import lazy_module
 from pypto._src.numerics.alignment import aligned
-from pypto._src.numerics.compare import place, widened
+from pypto._src.numerics.compare import location, widened
 from pypto._src.numerics.lockstep import Diverged, Stopped, Values, in_lockstep
 from pypto._src.numerics.trace import Point, TracedEvaluator
 from pypto._src.numerics.ulps import bounded
@@ -81,7 +81,7 @@ class Difference:
         before = self.before
         agrees = "nothing before it was compared"
         if before is not None:
-            agrees = f"the last that agrees: {place(before.span)}  {before.text}"
+            agrees = f"the last that agrees: {location(before.span)}  {before.text}"
         message = f"the first wrong value{region}{f', at {loops}' if loops else ''}: {told}"
         found = Diagnostic(
             DiagnosticSeverity.Error, "wrong-value", 0, message, self.span,
@@ -104,10 +104,10 @@ class Difference:
             "found": self.found,
             "wanted": self.wanted,
             "error": self.error if np.isfinite(self.error) else str(self.error),
-            "reference": None if partner is None else place(partner),
-            "agrees": None if self.before is None else place(self.before.span),
-            "only_here": [place(p.span) for p in self.only_here],
-            "only_there": [place(p.span) for p in self.only_there],
+            "reference": None if partner is None else location(partner),
+            "agrees": None if self.before is None else location(self.before.span),
+            "only_here": [location(p.span) for p in self.only_here],
+            "only_there": [location(p.span) for p in self.only_there],
         }
 
 
@@ -223,7 +223,7 @@ class _Search:
 
     def _place(self, number: int) -> str:
         point = self.other.points[number]
-        return f"at {place(point.span)}"
+        return f"at {location(point.span)}"
 
     def _end(
         self,

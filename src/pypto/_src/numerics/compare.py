@@ -169,7 +169,7 @@ class Comparison:
             errors, point = each.errors, each.point
             lines.append(
                 f"{each.loss:8.1e} {errors.largest:12.3g} {errors.mean:9.2g}  "
-                f"{errors.dtype.member:<10}{place(point.span)}  {point.text}"
+                f"{errors.dtype.member:<10}{location(point.span)}  {point.text}"
             )
             lines += _worst_lines(errors, 43)
         if len(shown) < len(self.statements):
@@ -184,7 +184,7 @@ class Comparison:
                 lines += _worst_lines(errors, 34)
         if self.diverged is not None:
             lines.append(
-                f"{place(self.diverged.span)}: in float64 the program goes another way here; "
+                f"{location(self.diverged.span)}: in float64 the program goes another way here; "
                 "nothing behind it is compared"
             )
         return "\n".join(lines) + "\n"
@@ -209,7 +209,7 @@ class Comparison:
                 name: {target: errors.as_data() for target, errors in targets.items()}
                 for name, targets in self.results.items()
             },
-            "diverged": None if self.diverged is None else place(self.diverged.span),
+            "diverged": None if self.diverged is None else location(self.diverged.span),
         }
 
 
@@ -221,7 +221,7 @@ def _worst_lines(errors: ErrorSum, indent: int) -> list[str]:
     return [" " * indent + text]
 
 
-def place(span: Span) -> str:
+def location(span: Span) -> str:
     """Return file and line, the file without its folders."""
     if span.begin_line <= 0:
         return "?"

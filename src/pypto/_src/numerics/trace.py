@@ -43,7 +43,7 @@ _SAMPLE: Final = 1 << 12
 
 
 class Point(NamedTuple):
-    """A place in the text that has a value whenever a run passes it."""
+    """A point of the program that has a value whenever a run passes it."""
 
     function: str
     op: str

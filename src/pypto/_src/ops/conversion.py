@@ -66,10 +66,10 @@ class Converted(NamedTuple):
 
 
 Conversion = Callable[[ConversionContext, Sequence[Expr], Mapping[str, Any], Span], Expr]
-"""Operands, keywords and place of a call to its value; statements go to the context."""
+"""Operands, keywords and span of a call to its value; statements go to the context."""
 
 Custom = Callable[[list[Expr], list[tuple[str, Any]], Span], "Expr | tuple[list[Stmt], Expr]"]
-"""Operands, keywords as pairs and place of a call to its value, or to statements and value."""
+"""Operands, keywords as pairs and span of a call to its value, or to statements and value."""
 
 C = TypeVar("C", bound=Conversion)
 
@@ -202,7 +202,7 @@ def converted(
     ``name`` returns what a new variable is called, given what it is like.
 
     Raises:
-        OpError: the block op refuses the operands; has the place of the call.
+        OpError: the block op refuses the operands; has the span of the call.
         ConversionError: the conversion returned no expression, or something else than statements.
     """
     conversion = CONVERSIONS.get(call.op.name)

@@ -1,4 +1,4 @@
-"""Ops that make each element of the result from the elements at the same place.
+"""Ops that make each element of the result from the elements at the same index.
 
 All run on the vector pipe. Two tiles that differ in shape or element type are made equal
 (`promotion`); a number beside a tile has the tile's element type. 16-bit floats are computed in 32
@@ -63,7 +63,7 @@ FILLED: Final = FLOATS | {D.INT16, D.INT32}
 def _larger(lhs: Array, rhs: Any) -> Array:
     """Return the larger of each pair, of two zeros the second.
 
-    ``np.maximum`` gives either zero, which depends on the processor and on the place in the array.
+    ``np.maximum`` gives either zero, which depends on the processor and on the index in the array.
     """
     return np.where((lhs > rhs) | (lhs != lhs), lhs, rhs)
 

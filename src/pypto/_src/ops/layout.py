@@ -350,7 +350,7 @@ def tile_spaces(function: Function) -> dict[Var, MemorySpace]:
     """Return the memory space of every tile variable whose space follows from what makes it.
 
     Raises:
-        OpError: an op gets a tile from a memory that it does not take it from; has its place.
+        OpError: an op gets a tile from a memory that it does not take it from; has its span.
     """
     spaces: dict[Var, MemorySpace] = {}
     for param in function.params:

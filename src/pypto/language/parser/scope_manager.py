@@ -1,4 +1,4 @@
-"""What the names of a kernel mean at each of its places."""
+"""What the names of a kernel mean in each of its scopes."""
 
 from pypto._src.frontend.state.scope import Names, same_value_type
 

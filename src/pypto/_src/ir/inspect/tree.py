@@ -181,7 +181,7 @@ def to_json(node: IRNode | Type, *, indent: int | None = None) -> str:
     ``{"span": [...]}``       file, first line and column, last line and column
     ========================= ===================================================
 
-    A field ``span`` whose place is not known is null.
+    A field ``span`` is null if it is not known.
 
     Raises:
         TypeError: ``node`` is neither a node nor a type, or holds a value that is no data.

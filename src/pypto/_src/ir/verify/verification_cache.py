@@ -78,7 +78,7 @@ Form: TypeAlias = tuple[Part, ...]
 
 
 class Known(dict[Any, Part]):
-    """The variables that are known at a place, and what each is in a form. So are constants."""
+    """The variables that are known at a statement, and what each is in a form. So are constants."""
 
     __slots__ = ()
 

@@ -109,11 +109,11 @@ def refuse(
     note: str | None = None,
     shown: Iterable[int] | None = None,
 ) -> NoReturn:
-    """Raise `OpError` with the operands in the label and the places where they were made."""
+    """Raise `OpError` with the operands in the label and the spans of what made them."""
     indices = list(_data(o) if shown is None else shown)
     values = {o.args[i]: operand_name(o, i) for i in indices}
-    places = [(v.span, n) for v, n in values.items() if isinstance(v, Var) and v.span.is_valid()]
-    related = [Label(span, f"{name} is defined here") for span, name in places]
+    spans = [(v.span, n) for v, n in values.items() if isinstance(v, Var) and v.span.is_valid()]
+    related = [Label(span, f"{name} is defined here") for span, name in spans]
     raise OpError(
         message,
         hint=hint,

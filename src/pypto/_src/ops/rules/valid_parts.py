@@ -164,7 +164,7 @@ def part_of_first(o: Operands, kind: Type) -> Type:
 
 
 ELEMENTWISE: Final = (same_part, equal_part, part_of_first)
-"""The rules of ops whose elements depend on those at their place alone."""
+"""The rules of ops whose elements depend on those at the same index alone."""
 
 
 def has_rest(kind: Type) -> bool:

@@ -159,7 +159,7 @@ class _Entry(NamedTuple):
 
 
 _SECTIONS: Final = 1024
-"""Into how many pieces of equal size a buffer is cut, to find the accesses near a place."""
+"""Into how many pieces of equal size a buffer is cut, to find the accesses near an address."""
 _FEW: Final = 8
 """An access to more sections than this is looked at from everywhere."""
 

@@ -3,7 +3,7 @@
 The runtime finds the order of tasks from the tensors that they read and write, so the text has no
 synchronisation. Sizes that are known at run time only are words behind the parameters: of the
 entry, of host functions that it calls, and of each task whose kernel has such. What this form
-cannot express is refused at its place in the user's source.
+cannot express is refused at its line in the user's source.
 
 Owns the file: its head, the entry, and the functions that the entry calls. The parts are
 `host_state` (what they share), `entry` (the arguments), `statements`, `control_flow`, `tensors`,
