@@ -63,6 +63,19 @@ INDICES: Final = frozenset({D.INT16, D.INT32, D.UINT32})
 # --------------------------------------------------------------------------------------------
 
 
+def check_first_number(o: Operands, dtype: DataType) -> None:
+    """Raise `OpError` if a sequence of ``dtype`` begins with a number of another type."""
+    found = o.scalar(0).dtype
+    if found is not dtype:
+        refuse(
+            o,
+            f"{called(o.op)} of {dtype.member} begins with a number of {found.member}",
+            "dtype-mismatch",
+            f"pl.cast({operand_name(o, 0)}, pl.{dtype.member})",
+            shown=(0,),
+        )
+
+
 def _arange_type(o: Operands) -> Type:
     shape, dtype = o.ints(1), attribute(o, "dtype")
     assert isinstance(dtype, DataType)
@@ -76,15 +89,7 @@ def _arange_type(o: Operands) -> Type:
             "rows of a tile",
             shown=(),
         )
-    found = o.scalar(0).dtype
-    if found is not dtype:
-        refuse(
-            o,
-            f"{called(o.op)} of {dtype.member} begins with a number of {found.member}",
-            "dtype-mismatch",
-            f"pl.cast({operand_name(o, 0)}, pl.{dtype.member})",
-            shown=(0,),
-        )
+    check_first_number(o, dtype)
     kind = tile_type(shape, dtype, MemorySpace.Vec)
     assert isinstance(kind, TileType)
     return kind if len(shape) > 1 else tile_type((ConstInt(1), *shape), dtype, MemorySpace.Vec)

@@ -300,15 +300,7 @@ def _arange_type(o: Operands) -> Type:
             f"pl.col_expand(x, pl.arange(0, {row})) has it in all rows",
             shown=(),
         )
-    found = o.scalar(0).dtype
-    if found is not dtype:
-        refuse(
-            o,
-            f"{called(o.op)} of {dtype.member} begins with a number of {found.member}",
-            "dtype-mismatch",
-            f"pl.cast({operand_name(o, 0)}, pl.{dtype.member})",
-            shown=(0,),
-        )
+    indexing.check_first_number(o, dtype)
     return TensorType(shape, dtype)
 
 

@@ -266,22 +266,39 @@ struct AmxBoxes {
     float* at[4];
 };
 
-// out[2 i + j] = (add ? out[2 i + j] : 0) + a[i] b[j]; `steps` times 32 k.
-PTO_INLINE void amx_block(const AmxOperand& left, const AmxOperand& right, int64_t steps, const AmxBoxes& out, bool add)
+constexpr int64_t kAmxLine = 64;  // bytes of a row of a register
+
+// Gives tmm0 to tmm3 the boxes, or zeros.
+PTO_INLINE void amx_begin(const AmxBoxes& boxes, bool add)
 {
-    const int64_t line = 64, a_box = left.box, b_box = right.box;
-    const uint16_t *a = left.at, *b = right.at;
     if (add) {
-        PTO_AMX_LOAD("tmm0", out.at[0], line);
-        PTO_AMX_LOAD("tmm1", out.at[1], line);
-        PTO_AMX_LOAD("tmm2", out.at[2], line);
-        PTO_AMX_LOAD("tmm3", out.at[3], line);
+        PTO_AMX_LOAD("tmm0", boxes.at[0], kAmxLine);
+        PTO_AMX_LOAD("tmm1", boxes.at[1], kAmxLine);
+        PTO_AMX_LOAD("tmm2", boxes.at[2], kAmxLine);
+        PTO_AMX_LOAD("tmm3", boxes.at[3], kAmxLine);
     } else {
         PTO_AMX_ZERO("tmm0");
         PTO_AMX_ZERO("tmm1");
         PTO_AMX_ZERO("tmm2");
         PTO_AMX_ZERO("tmm3");
     }
+}
+
+// Writes tmm0 to tmm3 to the boxes.
+PTO_INLINE void amx_end(const AmxBoxes& boxes)
+{
+    PTO_AMX_STORE("tmm0", boxes.at[0], kAmxLine);
+    PTO_AMX_STORE("tmm1", boxes.at[1], kAmxLine);
+    PTO_AMX_STORE("tmm2", boxes.at[2], kAmxLine);
+    PTO_AMX_STORE("tmm3", boxes.at[3], kAmxLine);
+}
+
+// out[2 i + j] = (add ? out[2 i + j] : 0) + a[i] b[j]; `steps` times 32 k.
+PTO_INLINE void amx_block(const AmxOperand& left, const AmxOperand& right, int64_t steps, const AmxBoxes& out, bool add)
+{
+    const int64_t line = kAmxLine, a_box = left.box, b_box = right.box;
+    const uint16_t *a = left.at, *b = right.at;
+    amx_begin(out, add);
     for (int64_t s = 0; s < steps; ++s, a += left.step, b += right.step) {
         PTO_AMX_LOAD("tmm4", a, line);
         PTO_AMX_LOAD("tmm6", b, line);
@@ -292,28 +309,15 @@ PTO_INLINE void amx_block(const AmxOperand& left, const AmxOperand& right, int64
         PTO_AMX_MULTIPLY("tmm2", "tmm5", "tmm6");
         PTO_AMX_MULTIPLY("tmm3", "tmm5", "tmm7");
     }
-    PTO_AMX_STORE("tmm0", out.at[0], line);
-    PTO_AMX_STORE("tmm1", out.at[1], line);
-    PTO_AMX_STORE("tmm2", out.at[2], line);
-    PTO_AMX_STORE("tmm3", out.at[3], line);
+    amx_end(out);
 }
 
 // The same for one box of rows and four of columns: as many independent sums, which hide the latency of one.
 PTO_INLINE void amx_row(const AmxOperand& left, const AmxOperand& right, int64_t steps, const AmxBoxes& out, bool add)
 {
-    const int64_t line = 64, b_box = right.box;
+    const int64_t line = kAmxLine, b_box = right.box;
     const uint16_t *a = left.at, *b = right.at;
-    if (add) {
-        PTO_AMX_LOAD("tmm0", out.at[0], line);
-        PTO_AMX_LOAD("tmm1", out.at[1], line);
-        PTO_AMX_LOAD("tmm2", out.at[2], line);
-        PTO_AMX_LOAD("tmm3", out.at[3], line);
-    } else {
-        PTO_AMX_ZERO("tmm0");
-        PTO_AMX_ZERO("tmm1");
-        PTO_AMX_ZERO("tmm2");
-        PTO_AMX_ZERO("tmm3");
-    }
+    amx_begin(out, add);
     for (int64_t s = 0; s < steps; ++s, a += left.step, b += right.step) {
         PTO_AMX_LOAD("tmm4", a, line);
         PTO_AMX_LOAD("tmm5", b, line);
@@ -325,10 +329,7 @@ PTO_INLINE void amx_row(const AmxOperand& left, const AmxOperand& right, int64_t
         PTO_AMX_LOAD("tmm5", b + 3 * b_box, line);
         PTO_AMX_MULTIPLY("tmm3", "tmm4", "tmm5");
     }
-    PTO_AMX_STORE("tmm0", out.at[0], line);
-    PTO_AMX_STORE("tmm1", out.at[1], line);
-    PTO_AMX_STORE("tmm2", out.at[2], line);
-    PTO_AMX_STORE("tmm3", out.at[3], line);
+    amx_end(out);
 }
 #undef PTO_AMX_LOAD
 #undef PTO_AMX_STORE
