@@ -16,12 +16,11 @@ from pypto._src.emit.cpp.tensors import (
     TensorRef,
     column_part,
     constant_sizes,
-    row_major_text,
     set_sizes,
     tile_rows_cols,
     valid_sizes,
 )
-from pypto._src.emit.cpp.types import Size
+from pypto._src.emit.cpp.types import Size, row_major
 from pypto._src.errors import EmitError
 from pypto._src.ir.array_types import TileType, dtype_of
 from pypto._src.ir.exprs import (
@@ -154,7 +153,7 @@ class Calls:
 
             check_dense(source.shape, source.strides, call.span)
             return source._replace(
-                shape=tuple(dims), strides=tuple(row_major_text(dims)), whole="", is_part=True
+                shape=tuple(dims), strides=tuple(row_major(dims)), whole="", is_part=True
             )
         offsets = call.args[2]
         assert isinstance(offsets, MakeTuple)

@@ -15,7 +15,6 @@ from pypto._src.emit.cpp.tensors import (
     TensorRef,
     declare_global,
     parameter_sizes,
-    row_major_text,
     tile_rows_cols,
     valid_sizes,
 )
@@ -119,7 +118,7 @@ class Declarations:
         try:
             shape: Sequence[Size] | None = static_shape(kind)
             if shape is not None and kind.tensor_view is None:
-                strides: Sequence[Size] = row_major(shape)
+                strides = row_major(shape)
             else:
                 shape = [
                     self._run_time(size, f"{name}_dim{axis}")
@@ -141,7 +140,7 @@ class Declarations:
                 s.value if isinstance(s, ConstInt) else text(s) for s in view.stride
             ]
         else:
-            strides = row_major_text(shape)
+            strides = row_major(shape)
         return [
             self._run_time(stride, f"{name}_stride{axis}") for axis, stride in enumerate(strides)
         ]

@@ -11,7 +11,7 @@ import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final
 
-from pypto._src.emit.cpp.types import Size, five, shape_text, stride_text
+from pypto._src.emit.cpp.types import Size, five, product, shape_text, stride_text
 from pypto._src.errors import EmitError
 from pypto._src.ir.array_types import TensorType, TileType, as_matrix, static_shape
 from pypto._src.ir.exprs import Call, ConstInt, Expr, Var
@@ -42,22 +42,6 @@ class TensorRef(NamedTuple):
     strides: tuple[Size, ...]
     whole: str  # GlobalTensor object of exactly this tensor, "" if there is none
     is_part: bool = False  # in a larger tensor: a region can leave it and stay in that one
-
-
-def row_major_text(shape: Sequence[Size]) -> list[Size]:
-    """Return the strides of a dense array, as numbers where they are known."""
-    strides: list[Size] = [1] * len(shape)
-    for axis in range(len(shape) - 2, -1, -1):
-        strides[axis] = _product(shape[axis + 1], strides[axis + 1])
-    return strides
-
-
-def _product(a: Size, b: Size) -> Size:
-    if isinstance(a, int) and isinstance(b, int):
-        return a * b
-    if 1 in (a, b):
-        return b if a == 1 else a
-    return f"{a} * {b}"
 
 
 def constant_sizes(dims: Sequence[Expr], what: str) -> tuple[int, ...]:
@@ -181,7 +165,7 @@ def column_part(shape: Sequence[Size], strides: Sequence[Size], element_bytes: i
     ):
         count: Size = 1
         for size, _ in rows:
-            count = _product(count, size)
+            count = product(count, size)
         return Column((count, 1), (rows[-1][1], last), "DN")
     inner = rows[-1][0]
     if not isinstance(inner, int) or inner * element_bytes % BLOCK_BYTES:

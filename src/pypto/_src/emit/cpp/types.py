@@ -72,12 +72,21 @@ def _static(*sizes: Size) -> str:
     return ", ".join([str(size) if isinstance(size, int) else "-1" for size in five(sizes)])
 
 
-def row_major(dims: Sequence[int]) -> list[int]:
-    """Return the strides in elements of a dense array."""
-    strides = [1] * len(dims)
-    for axis in range(len(dims) - 2, -1, -1):
-        strides[axis] = strides[axis + 1] * dims[axis + 1]
+def row_major(shape: Sequence[Size]) -> list[Size]:
+    """Return the strides in elements of a dense array, as numbers where they are known."""
+    strides: list[Size] = [1] * len(shape)
+    for axis in range(len(shape) - 2, -1, -1):
+        strides[axis] = product(shape[axis + 1], strides[axis + 1])
     return strides
+
+
+def product(a: Size, b: Size) -> Size:
+    """Return the product of two sizes, a number if it is known."""
+    if isinstance(a, int) and isinstance(b, int):
+        return a * b
+    if 1 in (a, b):
+        return b if a == 1 else a
+    return f"{a} * {b}"
 
 
 def tile_text(kind: TileType, space: MemorySpace, rows: int, cols: int) -> str:

@@ -25,6 +25,7 @@ from pypto._src.ops.layout import (
     is_padded,
     is_vertical,
     physical_shape,
+    round_up,
     rows_and_columns,
     tile_type,
 )
@@ -468,7 +469,7 @@ def _of_whole_rows(call: Call, let: Let) -> Expr | None:
 
     size, (rows, columns) = static_shape(kind), rows_and_columns(result)
     block = block_of(result)
-    longer = rows, max(-(-columns // block) * block * step, declared_shape(kind)[1])
+    longer = rows, max(round_up(columns, block) * step, declared_shape(kind)[1])
     wide = let("wide", relaid(call.args[0], longer, size))
     whole = let("whole", fillpad.build([wide], {}, call.span))
     found = let("found", gather_mask.call([whole], call.kwargs, call.span))

@@ -18,6 +18,7 @@ from pypto._src.ir.enums import MemorySpace
 from pypto._src.ir.exprs import Var
 from pypto._src.ir.roles import Role, role
 from pypto._src.ir.stmts import Function
+from pypto._src.ops.layout import round_up
 from pypto._src.passes.memory.memref_assignment import MemoryPass, MemRefAssignment, MemRefs
 from pypto._src.passes.pass_base import AnyProgram, Pass, makes_a_pass
 from pypto._src.passes.properties import IRProperty, IRPropertySet
@@ -152,7 +153,7 @@ def _all_times(tiles: Sequence[Var], ranges: Mapping[Var, Range]) -> Range:
 
 def aligned(size_bytes: int, memory: Memory) -> int:
     """Return ``size_bytes`` rounded up to the alignment of ``memory``."""
-    return -(-size_bytes // memory.align_bytes) * memory.align_bytes
+    return round_up(size_bytes, memory.align_bytes)
 
 
 def total_bytes(sizes: Sequence[int], memory: Memory) -> int:
