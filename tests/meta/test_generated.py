@@ -6,6 +6,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+from pypto._src.ops.define import Table
+
 ROOT = Path(__file__).parents[2]
 
 
@@ -19,3 +23,11 @@ def test_generated_files_are_current() -> None:
         check=False,
     )
     assert (done.returncode, done.stdout) == (0, ""), done.stdout + done.stderr
+
+
+def test_names_without_a_definition_say_what_to_do() -> None:
+    """Whoever renames an op is told to write the lists anew, not only that the old name is gone."""
+    table: Table[str, int] = Table()
+    table.later["block.softsign"] = ("elementwise",)
+    with pytest.raises(KeyError, match=r"listed 'block\.softsign': run `make generate`"):
+        table["block.softsign"]

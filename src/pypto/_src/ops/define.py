@@ -93,6 +93,8 @@ class Table(MutableMapping[K, V]):
     def __getitem__(self, key: K) -> V:
         for family in self.later.get(key, ()):
             load_family(family)
+        if key not in self._held and key in self.later:
+            raise KeyError(f"no definition has the listed {key!r}: run `make generate`")
         return self._held[key]
 
     def __setitem__(self, key: K, value: V) -> None:
