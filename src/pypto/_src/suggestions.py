@@ -40,7 +40,13 @@ _ELSEWHERE: Final = {
 }
 """What NumPy and its kin call things. An entry counts where the name on its right is known."""
 
-_KEYWORDS: Final = {"dtype": "target_type", "dim": "axis", "fill_value": "value"}
+_KEYWORDS: Final = {
+    "dtype": "target_type",
+    "dim": "axis",
+    "fill_value": "value",
+    "transpose_a": "a_trans",
+    "transpose_b": "b_trans",
+}
 """What keywords are called elsewhere. An entry counts where the one on its right is known."""
 
 _DTYPES: Final = {
@@ -108,10 +114,16 @@ def did_you_mean(name: str, known: Iterable[str], prefix: str = "") -> str | Non
     return None if found is None else f"did you mean {prefix}{found}?"
 
 
+def nearest_keyword(name: str, known: Collection[str]) -> str | None:
+    """Return the keyword that ``name`` is a word of, else the nearest, None if there is none."""
+    longer = next((text for text in known if name in text.split("_")), None)
+    elsewhere = _KEYWORDS.get(name)
+    return longer or (elsewhere if elsewhere in known else nearest(name, known))
+
+
 def meant_keyword(name: str, known: Collection[str]) -> str | None:
     """Return a hint with the nearest keyword, None if there is none."""
-    elsewhere = _KEYWORDS.get(name)
-    found = elsewhere if elsewhere in known else nearest(name, known)
+    found = nearest_keyword(name, known)
     return None if found is None else f"did you mean {found}=?"
 
 

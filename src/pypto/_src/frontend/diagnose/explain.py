@@ -11,7 +11,7 @@ import ast
 import re
 from collections.abc import Mapping, Sequence
 from itertools import combinations
-from typing import Any
+from typing import Any, Final
 
 from pypto._src.diagnostics import Label, text_at
 from pypto._src.dtypes import DataType
@@ -54,6 +54,7 @@ from pypto._src.ir.stmts import AssignStmt
 from pypto._src.ir.types import ScalarType
 from pypto._src.ops import (
     compare_select,
+    matmul,
     memory,
     new_tiles,
     reshaping,
@@ -212,9 +213,7 @@ def _keyword_hint(site: Site, error: ParserError, _param: Param | None) -> str |
     known = [p.name for p in site.op.params]
     for word in site.node.keywords:
         if word.arg is not None and f"argument {word.arg!r}" in error.message:
-            longer = [name for name in known if word.arg in name.split("_")]
-            meant = f"did you mean {longer[0]}=?" if longer else meant_keyword(word.arg, known)
-            return meant or _without(site, word) or _arguments(site)
+            return meant_keyword(word.arg, known) or _without(site, word) or _arguments(site)
     return None
 
 
@@ -253,6 +252,9 @@ def _count_hint(site: Site, _error: ParserError, param: Param | None) -> str | N
     completed = _completed(site)
     if completed is not None:
         return completed
+    alone = _WITHOUT_SUM.get(site.op)
+    if alone is not None and len(texts) == 2:
+        return f"write pl.{alone.overload}({', '.join(texts)})"
     given = {*names[: len(texts)], *site.kwargs}
     missing = [
         _stand_in(site, p) for p in site.op.params if p.default is REQUIRED and p.name not in given
@@ -262,6 +264,13 @@ def _count_hint(site: Site, _error: ParserError, param: Param | None) -> str | N
     if param is not None and param.name in names[: len(texts)]:
         return f"leave {param.name}= out"
     return None
+
+
+_WITHOUT_SUM: Final[Mapping[OpDef[..., Any], OpDef[..., Any]]] = {
+    matmul.matmul_acc: matmul.matmul,
+    matmul.gemv_acc: matmul.gemv,
+}
+"""A product that is added to another one, and the product alone."""
 
 
 def _inserted(site: Site, args: Sequence[Any], texts: Sequence[str]) -> str | None:

@@ -45,6 +45,7 @@ from pypto._src.ops.define import BY_PYTHON_NAME
 from pypto._src.ops.layout import round_up, whole_box
 from pypto._src.ops.rules.type_rules import known_space
 from pypto._src.records import NamedTuple
+from pypto._src.suggestions import meant_keyword
 from pypto._src.targets import A2A3
 
 _ACC_BYTES: Final = DataType.FP32.bytes
@@ -59,18 +60,44 @@ _OF_MATMUL_ACC: Final = ("acc", "lhs", "rhs", "a_trans", "b_trans", "init_cond")
 _OF_MATMUL_BIAS: Final = ("lhs", "rhs", "bias")
 
 
-def matmul_arguments(args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return the arguments of ``pl.matmul(lhs, rhs, ...)`` by name; None if they are others."""
-    given = {**dict(zip(_OF_MATMUL, args, strict=False)), **kwargs}
-    if given.keys() - set(_OF_MATMUL) or "lhs" not in given or "rhs" not in given:
+def matmul_arguments(
+    ctx: Context, args: Sequence[Any], kwargs: Mapping[str, Any], node: ast.Call
+) -> dict[str, Any] | None:
+    """Return the arguments of ``pl.matmul(lhs, rhs, ...)`` by name; None if an operand lacks."""
+    return _by_name(ctx, _OF_MATMUL, args, kwargs, node)
+
+
+def _by_name(
+    ctx: Context,
+    names: Sequence[str],
+    args: Sequence[Any],
+    kwargs: Mapping[str, Any],
+    node: ast.Call,
+) -> dict[str, Any] | None:
+    """Return the arguments of a product by name; None if an operand lacks, or both are placed.
+
+    Raises:
+        ParserTypeError: there is no such keyword. The op on tiles would refuse those of regions.
+    """
+    given = {**dict(zip(names, args, strict=False)), **kwargs}
+    if "lhs" not in given or "rhs" not in given:
         return None
+    if all(_is_placed(given[key]) for key in ("lhs", "rhs")):
+        return None
+    for word in node.keywords:
+        if word.arg is not None and word.arg in kwargs and word.arg not in names:
+            raise ParserTypeError(
+                f"{ctx.source.text(node.func)} has no argument {word.arg!r}",
+                ctx.span(word),
+                hint=meant_keyword(word.arg, [name for name in names if name not in given])
+                or f"its arguments are {', '.join(names)}",
+                slug="unknown-keyword",
+            )
     return given
 
 
-def product_of_matrices(ctx: Context, given: Mapping[str, Any], node: ast.Call) -> Expr | None:
+def product_of_matrices(ctx: Context, given: Mapping[str, Any], node: ast.Call) -> Expr:
     """Return ``pl.matmul(lhs, rhs, ...)``: a tile in Acc, of FP32 or INT32."""
-    if all(_is_placed(given[key]) for key in ("lhs", "rhs")):
-        return None
     return _product(ctx, None, _operands(ctx, given, node), given, node)
 
 
@@ -93,10 +120,8 @@ def matmul_acc(
     ctx: Context, args: Sequence[Any], kwargs: Mapping[str, Any], node: ast.Call
 ) -> Expr | None:
     """Return ``pl.matmul_acc(acc, lhs, rhs, ...)``; where ``init_cond`` holds, without ``acc``."""
-    given = {**dict(zip(_OF_MATMUL_ACC, args, strict=False)), **kwargs}
-    if given.keys() - set(_OF_MATMUL_ACC) or not {"acc", "lhs", "rhs"} <= given.keys():
-        return None
-    if all(_is_placed(given[key]) for key in ("lhs", "rhs")):
+    given = _by_name(ctx, _OF_MATMUL_ACC, args, kwargs, node)
+    if given is None or "acc" not in given:
         return None
     start = given.get("init_cond")
     acc = _accumulator(ctx, given["acc"], node)
@@ -127,10 +152,8 @@ def matmul_bias(
     ctx: Context, args: Sequence[Any], kwargs: Mapping[str, Any], node: ast.Call
 ) -> Expr | None:
     """Return ``pl.matmul_bias(lhs, rhs, bias)``: the product, and ``bias`` [1, N] in each row."""
-    given = {**dict(zip(_OF_MATMUL_BIAS, args, strict=False)), **kwargs}
-    if given.keys() != set(_OF_MATMUL_BIAS):
-        return None
-    if all(_is_placed(given[key]) for key in ("lhs", "rhs")):
+    given = _by_name(ctx, _OF_MATMUL_BIAS, args, kwargs, node)
+    if given is None or "bias" not in given:
         return None
     assert ctx.region is not None
     bias = ctx.region.operand(ctx, given["bias"], node)
@@ -199,6 +222,7 @@ def _product(
         )
     dtype = lhs.source.type.dtype if isinstance(lhs.source.type, TensorType) else DataType.FP32
     product = _Product(ctx, lhs, rhs, (left_axis, right_axis), dtype, node)
+    _check_result(ctx, given.get("out_dtype"), product, node)
     start = acc if product.is_plain and is_in_acc(acc) else None
     if product.is_plain:
         (block,) = _blocks(rows, columns, dtype)
@@ -221,6 +245,29 @@ def _product(
     if acc is None or start is not None:
         return made
     return _sum(ctx, acc, in_vector_memory(ctx, made, node), node)
+
+
+def _check_result(ctx: Context, wanted: Any, product: _Product, node: ast.Call) -> None:
+    """Check that a product can be of elements ``wanted``: a store rounds floats, nothing else."""
+    summed = product.summed
+    if not isinstance(wanted, DataType) or wanted is summed:
+        return
+    if summed.is_float() and wanted.is_float():
+        return
+    others = [item for item in (*node.args[:2], *node.keywords) if not _is_out_dtype(item)]
+    texts = [*(ctx.source.text(item) for item in others), f"out_dtype=pl.{summed.member}"]
+    made = f"{ctx.source.text(node.func)}({', '.join(texts)})"
+    raise ParserTypeError(
+        f"a product of {product.dtype.member} is added up in {summed.member}, "
+        f"out_dtype is {wanted.member}",
+        ctx.span(next(filter(_is_out_dtype, node.keywords), node)),
+        hint=f"write pl.cast({made}, pl.{wanted.member})",
+        slug="product-operand",
+    )
+
+
+def _is_out_dtype(item: ast.expr | ast.keyword) -> bool:
+    return isinstance(item, ast.keyword) and item.arg == "out_dtype"
 
 
 def _sum(ctx: Context, acc: Expr, product: Expr, node: ast.Call) -> Expr:

@@ -26,7 +26,7 @@ from pypto._src.frontend.source.python_names import MISSING
 from pypto._src.frontend.source.syntax_tree import aliased_names
 from pypto._src.frontend.state.context import Context, body_of, refuse_keyword_twice
 from pypto._src.frontend.state.live_names import live_after
-from pypto._src.frontend.state.messages import nearest, spell_dims
+from pypto._src.frontend.state.messages import spell_dims
 from pypto._src.frontend.state.region import Region
 from pypto._src.frontend.syntax.annotations import plain_dims
 from pypto._src.frontend.syntax.calls import op_call
@@ -40,6 +40,7 @@ from pypto._src.ir.traversal.queries import defined_by, stmts_in, uses
 from pypto._src.ir.traversal.walk import children
 from pypto._src.ir.types import ScalarType, Type, scalar_type
 from pypto._src.ops import memory, system, tensor
+from pypto._src.suggestions import nearest_keyword
 
 _INDEX: Final = scalar_type(DataType.INDEX)
 _OF_AT: Final = frozenset(
@@ -559,7 +560,7 @@ def _keywords(
     words = dict(zip(positional, call.args, strict=False))
     for word in call.keywords:
         if word.arg not in known:
-            meant = nearest(word.arg or "", known)
+            meant = nearest_keyword(word.arg or "", known)
             raise ParserSyntaxError(
                 f"{text} has no argument {word.arg!r}",
                 ctx.span(word),

@@ -43,7 +43,7 @@ def matmul(
     ctx: Context, args: Sequence[Any], kwargs: Mapping[str, Any], node: ast.Call
 ) -> Expr | None:
     """Return ``pl.matmul(lhs, rhs, ...)`` of matrices, vectors or stacks of matrices."""
-    given = matmul_arguments(args, kwargs)
+    given = matmul_arguments(ctx, args, kwargs, node)
     if given is None:
         return None
     lhs, rhs = given["lhs"], given["rhs"]
