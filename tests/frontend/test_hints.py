@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import linecache
 import math
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -170,7 +171,7 @@ def test_what_other_libraries_write(found: str, wanted: str) -> None:
 
 @pytest.mark.parametrize("value", ["t.mean(axis=0)", "t.var(axis=0)", "pl.clip(t)"])
 def test_no_other_op_is_hinted(value: str) -> None:
-    """Means of columns are no means of rows, and a bound that nobody gave is none."""
+    """Moments of columns are none of rows, and a bound that nobody gave is none."""
     assert hint_for(value) != recipe(value.rpartition("mean")[1] or "clip", ["t", "0.0", "1.0"])
     assert "row_sum" not in str(hint_for(value))
 
@@ -226,6 +227,29 @@ def test_recipes_of_rows(name: str) -> None:
     value = str(hint_for(f"t.{name}()")).removeprefix("write ")
     x, out = computed(f"pl.row_expand(t, {value})")
     wanted = getattr(x, name)(axis=1, keepdims=True)
+    np.testing.assert_allclose(out, np.broadcast_to(wanted, x.shape), rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "call", ["t.mean(axis=0)", "pl.mean(t, axis=0)", "t.var(0)", "pl.std(t, dim=0)"]
+)
+def test_recipes_of_columns(call: str) -> None:
+    """Means, deviations and variances along the first dimension are those of columns, as a row."""
+    name = re.search(r"\.(\w+)\(", call)
+    assert name is not None
+    value = str(hint_for(call)).removeprefix("write ")
+    x, out = computed(f"pl.col_expand(t, {value})")
+    wanted = getattr(x, name[1])(axis=0, keepdims=True)
+    np.testing.assert_allclose(out, np.broadcast_to(wanted, x.shape), rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["row_mean", "col_mean", "row_var", "col_std"])
+def test_moments_are_no_extremes(name: str) -> None:
+    """``row_mean`` is told by its meaning, not by the name that looks like it."""
+    line, moment = name.split("_")
+    value = str(hint_for(f"pl.{name}(t)")).removeprefix("write ")
+    x, out = computed(f"pl.{line}_expand(t, {value})")
+    wanted = getattr(x, moment)(axis=1 if line == "row" else 0, keepdims=True)
     np.testing.assert_allclose(out, np.broadcast_to(wanted, x.shape), rtol=1e-5, atol=1e-6)
 
 

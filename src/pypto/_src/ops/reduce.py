@@ -278,12 +278,36 @@ def beside_a_column(o: Operands) -> Type:
             f"{called(o.op)} takes a column {wanted} beside {dims(whole)}, {operand_name(o, 1)} "
             f"has the shape {dims(part)}",
             "shape-mismatch",
-            f"pl.{o.op.python_name.removeprefix('row_expand_')}"
-            f"({operand_name(o, 0)}, {operand_name(o, 1)})"
-            if same_dims(whole, part)
-            else _reshaped(o, part, (*whole[:-1], ConstInt(1))),
+            _for_shape(o, whole, part) or _reshaped(o, part, (*whole[:-1], ConstInt(1))),
         )
     return plain_tile(o.tile(0))
+
+
+def _for_shape(o: Operands, whole: Sequence[Expr], part: Sequence[Expr]) -> str | None:
+    """Return the call of the op of this kind that takes operand 1 as it is, None if there is none.
+
+    Of an operand [R, C] that is the op on two tiles, of a column and a row the one on these.
+    """
+    kind = o.op.python_name.removeprefix("row_expand_").removeprefix("col_expand_")
+    if same_dims(whole, part):
+        meant = kind
+    elif (
+        len(part) == len(whole) == 2
+        and const_value(part[1]) == 1
+        and same_dims(whole[:1], part[:1])
+    ):
+        meant = f"row_expand_{kind}"
+    elif (
+        len(part) == len(whole) == 2
+        and const_value(part[0]) == 1
+        and same_dims(whole[1:], part[1:])
+    ):
+        meant = f"col_expand_{kind}"
+    else:
+        return None
+    if meant == o.op.python_name or BY_PYTHON_NAME.get(("block", meant)) is None:
+        return None
+    return f"pl.{meant}({operand_name(o, 0)}, {operand_name(o, 1)})"
 
 
 def _reshaped(o: Operands, shape: Sequence[Expr], wanted: Sequence[Expr]) -> str | None:
@@ -417,7 +441,7 @@ def beside_a_row(o: Operands) -> Type:
             f"{called(o.op)} takes a row {wanted} beside {dims(whole)}, {operand_name(o, 1)} "
             f"has the shape {dims(part)}",
             "shape-mismatch",
-            _reshaped(o, part, (ConstInt(1), *whole[-1:])),
+            _for_shape(o, whole, part) or _reshaped(o, part, (ConstInt(1), *whole[-1:])),
         )
     return plain_tile(o.tile(0))
 

@@ -127,9 +127,15 @@ def counted(count: int, noun: str) -> str:
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
-_MEAN: Final = "pl.mul(pl.row_sum({0}), 1.0 / {0}.shape[1])"
-_CENTRED: Final = f"pl.row_expand_sub({{0}}, {_MEAN})"
-_VARIANCE: Final = f"pl.mul(pl.row_sum(pl.mul({_CENTRED}, {_CENTRED})), 1.0 / {{0}}.shape[1])"
+def _moments(line: str, axis: int) -> dict[str, str]:
+    """Return mean, variance and deviation of each ``line``, row or col, along ``axis``."""
+    mean = f"pl.mul(pl.{line}_sum({{0}}), 1.0 / {{0}}.shape[{axis}])"
+    centred = f"pl.{line}_expand_sub({{0}}, {mean})"
+    var = f"pl.mul(pl.{line}_sum(pl.mul({centred}, {centred})), 1.0 / {{0}}.shape[{axis}])"
+    found = {"mean": mean, "var": var, "std": f"pl.sqrt({var})"}
+    return {f"{line}_{name}": text for name, text in found.items()}
+
+
 _TWICE: Final = "pl.mul({0}, pl.add(pl.mul(pl.mul({0}, {0}), 0.2018), 2.2568))"  # erf is its tanh
 _SHIFTED: Final = "pl.exp(pl.row_expand_sub({0}, pl.row_max({0})))"
 _RECIPES: Final = {
@@ -145,7 +151,6 @@ _RECIPES: Final = {
     "full_like": "pl.full({0}.shape, {0}.dtype, {1})",
     "log10": "pl.mul(pl.log({0}), 0.4342944819032518)",
     "log2": "pl.mul(pl.log({0}), 1.4426950408889634)",
-    "mean": _MEAN,
     "ones_like": "pl.full({0}.shape, {0}.dtype, 1)",
     "pipe_barrier": "pl.system.bar_all()",
     "pow": "pl.exp(pl.mul(pl.log({0}), {1}))",
@@ -154,25 +159,26 @@ _RECIPES: Final = {
     "sigmoid": "pl.recip(pl.add(pl.exp(pl.neg({0})), 1.0))",
     "silu": "pl.div({0}, pl.add(pl.exp(pl.neg({0})), 1.0))",
     "softmax": f"pl.row_expand_div({_SHIFTED}, pl.row_sum({_SHIFTED}))",
-    "std": f"pl.sqrt({_VARIANCE})",
     "square": "pl.mul({0}, {0})",
     "sync": "pl.system.bar_all()",
     "tanh": "pl.add(pl.mul(pl.recip(pl.add(pl.exp(pl.mul({0}, 2.0)), 1.0)), -2.0), 1.0)",
-    "var": _VARIANCE,
     "wait_flag": "pl.system.sync_dst({0}, {1}, {2})",
     "zeros_like": "pl.full({0}.shape, {0}.dtype, 0)",
+    **_moments("row", 1),
+    **_moments("col", 0),
 }
 """What ops of other libraries are made of here, of a tile and what stands behind it."""
 
 
-_OF_ROWS: Final = frozenset({"mean", "std", "var"})
+_MOMENTS: Final = frozenset({"mean", "std", "var"})
+_OF_COLUMNS: Final = frozenset({"0", "axis=0", "dim=0"})
 
 
 def recipe(name: str, texts: Sequence[str]) -> str | None:
     """Return how an op of other libraries is written with those that there are."""
+    if name.lower() in _MOMENTS:
+        name = f"{'row' if _OF_COLUMNS.isdisjoint(texts[1:]) else 'col'}_{name}"
     found = _RECIPES.get(name.lower())
-    if name.lower() in _OF_ROWS and any(text in ("0", "axis=0", "dim=0") for text in texts):
-        return None  # of columns, which no op sums in one step
     if name.lower() in ("pow", "power") and texts[1:] == ["2"]:
         found = _RECIPES["square"]
     if found is None or f"{{{len(texts)}}}" in found:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping, Sequence
+from itertools import combinations
 from typing import Any
 
 from pypto._src.diagnostics import Label, Span
@@ -48,7 +49,12 @@ def function_call(
     operands: list[Expr] = []
     for index, (param, value) in enumerate(zip(called.params, values, strict=True)):
         arg_node = arg_nodes[index] if index < len(node.args) else node
-        operands.append(_argument(ctx, called, param, value, arg_node, sizes, values))
+        try:
+            operands.append(_argument(ctx, called, param, value, arg_node, sizes, values))
+        except ParserTypeError as error:
+            if error.slug == "argument-type":
+                error.hint = _swapped(ctx, called, args, node) or error.hint
+            raise
     return _called(ctx, called, operands, sizes, ctx.span(node))
 
 
@@ -112,7 +118,7 @@ def _bind(
             f"{called.name} takes {counted(len(names), 'argument')} ({', '.join(names)}), "
             f"got {len(args) + len(kwargs)}{what}",
             ctx.span(node),
-            hint=_with_missing(ctx, missing, node),
+            hint=_with_missing(ctx, missing, node) or _without_last(ctx, called, args, node),
             slug="argument-count",
         )
     return [values[name] for name in names]
@@ -125,6 +131,37 @@ def _with_missing(ctx: Context, missing: Sequence[str], node: ast.Call) -> str |
     words = [f"{name}={name}" for name in missing] if node.keywords else missing
     texts = [ctx.source.text(item) for item in (*node.args, *node.keywords)]
     return f"write {ctx.source.text(node.func)}({', '.join([*texts, *words])})"
+
+
+def _without_last(
+    ctx: Context, called: Signature, args: Sequence[Any], node: ast.Call
+) -> str | None:
+    """Return the call with as many arguments as the function takes, None if these do not fit."""
+    texts = [ctx.source.text(item) for item in node.args[: len(called.params)]]
+    if node.keywords or not _fit(called, args[: len(texts)]):
+        return None
+    return f"write {ctx.source.text(node.func)}({', '.join(texts)})"
+
+
+def _swapped(ctx: Context, called: Signature, args: Sequence[Any], node: ast.Call) -> str | None:
+    """Return the only call with two arguments in each other's place that fits, None if none is."""
+    found: list[str] = []
+    texts = [ctx.source.text(item) for item in node.args]
+    for one, other in combinations(range(len(args)), 2):
+        order = [*range(len(args))]
+        order[one], order[other] = other, one
+        if not node.keywords and _fit(called, [args[at] for at in order]):
+            found.append(", ".join(texts[at] for at in order))
+    return f"write {ctx.source.text(node.func)}({found[0]})" if len(found) == 1 else None
+
+
+def _fit(called: Signature, values: Sequence[Any]) -> bool:
+    """True if values of the program, which are all arguments, have the types of the parameters."""
+    sizes: dict[Var, Expr] = {}
+    return len(values) == len(called.params) and all(
+        isinstance(value, Expr) and _accepts(param.type, value.type, sizes)
+        for param, value in zip(called.params, values, strict=True)
+    )
 
 
 def _argument(

@@ -130,4 +130,5 @@ def _result_hint(
             if same_value_type(output.type, wanted):
                 return f"write {store_line(name, output, text)}, and return {name}"
         return f"store it in a parameter out: pl.Out[pl.{annotation_text(wanted)}], and return that"
-    return None
+    is_only = len(ctx.wanted or ()) == 1 and type(value.type) is type(wanted)
+    return f"declare -> {_annotation(value.type)}" if is_only else None

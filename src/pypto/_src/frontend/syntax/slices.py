@@ -11,11 +11,12 @@ import ast
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, TypeGuard, cast
 
+from pypto._src.dtypes import DataType
 from pypto._src.errors import OpError, ParserError, ParserTypeError, UnsupportedFeatureError
 from pypto._src.frontend.source.python_names import items_of
 from pypto._src.frontend.state.context import Context
 from pypto._src.frontend.state.known_sizes import difference, number_of
-from pypto._src.frontend.state.messages import describe, spell, spell_dims
+from pypto._src.frontend.state.messages import describe, dtype_like, spell, spell_dims
 from pypto._src.frontend.state.scope import OF_THE_FUNCTION
 from pypto._src.frontend.state.valid_sizes import known_size
 from pypto._src.frontend.syntax.calls import op_call
@@ -449,9 +450,12 @@ def _resized(ctx: Context, node: ast.Subscript, sizes: Mapping[int, int]) -> str
     texts = [ctx.source.text(index_node) for index_node in index_nodes]
     for axis, size in sizes.items():
         texts += [":"] * (axis + 1 - len(texts))
-        index_node = index_nodes[axis] if axis < len(index_nodes) else None
-        lower = index_node.lower if isinstance(index_node, ast.Slice) else None
-        begin = "" if lower is None else ctx.source.text(lower)
+        first = index_nodes[axis] if axis < len(index_nodes) else None
+        if isinstance(first, ast.Slice):
+            first = first.lower
+        elif isinstance(first, ast.Constant) and first.value in (0, ...):
+            first = None
+        begin = "" if first is None else ctx.source.text(first)
         texts[axis] = f"{begin}:{begin} + {size}" if begin not in ("", "0") else f"{begin}:{size}"
     return f"{ctx.source.text(node.value)}[{', '.join(texts)}]"
 
@@ -517,8 +521,18 @@ def _no_tensor(
     return UnsupportedFeatureError(
         f"{describe(base)} has no parts that can be assigned; tensors and tiles have",
         ctx.span(target),
+        hint=_as_tensor(ctx.source.text(target.value), base),
         slug="target",
     )
+
+
+def _as_tensor(name: str, array: Any) -> str | None:
+    """Return the tensor of a kernel that an array of its elements stands for, None for no array."""
+    shape, dtype = getattr(array, "shape", ()), dtype_like(getattr(array, "dtype", None))
+    if dtype is None or not shape:
+        return None
+    dtype = DataType.FP32 if dtype is DataType.FP64 else dtype  # NumPy's own, which no core has
+    return f"make a tensor: {name} = pl.create_tensor({[*shape]}, pl.{dtype.member})"
 
 
 def _no_tile(
