@@ -72,16 +72,16 @@ def _static(*sizes: Size) -> str:
     return ", ".join([str(size) if isinstance(size, int) else "-1" for size in five(sizes)])
 
 
-def row_major(shape: Sequence[Size]) -> list[Size]:
+def row_major(dims: Sequence[Size]) -> list[Size]:
     """Return the strides in elements of a dense array, as numbers where they are known."""
-    strides: list[Size] = [1] * len(shape)
-    for axis in range(len(shape) - 2, -1, -1):
-        strides[axis] = product(shape[axis + 1], strides[axis + 1])
+    strides: list[Size] = [1] * len(dims)
+    for axis in range(len(dims) - 2, -1, -1):
+        strides[axis] = product(dims[axis + 1], strides[axis + 1])
     return strides
 
 
 def product(a: Size, b: Size) -> Size:
-    """Return the product of two sizes, a number if it is known."""
+    """Return ``a * b``, as a number if both are."""
     if isinstance(a, int) and isinstance(b, int):
         return a * b
     if 1 in (a, b):

@@ -22,10 +22,10 @@ from pypto._src.ir.roles import Role, role
 from pypto._src.ir.stmts import AssignStmt, Function
 from pypto._src.ir.types import scalar_type
 from pypto._src.ir.unchecked import checked_int, checked_memref
+from pypto._src.ops.layout import round_up
 from pypto._src.passes.memory.memory_reuse import (
     LINE_BYTES,
     Buffer,
-    aligned,
     buffers,
     peak_bytes,
     total_bytes,
@@ -89,7 +89,7 @@ def _with_addresses(given: MemRefs, target: Target) -> MemRefs:
         memory = target.memories[space]
         if _is_placed(found, memory):
             continue
-        sizes = {memref: aligned(memref.size_, memory) for memref in found}
+        sizes = {memref: round_up(memref.size_, memory.align_bytes) for memref in found}
         if sum(sizes.values()) > memory.usable_bytes:
             raise _overflow(given.materialize(), space, memory)
         whole = [memref for memref, size in sizes.items() if size % LINE_BYTES == 0]

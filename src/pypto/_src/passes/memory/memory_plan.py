@@ -22,7 +22,8 @@ from pypto._src.ir.roles import Role, role
 from pypto._src.ir.stmts import Function, Program
 from pypto._src.ir.text.printer import python_print
 from pypto._src.ir.types import Type
-from pypto._src.passes.memory.memory_reuse import Buffer, aligned, allocated, buffers
+from pypto._src.ops.layout import round_up
+from pypto._src.passes.memory.memory_reuse import Buffer, allocated, buffers
 from pypto._src.records import NamedTuple
 from pypto._src.targets import A2A3, Memory, Target
 
@@ -222,7 +223,10 @@ def _space_plan(
     if not planner and all(a is not None and a >= 0 for a in held):
         addresses = tuple(int(a or 0) for a in held)
     planned = [_planned(b, a, lines) for b, a in zip(found, addresses, strict=True)]
-    tops = (a + aligned(b.memref.size_, memory) for a, b in zip(addresses, found, strict=True))
+    tops = (
+        a + round_up(b.memref.size_, memory.align_bytes)
+        for a, b in zip(addresses, found, strict=True)
+    )
     return SpacePlan(space, memory.usable_bytes, tuple(planned), max(tops, default=0), best.bound)
 
 

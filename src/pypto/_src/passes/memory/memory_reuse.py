@@ -151,20 +151,14 @@ def _all_times(tiles: Sequence[Var], ranges: Mapping[Var, Range]) -> Range:
     return Range([segment for var in tiles for segment in ranges[var]])
 
 
-def aligned(size_bytes: int, memory: Memory) -> int:
-    """Return ``size_bytes`` rounded up to the alignment of ``memory``."""
-    return round_up(size_bytes, memory.align_bytes)
-
-
 def total_bytes(sizes: Sequence[int], memory: Memory) -> int:
     """Return the bytes that buffers of these sizes take one after another."""
-    align = memory.align_bytes
-    return sum([-(-size // align) for size in sizes]) * align
+    return sum([round_up(size, memory.align_bytes) for size in sizes])
 
 
 def peak_bytes(found: Sequence[Buffer], memory: Memory) -> tuple[int, int]:
     """Return (bytes, time) of the moment at which most is needed: no plan can do with less."""
-    return peak([(b.range, aligned(b.memref.size_, memory)) for b in found])
+    return peak([(b.range, round_up(b.memref.size_, memory.align_bytes)) for b in found])
 
 
 class _Slot:
@@ -287,7 +281,7 @@ def allocated(found: Sequence[Buffer], memory: Memory, *, exact: bool) -> Placem
     """Return where the buffers of one memory may lie; see `storage.plan`."""
     from pypto._src.passes.memory.dynamic_storage_allocation import Item
 
-    items = [Item(aligned(b.memref.size_, memory), b.range) for b in found]
+    items = [Item(round_up(b.memref.size_, memory.align_bytes), b.range) for b in found]
     from pypto._src.passes.memory.dynamic_storage_allocation import plan
 
     return plan(items, exact=exact)

@@ -20,10 +20,11 @@ from pypto._src.ir.inspect.source_names import resized, user_line, user_name, us
 from pypto._src.ir.opdef import INTS, op_of
 from pypto._src.ir.stmts import AssignStmt, Function, Stmt
 from pypto._src.ir.traversal.queries import uses
+from pypto._src.ops.layout import round_up
 from pypto._src.ops.memory import load
 from pypto._src.ops.new_tiles import create_tile, full
 from pypto._src.passes.memory.dynamic_storage_allocation import Item, plan
-from pypto._src.passes.memory.memory_reuse import Buffer, aligned
+from pypto._src.passes.memory.memory_reuse import Buffer
 from pypto._src.records import NamedTuple
 from pypto._src.targets import Memory
 
@@ -92,7 +93,7 @@ def _needed(items: Sequence[Item], memory: Memory) -> int | None:
 
 
 def _items(found: Sequence[Buffer], memory: Memory) -> list[Item]:
-    return [Item(aligned(b.memref.size_, memory), b.range) for b in found]
+    return [Item(round_up(b.memref.size_, memory.align_bytes), b.range) for b in found]
 
 
 # ----- a load moves down ----------------------------------------------------------------------
@@ -208,7 +209,7 @@ def _cut(
         at = dim if shape is None or shape[dim] == size else len(shape) - 1 - dim
         is_cut = shape is not None and shape[at] == size and (at == dim or shape[dim] == 1)
         new = -(-old * -(-size // parts) // size) if is_cut else old
-        yield Item(aligned(new, memory), buffer.range)
+        yield Item(round_up(new, memory.align_bytes), buffer.range)
 
 
 def _preference(live: Live) -> tuple[int, bool, bool]:
