@@ -301,6 +301,16 @@ def render(
     return "\n".join(out)
 
 
+def counted(count: int, noun: str) -> str:
+    """Return a number of things: ``1 value``, ``2 values``."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def shortened(name: str, most: int = 80) -> str:
+    """Return a quoted name of anybody's, cut after ``most`` characters."""
+    return repr(name if len(name) <= most else f"{name[:most]}...")
+
+
 def spelled_like(name: str, known: Iterable[str], cutoff: float = 0.6) -> str | None:
     """Return the known name spelled most like ``name``, None if none is like it at all.
 

@@ -17,6 +17,7 @@ from pathlib import Path, PurePosixPath
 from threading import get_ident
 from typing import Final
 
+from pypto._src.diagnostics import shortened
 from pypto._src.errors import OutputError
 
 _NO_NAME: Final = re.compile(r'[\0-\x1f\x7f<>:"|?*\\]|[. ]\Z')
@@ -62,7 +63,8 @@ class OutputFolder:
         except (OSError, ValueError) as error:
             reason = error.strerror if isinstance(error, OSError) else error
             raise OutputError(
-                f"cannot write {_shown(name)} to {self.path}: {reason}", hint="name another folder"
+                f"cannot write {shortened(name)} to {self.path}: {reason}",
+                hint="name another folder",
             ) from error
         finally:
             for draft in drafts:
@@ -78,9 +80,9 @@ class OutputFolder:
         parts = PurePosixPath(name).parts
         for part in parts:
             if _NO_NAME.search(part) or part == "/":
-                raise OutputError(f"{_shown(name)} is no name for a file in {self.path}")
+                raise OutputError(f"{shortened(name)} is no name for a file in {self.path}")
             if _DEVICE.fullmatch(part) and sys.platform == "win32":
-                raise OutputError(f"{_shown(name)} is the name of a device", hint="rename it")
+                raise OutputError(f"{shortened(name)} is the name of a device", hint="rename it")
         if not parts:
             raise OutputError(f"a file in {self.path} has no name")
         return self.path.joinpath(*parts)
@@ -89,7 +91,7 @@ class OutputFolder:
         """Refuse a path that a link leads out of the folder."""
         if not path.parent.resolve().is_relative_to(self.path.resolve()):
             raise OutputError(
-                f"{_shown(name)} leads out of {self.path}, over a link",
+                f"{shortened(name)} leads out of {self.path}, over a link",
                 hint="remove the link, or name another folder",
             )
 
@@ -114,10 +116,3 @@ def _ignores_case(folder: Path) -> bool:
         return probe.with_suffix(".CASE").exists()
     finally:
         probe.unlink(missing_ok=True)
-
-
-_LONGEST_SHOWN: Final = 80
-
-
-def _shown(name: str) -> str:
-    return repr(name if len(name) <= _LONGEST_SHOWN else f"{name[:_LONGEST_SHOWN]}...")

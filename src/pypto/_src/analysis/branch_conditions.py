@@ -14,6 +14,7 @@ from typing import Final, TypeAlias
 from pypto._src.analysis.affine import Affine, Integers, combine
 from pypto._src.analysis.boolean_conditions import outcome, parts, resolved, truth
 from pypto._src.analysis.stmt_tree import Block, ProgramPoint, points_in
+from pypto._src.ir.array_types import is_integer
 from pypto._src.ir.exprs import (
     ConstBool,
     ConstInt,
@@ -29,7 +30,6 @@ from pypto._src.ir.exprs import (
     const_value,
 )
 from pypto._src.ir.stmts import ForStmt, IfStmt
-from pypto._src.ir.types import ScalarType
 from pypto._src.records import NamedTuple
 
 MOST_CLASSES: Final = 8
@@ -117,7 +117,7 @@ class Conditions:
         if not isinstance(part, _COMPARISONS):
             return None
         known = self.integers.differences.get(part)
-        if known is not None or not _is_int(part.left):
+        if known is not None or not is_integer(part.left):
             return known
         left = self._form(part.left, block)
         difference = combine(left, self._form(part.right, block), -1)
@@ -229,10 +229,6 @@ class Conditions:
 
 
 _COMPARISONS: Final = (Eq, Ne, Lt, Le, Gt, Ge)
-
-
-def _is_int(expr: Expr) -> bool:
-    return isinstance(expr.type, ScalarType) and expr.type.dtype.is_int()
 
 
 def _constant(form: Affine, counter: Counter, bound: Affine) -> int | None:

@@ -14,6 +14,7 @@ from typing import Any, Final, cast
 from pypto._src.analysis.affine import Affine, Integers, combine
 from pypto._src.analysis.boolean_conditions import outcome, parts, truth
 from pypto._src.analysis.stmt_tree import Block
+from pypto._src.ir.array_types import is_integer
 from pypto._src.ir.exprs import (
     BinaryExpr,
     ConstBool,
@@ -35,7 +36,6 @@ from pypto._src.ir.exprs import (
     Var,
 )
 from pypto._src.ir.traversal.queries import uses
-from pypto._src.ir.types import ScalarType
 
 COMPARISONS: Final = (Eq, Ne, Lt, Le, Gt, Ge)
 _ZERO: Final = Affine(0, {})
@@ -119,12 +119,14 @@ class Values:
         """Return what an expression that is no linear form comes to."""
         if isinstance(expr, Var | ConstInt):
             return self.of(expr, block)
-        if not isinstance(expr.type, ScalarType) or not expr.type.dtype.is_int():
+        if not is_integer(expr):
             return None
         if isinstance(expr, UnaryExpr):
-            value = self.constant(expr.operand, block) if _is_int(expr.operand) else None
+            value = self.constant(expr.operand, block) if is_integer(expr.operand) else None
             return None if value is None else Affine(_folded(expr, value), {})
-        if not isinstance(expr, BinaryExpr) or not (_is_int(expr.left) and _is_int(expr.right)):
+        if not isinstance(expr, BinaryExpr) or not (
+            is_integer(expr.left) and is_integer(expr.right)
+        ):
             return None
         left, right = self.of(expr.left, block), self.of(expr.right, block)
         return None if left is None or right is None else _binary(expr, left, right)
@@ -147,7 +149,7 @@ class Values:
             if difference is None or difference.terms:
                 return None
             return bool(_folded(expr, difference.constant, 0))
-        value = self.constant(expr, block) if _is_int(expr) else None
+        value = self.constant(expr, block) if is_integer(expr) else None
         return None if value is None else value != 0
 
     def key(self, condition: Expr, block: Block) -> Hashable:
@@ -182,14 +184,10 @@ class Values:
     def _difference(self, expr: Expr, block: Block) -> Affine | None:
         """Return left minus right of a comparison of integers."""
         sides = cast("BinaryExpr", expr)
-        if not (_is_int(sides.left) and _is_int(sides.right)):
+        if not (is_integer(sides.left) and is_integer(sides.right)):
             return None
         left, right = self.of(sides.left, block), self.of(sides.right, block)
         return None if left is None or right is None else combine(left, right, -1)
-
-
-def _is_int(expr: Expr) -> bool:
-    return isinstance(expr.type, ScalarType) and expr.type.dtype.is_int()
 
 
 def _folded(expr: Any, *operands: int) -> int:

@@ -21,7 +21,7 @@ from pypto._src.lazy import lazy_module
 from pypto._src.output_folder import OutputFolder
 from pypto._src.passes.pass_manager import OptimizationStrategy, PassManager
 from pypto._src.records import NamedTuple
-from pypto._src.run.array_views import is_array
+from pypto._src.run.array_views import copied
 from pypto._src.run.toolchain import find_toolchain
 
 if TYPE_CHECKING:
@@ -137,7 +137,7 @@ def _run(
     case: Case, target: TargetName, arguments: Mapping[str, Any], expected: Mapping[str, Any]
 ) -> Outcome:
     compiled = compile_program(case.program, target)
-    ready = {name: _copy(value) for name, value in arguments.items()}
+    ready = {name: copied(value) for name, value in arguments.items()}
     begin = time.perf_counter()
     returned = compiled(*ready.values())
     seconds = time.perf_counter() - begin
@@ -146,10 +146,6 @@ def _run(
         # The same arrays again: a program that adds to its outputs takes as long with other values.
         seconds = min(_seconds(lambda: compiled(*ready.values())) for _ in range(RUNS))
     return Outcome(target, error, seconds)
-
-
-def _copy(value: Any) -> Any:
-    return value.copy() if is_array(value) else value
 
 
 def _seconds(run: Callable[[], object]) -> float:

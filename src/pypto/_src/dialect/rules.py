@@ -19,6 +19,7 @@ from pypto._src.dialect.types import (
     PartitionType,
     Tile,
     TileType,
+    dims_text,
     element_bytes,
     family,
     is_signless,
@@ -155,10 +156,6 @@ def fits(a: int, b: int) -> bool:
     return DYNAMIC in (a, b) or a == b
 
 
-def _spell(dims: tuple[int, int]) -> str:
-    return "x".join("?" if dim == DYNAMIC else str(dim) for dim in dims)
-
-
 def _pairs(site: Site, names: tuple[str, ...]) -> list[tuple[str, str]]:
     present = [name for name in names if site.has(name)]
     return [(present[0], other) for other in present[1:]]
@@ -241,7 +238,7 @@ def same_valid(*names: str, dims: str = "01") -> Rule:
             a, b = site.tile(first).valid, site.tile(other).valid
             if not all(fits(a[int(dim)], b[int(dim)]) for dim in dims):
                 return (
-                    f"{first} has the valid shape {_spell(a)} and {other} {_spell(b)}, "
+                    f"{first} has the valid shape {dims_text(a)} and {other} {dims_text(b)}, "
                     "wanted the same"
                 )
         return None
@@ -270,7 +267,8 @@ def valid_covers(big: str, *names: str) -> Rule:
         for name in names:
             valid = site.tile(name).valid
             if any(DYNAMIC not in (a, b) and a > b for a, b in zip(valid, limit, strict=True)):
-                return f"{name} has the valid shape {_spell(valid)}, wanted at most {_spell(limit)}"
+                found, most = dims_text(valid), dims_text(limit)
+                return f"{name} has the valid shape {found}, wanted at most {most}"
         return None
 
     return Rule("valid-shape", check)
@@ -284,8 +282,8 @@ def valid_fits(*names: str) -> Rule:
             tile = site.tile(name)
             if any(a > b for a, b in zip(tile.valid, tile.shape, strict=True)):
                 return (
-                    f"{name} has the valid shape {_spell(tile.valid)} in {_spell(tile.shape)} "
-                    "elements"
+                    f"{name} has the valid shape {dims_text(tile.valid)} in "
+                    f"{dims_text(tile.shape)} elements"
                 )
         return None
 
@@ -299,7 +297,9 @@ def same_shape(*names: str) -> Rule:
         for first, other in _pairs(site, names):
             a, b = site.tile(first).shape, site.tile(other).shape
             if a != b:
-                return f"{first} is {_spell(a)} and {other} {_spell(b)}, wanted the same shape"
+                return (
+                    f"{first} is {dims_text(a)} and {other} {dims_text(b)}, wanted the same shape"
+                )
         return None
 
     return Rule("shape", check)

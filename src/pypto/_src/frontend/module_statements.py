@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import Any, Final, cast
 
-from pypto._src.diagnostics import Span
+from pypto._src.diagnostics import Span, counted
 from pypto._src.errors import (
     NotExecutedError,
     ParserSyntaxError,
@@ -26,7 +26,7 @@ from pypto._src.frontend.source.reading import LANGUAGE, PACKAGE, Reading, Unrea
 from pypto._src.frontend.source.source import Source
 from pypto._src.frontend.state.context import Context, Forms
 from pypto._src.frontend.state.errors import Errors
-from pypto._src.frontend.state.messages import counted, did_you_mean
+from pypto._src.frontend.state.messages import did_you_mean
 from pypto._src.frontend.syntax.calls import too_large
 from pypto._src.frontend.syntax.expressions import FORMS
 from pypto._src.frontend.syntax.statements import STATEMENT_FORMS

@@ -14,11 +14,11 @@ from typing import Any, Final
 
 from pypto._src.diagnostics import Span
 from pypto._src.interp.evaluate import Evaluator, Plan, Run, Store
-from pypto._src.interp.op_calls import Env, Eval
+from pypto._src.interp.op_calls import Env, Eval, argument
 from pypto._src.interp.race_detector import AccessKind
 from pypto._src.interp.signal_trace import NeedsDataError, RecordingWorld
 from pypto._src.interp.tensor_boxes import TensorBoxes
-from pypto._src.interp.watched_interpreter import access_kind, argument
+from pypto._src.interp.watched_interpreter import access_kind
 from pypto._src.ir.array_types import TensorType, TileType
 from pypto._src.ir.exprs import BinaryExpr, Call, UnaryExpr, Var
 from pypto._src.ir.opdef import OpDef

@@ -472,26 +472,10 @@ class Plan:
         ]
 
     def _evaluation(self, stmt: EvalStmt) -> Run:
-        value, span = self._value(stmt.expr), stmt.span
-
-        def run(env: Env) -> None:
-            try:
-                value(env)
-            except EvaluationError as error:
-                raise error.at(span) from None
-
-        return run
+        return _located(self._value(stmt.expr), stmt.span)
 
     def _yield(self, stmt: YieldStmt, targets: Sequence[Var]) -> Run:
-        hand_over, span = self._hand_over(stmt.value, targets), stmt.span
-
-        def run(env: Env) -> None:
-            try:
-                hand_over(env)
-            except EvaluationError as error:
-                raise error.at(span) from None
-
-        return run
+        return _located(self._hand_over(stmt.value, targets), stmt.span)
 
     def _hand_over(self, values: Sequence[Expr], targets: Sequence[Var]) -> Callable[[Env], None]:
         """Plan an assignment of several values at once: all are computed before any is stored."""
@@ -761,3 +745,15 @@ def _then_poison(run: Run, slots: Sequence[int]) -> Run:
         return signal
 
     return both
+
+
+def _located(act: Callable[[Env], object], span: Span) -> Run:
+    """Return what does ``act``; an error without a span gets ``span``."""
+
+    def run(env: Env) -> None:
+        try:
+            act(env)
+        except EvaluationError as error:
+            raise error.at(span) from None
+
+    return run

@@ -29,6 +29,11 @@ Env = list[Any]
 Eval = Callable[[Env], Any]
 
 
+def argument(index: int) -> Eval:
+    """Return what takes a value out of a list of arguments."""
+    return lambda args: args[index]
+
+
 def operands_of(call: Call) -> tuple[Expr, ...]:
     """Return what a call is evaluated on: its operands, and the valid sizes of its tiles.
 

@@ -23,7 +23,7 @@ from pypto._src.diagnostics import Label
 from pypto._src.errors import EvaluationError
 from pypto._src.interp.evaluate import Evaluator, Plan, Run, Store
 from pypto._src.interp.memory import poison
-from pypto._src.interp.op_calls import Env, operands_of
+from pypto._src.interp.op_calls import Env, argument, operands_of
 from pypto._src.interp.pipe_order import PIPES
 from pypto._src.interp.pipe_queues import (
     Entry,
@@ -214,7 +214,7 @@ class StrictPlan(Plan):
     ) -> Run:
         """Plan a call that a pipe executes: operands now, work later."""
         evals = [self._value(arg) for arg in operands_of(call)]
-        compute = self._op_call(call, op, [_argument(i) for i in range(len(evals))])
+        compute = self._op_call(call, op, [argument(i) for i in range(len(evals))])
         access = self._access(call, op, stmt)
         source = aliased(call) if isinstance(call.type, TensorType) else None
         result = None if source is None else self._value(source)
@@ -280,10 +280,6 @@ def poison_outside(tile: Array, part: tuple[slice, ...]) -> None:
     kept = tile[part].copy()
     poison(tile)
     tile[part] = kept
-
-
-def _argument(index: int) -> Callable[[Env], Any]:
-    return lambda args: args[index]
 
 
 def _same_bytes(first: Any, second: Any) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from pypto._src.interp.evaluate import Evaluator, Plan
-from pypto._src.interp.op_calls import Env, Eval
+from pypto._src.interp.op_calls import Env, Eval, argument
 from pypto._src.interp.race_detector import AccessKind, RaceDetector
 from pypto._src.interp.tensor_boxes import TensorBoxes
 from pypto._src.ir.array_types import TensorType
@@ -61,8 +61,3 @@ def access_kind(op: OpDef[..., Any], index: int) -> AccessKind:
     if index not in op.writes:
         return AccessKind.READ
     return AccessKind.ADD if index in op.reads else AccessKind.WRITE
-
-
-def argument(index: int) -> Eval:
-    """Return what takes a value out of a list of arguments."""
-    return lambda args: args[index]

@@ -268,6 +268,11 @@ def dtype_of(expr: Expr) -> DataType:
     raise TypeError(f"{type(expr).__name__} of {type(kind).__name__} has no element type")
 
 
+def is_integer(value: Expr) -> bool:
+    """True for a scalar of an integer type; BOOL is none."""
+    return isinstance(value.type, ScalarType) and value.type.dtype.is_int()
+
+
 def _integers(what: str, values: Any) -> tuple[Expr, ...]:
     """Return dimensions, strides or an offset as expressions; each is called ``what``.
 

@@ -555,6 +555,12 @@ def yielded(body: Stmt | None) -> tuple[Expr, ...]:
     return () if last is None else last.value
 
 
+def yielded_by(stmts: Sequence[Stmt]) -> tuple[Expr, ...]:
+    """Return the values of a yield that is the last of ``stmts``, () where there is none."""
+    last = stmts[-1] if stmts else None
+    return last.value if isinstance(last, YieldStmt) else ()
+
+
 def seq(stmts: Sequence[Stmt], span: Span = UNKNOWN_SPAN) -> Stmt:
     """Return ``stmts`` as one body: the statement itself if there is one, else a sequence."""
     return stmts[0] if len(stmts) == 1 else SeqStmts(tuple(stmts), span)

@@ -14,6 +14,7 @@ from contextlib import suppress
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final, cast
 
+from pypto._src.diagnostics import counted
 from pypto._src.driver import CompiledProgram, compile_for_evaluator
 from pypto._src.dtypes import DataType
 from pypto._src.errors import (
@@ -536,7 +537,7 @@ class _Body:
         if not 0 <= device < count:
             ids = ", ".join(map(str, range(device + 1)))
             raise ParserTypeError(
-                f"device is {device}; the run has {count} device{'s' if count > 1 else ''}, from 0",
+                f"device is {device}; the run has {counted(count, 'device')}, from 0",
                 location,
                 hint=f"call it with config=RunConfig(distributed_config="
                 f"DistributedConfig(device_ids=[{ids}]))"

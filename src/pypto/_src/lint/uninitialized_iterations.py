@@ -19,7 +19,7 @@ from pypto._src.analysis.iteration_accesses import iterations_text
 from pypto._src.analysis.iteration_values import Values
 from pypto._src.analysis.stmt_tree import Block, ProgramPoint, call_of, points_in
 from pypto._src.diagnostics import Span
-from pypto._src.ir.array_types import TileType
+from pypto._src.ir.array_types import TileType, is_integer
 from pypto._src.ir.exprs import Expr, Var
 from pypto._src.ir.opdef import aliased, op_of
 from pypto._src.ir.stmts import (
@@ -167,7 +167,9 @@ class _Walk:
             self._set(var, state)
 
     def _values_of(self, values: Sequence[Expr], block: Block) -> _Now:
-        return [(self.values.of(v, block) if _is_int(v) else None, self._state(v)) for v in values]
+        return [
+            (self.values.of(v, block) if is_integer(v) else None, self._state(v)) for v in values
+        ]
 
     # ----- loops --------------------------------------------------------------------------------
 
@@ -260,10 +262,6 @@ class _Walk:
             state = states[0] if len(states) == 2 and None not in states else None
             self._take(var, None, None if state is None else state._replace(open=self.open))
         return ends
-
-
-def _is_int(value: Expr) -> bool:
-    return isinstance(value.type, ScalarType) and value.type.dtype.is_int()
 
 
 def _holds(point: ProgramPoint, *kinds: type) -> bool:

@@ -25,7 +25,7 @@ from pypto._src.numerics.compare import location, widened
 from pypto._src.numerics.lockstep import Diverged, Stopped, Values, in_lockstep
 from pypto._src.numerics.trace import Point, TracedEvaluator
 from pypto._src.numerics.ulps import bounded
-from pypto._src.run.array_views import is_array
+from pypto._src.run.array_views import copied, is_array
 
 if TYPE_CHECKING:
     import numpy as np
@@ -139,10 +139,10 @@ def against_program(
     other = TracedEvaluator(reference, is_exact=is_exact)
     partner = aligned(tested.points, other.points)
     search = _Search(tested, other, partner, bound, floats_only=is_exact)
-    widen: Callable[[Any], Any] = widened if is_exact else _copy
+    widen: Callable[[Any], Any] = widened if is_exact else copied
     try:
         in_lockstep(
-            (tested, name, [_copy(value) for value in args]),
+            (tested, name, [copied(value) for value in args]),
             (other, other_name, [widen(value) for value in args]),
             partner,
             search.compare,
@@ -321,10 +321,6 @@ def _text(value: Any) -> str:
     return str(int(value)) if np.asarray(value).dtype.kind in "iub" else f"{float(value):.9g}"
 
 
-def _copy(value: Any) -> Any:
-    return value.copy() if is_array(value) else value
-
-
 # --------------------------------------------------------------------------------------------
 # Functions on arrays
 # --------------------------------------------------------------------------------------------
@@ -360,7 +356,7 @@ def against_values(
     wanted = {key: np.asarray(value) for key, value in named.items()}
     last: dict[str, tuple[int, Any]] = {}
     params = entry_function(program, entry).params
-    own = [_copy(value) for value in args]
+    own = [copied(value) for value in args]
     arrays = {id(value): p.name for p, value in zip(params, own, strict=True) if is_array(value)}
 
     def note(number: int, values: tuple[Any, ...], operands: Sequence[Any]) -> None:
@@ -405,7 +401,7 @@ def _first_in(
 ) -> Difference:
     """Return the first wrong statement among those that lead to an element of a tensor."""
     points = tested.points
-    own = [_copy(value) for value in args]
+    own = [copied(value) for value in args]
     known = {id(value): p.name for p, value in zip(params, own, strict=True) if is_array(value)}
     held: bytes | None = None
     culprit: Difference | None = None
@@ -499,7 +495,7 @@ def locals_of(
             found.update(frame.f_locals)
 
     names = list(inspect.signature(function).parameters)
-    filled = {key: _copy(value) for key, value in arguments.items()}
+    filled = {key: copied(value) for key, value in arguments.items()}
     takes_all = len(names) == 1 and names[0] not in arguments
     has_rest = any(
         p.kind is inspect.Parameter.VAR_KEYWORD

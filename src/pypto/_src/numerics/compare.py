@@ -23,7 +23,7 @@ from pypto._src.lazy import lazy_module
 from pypto._src.numerics.lockstep import Diverged, Values, in_lockstep
 from pypto._src.numerics.trace import Point, TracedEvaluator, sample
 from pypto._src.numerics.ulps import distances, ulp
-from pypto._src.run.array_views import is_array
+from pypto._src.run.array_views import copied, is_array
 from pypto._src.run.toolchain import find_toolchain
 from pypto._src.usage_errors import check_kind
 
@@ -253,7 +253,7 @@ def compare(program: Program, *args: Any, entry: str | None = None) -> Compariso
             slug="argument",
         )
     arguments = {p.name: value for p, value in zip(function.params, args, strict=True)}
-    own = {key: _copy(value) for key, value in arguments.items()}
+    own = {key: copied(value) for key, value in arguments.items()}
     exact = {key: widened(value) for key, value in arguments.items()}
     tested, reference = TracedEvaluator(program), TracedEvaluator(program, is_exact=True)
     found: dict[int, StatementLoss] = {}
@@ -284,7 +284,7 @@ def compare(program: Program, *args: Any, entry: str | None = None) -> Compariso
         diverged = None if number is None else tested.points[number]
     compiled = compile_program(program, "cpu" if find_toolchain() is not None else "interpreter",
                                entry=name)  # fmt: skip
-    native = {key: _copy(value) for key, value in arguments.items()}
+    native = {key: copied(value) for key, value in arguments.items()}
     of_native = compiled(*native.values())
     results: dict[str, dict[str, ErrorSum]] = {}
     if returned is not None:
@@ -324,10 +324,6 @@ def element_type(array: Array) -> DataType | None:
 
 def _is_float_array(value: Any) -> bool:
     return is_array(value) and value.dtype == np.float64 and value.ndim > 0
-
-
-def _copy(value: Any) -> Any:
-    return value.copy() if is_array(value) else value
 
 
 def widened(value: Any) -> Any:

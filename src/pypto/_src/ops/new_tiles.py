@@ -288,14 +288,14 @@ def _full_type(o: Operands) -> Type:
     return tile_type(shape, dtype, MemorySpace.Vec)
 
 
-def _full(shape: Sequence[int], value: Any, dtype: DataType) -> Array:
+def filled(shape: Sequence[int], value: Any, dtype: DataType) -> Array:
     return np.full(tuple(shape), value, dtype.numpy)
 
 
 @block_op(
     types=_full_type,
     dtypes=FLOATS | {D.INT16, D.INT32},  # the assembler fills no unsigned tiles
-    numpy=_full,
+    numpy=filled,
     pto="pto.texpands",
     isa="TEXPANDS",
 )

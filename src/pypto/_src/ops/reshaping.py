@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from pypto._src.diagnostics import Span
 from pypto._src.dtypes import BY_CODE, DataType
@@ -54,6 +54,8 @@ if TYPE_CHECKING:
     Array = np.ndarray[Any, Any]
 else:
     np = lazy_module("numpy")
+
+T = TypeVar("T")
 
 
 def source_space(call: Call) -> MemorySpace:
@@ -268,17 +270,18 @@ def _transpose_type(o: Operands) -> Type:
         if rank != 2:
             what = f"two dimensions of a tile, got {first} and {second}"
         refuse(o, f"{called(o.op)} swaps {what}", "transpose-axes", None, shown=(0,))
-    shape = _swapped(kind.shape, first, second)
+    shape = swapped(kind.shape, first, second)
     result = tile_type(shape, kind, MemorySpace.Vec, "the result")
     if rank == 2:
         _check_scratch(o, result, scratch)
     return result
 
 
-def _swapped(shape: Sequence[Expr], first: int, second: int) -> list[Expr]:
-    swapped = list(shape)
-    swapped[first], swapped[second] = swapped[second], swapped[first]
-    return swapped
+def swapped(values: Sequence[T], first: int, second: int) -> list[T]:
+    """Return ``values`` with two of them in each other's place."""
+    out = list(values)
+    out[first], out[second] = out[second], out[first]
+    return out
 
 
 def _is_matrix(call: Call, _let: Let) -> None:

@@ -143,9 +143,9 @@ class Unified:
         self, args: Sequence[Any], kwargs: Mapping[str, Any], span: Span
     ) -> Expr | None:
         """Return the expression on scalars that the call means, None if it means an op."""
-        if not args or not _is_scalar(args[0]) or kwargs.keys() - {"target_type"}:
+        if not args or not is_number(args[0]) or kwargs.keys() - {"target_type"}:
             return None
-        if self.name in BINARY_FUNCTIONS and len(args) == 2 and _is_scalar(args[1]):
+        if self.name in BINARY_FUNCTIONS and len(args) == 2 and is_number(args[1]):
             lhs, rhs = _typed(args[0], args[1], span), _typed(args[1], args[0], span)
             return binary(BINARY_FUNCTIONS[self.name], lhs, rhs, span)
         if self.name in UNARY_FUNCTIONS and len(args) == 1:
@@ -176,9 +176,9 @@ class Unified:
         if op is not None:
             _CHOSEN[kinds] = op
             return op.build(args, kwargs, span)
-        if commutes(self.name) and [_is_data(arg) for arg in args] == [False, True]:
+        if commutes(self.name) and [is_data(arg) for arg in args] == [False, True]:
             return self.build((args[1], args[0]), kwargs, span)
-        if self.name in _OF_TWO_TILES and len(args) == 2 and all(map(_is_data, args)):
+        if self.name in _OF_TWO_TILES and len(args) == 2 and all(map(is_data, args)):
             other = f"pl.{_OF_TWO_TILES[self.name]}"
             raise OpTypeError(
                 f"{self.text} reduces one tile; the element-wise op on two is {other}",
@@ -235,11 +235,13 @@ def _shown(value: Any) -> str:
     return shown(value) if word is None else f"a {word}"
 
 
-def _is_data(value: Any) -> bool:
+def is_data(value: Any) -> bool:
+    """True for a tile or tensor."""
     return isinstance(value, Expr) and isinstance(value.type, TensorType | TileType)
 
 
-def _is_scalar(value: Any) -> bool:
+def is_number(value: Any) -> bool:
+    """True for a scalar, or a number of Python."""
     if isinstance(value, Expr):
         return isinstance(value.type, ScalarType)
     return isinstance(value, int | float)

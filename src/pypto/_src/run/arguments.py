@@ -14,6 +14,7 @@ from ctypes import addressof, c_char
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from pypto._src.diagnostics import counted
 from pypto._src.dtypes import DataType
 from pypto._src.errors import CallError, EvaluationError
 from pypto._src.interp.evaluate import FLAT, Evaluator
@@ -156,7 +157,7 @@ class Signature:
 
     def _refuse_count(self, count: int) -> NoReturn:
         names = ", ".join(p.name for p in self._params)
-        wanted = "1 argument" if len(self._params) == 1 else f"{len(self._params)} arguments"
+        wanted = counted(len(self._params), "argument")
         raise CallError(
             f"{self.name} takes {wanted} ({names}), got {count}",
             hint=f"call it as {self}",

@@ -62,6 +62,11 @@ def is_array(value: object) -> TypeGuard[Array]:
     return isinstance(value, np.ndarray)
 
 
+def copied(value: Any) -> Any:
+    """Return an array as a copy, anything else as it is."""
+    return value.copy() if is_array(value) else value
+
+
 def is_plain_number(value: object) -> bool:
     """True for a number of NumPy, or an array that is no subclass."""
     return isinstance(value, np.generic) or type(value) is np.ndarray

@@ -26,6 +26,7 @@ from pypto._src.ir.exprs import (
     Sub,
     UnaryExpr,
     Var,
+    const_value,
 )
 from pypto._src.ir.scalar_ops import BINARY
 from pypto._src.ir.traversal.walk import copy_with
@@ -83,7 +84,7 @@ def _binary(expr: BinaryExpr, left: Expr, right: Expr) -> Expr:
 def _neutral(expr: BinaryExpr, left: Expr, right: Expr) -> Expr | None:
     """Return what an integer operation with 0 or 1 comes to."""
     kind = type(expr)
-    a, b = _integer(left), _integer(right)
+    a, b = const_value(left), const_value(right)
     if b == 0 and kind in (Add, Sub):
         return left
     if a == 0 and kind is Add:
@@ -93,10 +94,6 @@ def _neutral(expr: BinaryExpr, left: Expr, right: Expr) -> Expr | None:
     if a == 1 and kind is Mul:
         return right
     return _constant(expr, 0) if kind is Mul and 0 in (a, b) else None
-
-
-def _integer(value: Expr) -> int | None:
-    return value.value if isinstance(value, ConstInt) else None
 
 
 def _unary(expr: UnaryExpr, operand: Expr) -> Expr:

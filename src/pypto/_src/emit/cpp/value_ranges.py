@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from pypto._src.dtypes import DataType
 from pypto._src.emit.cpp.types import Size
-from pypto._src.ir.array_types import dtype_of
+from pypto._src.ir.array_types import dtype_of, is_integer
 from pypto._src.ir.exprs import BinaryExpr, Cast, ConstInt, Expr, Var
 from pypto._src.ir.scalar_ops import BINARY, Interval
 from pypto._src.ir.stmts import ForStmt
-from pypto._src.ir.types import ScalarType
 
 
 class Ranges:
@@ -73,7 +72,7 @@ class Ranges:
                     continue
                 right = done.pop()
                 done.append(_fitting(row.interval(done.pop(), right), dtype_of(expr)))
-            elif isinstance(expr, Cast) and _is_int(expr) and _is_int(expr.operand):
+            elif isinstance(expr, Cast) and is_integer(expr) and is_integer(expr.operand):
                 if not ready:
                     pending += [(expr, True), (expr.operand, False)]
                     continue
@@ -83,10 +82,6 @@ class Ranges:
             else:
                 done.append(self._known.get(expr) or _all(dtype_of(expr)))
         return done.pop()
-
-
-def _is_int(expr: Expr) -> bool:
-    return isinstance(expr.type, ScalarType) and expr.type.dtype.is_int()
 
 
 def _all(dtype: DataType) -> Interval:

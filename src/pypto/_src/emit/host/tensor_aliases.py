@@ -174,21 +174,17 @@ class Choices:
         while True:
             if isinstance(value, TupleGetItemExpr):
                 call = self.tuples.get(value.tuple) if isinstance(value.tuple, Var) else None
-                source = None if call is None else self._result(call, value.index)
+                source = None if call is None else _result(self.results, call, value.index)
             elif isinstance(value, Call):
                 op = op_of(value)
                 is_view = op is not None and op.view_of is not None
-                source = self._result(value, 0) if op is None else aliased(value)
+                source = _result(self.results, value, 0) if op is None else aliased(value)
                 source = None if is_view else source
             else:
                 return self.same.get(value, value)
             if source is None:
                 return None
             value = source
-
-    def _result(self, call: Call, index: int) -> Expr | None:
-        results = None if self.results is None else self.results.of_call(call)
-        return None if results is None else call.args[results[index]]
 
 
 class _Roots:
@@ -258,14 +254,16 @@ class _Roots:
         """Return the tensor that ``value`` is, views or writes to; None if it is a new one."""
         if isinstance(value, TupleGetItemExpr):
             call = self.tuples.get(value.tuple) if isinstance(value.tuple, Var) else None
-            return None if call is None else self._result(call, value.index)
+            return None if call is None else _result(self.results, call, value.index)
         if not isinstance(value, Call):
             return value
-        return self._result(value, 0) if op_of(value) is None else aliased(value)
+        return _result(self.results, value, 0) if op_of(value) is None else aliased(value)
 
-    def _result(self, call: Call, index: int) -> Expr | None:
-        results = None if self.results is None else self.results.of_call(call)
-        return None if results is None else call.args[results[index]]
+
+def _result(results: Results | None, call: Call, index: int) -> Expr | None:
+    """Return the argument that a result of a call is, None if the function is not known."""
+    params = None if results is None else results.of_call(call)
+    return None if params is None else call.args[params[index]]
 
 
 def written_roots(

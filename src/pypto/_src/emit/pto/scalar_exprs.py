@@ -622,13 +622,14 @@ class Scalars:
         if isinstance(a, Expr):
             a = self.index(a)
         if a == 1 or b == 1:
-            return self._as_index(b if a == 1 else a)
-        return self._modular("muli", self._as_index(a), self._as_index(b), "index")
+            return self.as_index(b if a == 1 else a)
+        return self._modular("muli", self.as_index(a), self.as_index(b), "index")
 
     def _plus(self, a: str, b: str) -> str:
         return self._modular("addi", a, b, "index") if a else b
 
-    def _as_index(self, value: str | int) -> str:
+    def as_index(self, value: str | int) -> str:
+        """Return the name of a size, given as a number or its name."""
         return self.body.index(value) if isinstance(value, int) else value
 
 

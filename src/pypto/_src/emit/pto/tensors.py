@@ -63,23 +63,20 @@ class Tensors:
         type_ = tensor_view_type(len(kind.shape), element)
         shape = [self._dim(dim) for dim in kind.shape]
         # Constants get their names in the order in which the text shows them.
-        names = [self._name(dim) for dim in shape]
+        names = [self.scalars.as_index(dim) for dim in shape]
         strides = self._strides(kind, shape)
         layout = _layout(kind, shape)
         attribute = f" {{layout = #pto.layout<{layout}>}}" if layout else ""
         view = self.body.fresh()
         self.body.emit(
             f"{view} = pto.make_tensor_view {pointer}, shape = [{', '.join(names)}],\n"
-            f"{' ' * (len(view) + 3)}strides = [{', '.join(map(self._name, strides))}]"
+            f"{' ' * (len(view) + 3)}strides = [{', '.join(map(self.scalars.as_index, strides))}]"
             f"{attribute} : {type_}"
         )
         return TensorName(pointer, element, view, type_, tuple(strides), (0,) * len(shape))
 
     def _dim(self, dim: Expr) -> str | int:
         return dim.value if isinstance(dim, ConstInt) else self.scalars.index(dim)
-
-    def _name(self, value: str | int) -> str:
-        return self.body.index(value) if isinstance(value, int) else value
 
     def _strides(self, kind: TensorType, shape: Sequence[str | int]) -> list[str | int]:
         view = kind.tensor_view

@@ -28,7 +28,7 @@ from pypto._src.frontend.diagnose.fixits import (
     slice_hint,
     whole_hint,
 )
-from pypto._src.frontend.diagnose.number_forms import is_number, of_number, of_two_numbers
+from pypto._src.frontend.diagnose.number_forms import of_number, of_two_numbers
 from pypto._src.frontend.source.source import whole_text
 from pypto._src.frontend.state.context import Context
 from pypto._src.frontend.state.errors import as_parser_error
@@ -60,7 +60,7 @@ from pypto._src.ops import (
     reshaping,
     tensor_math,
 )
-from pypto._src.ops.unified import Unified, unified
+from pypto._src.ops.unified import Unified, is_data, is_number, unified
 from pypto._src.suggestions import meant_keyword
 
 _MOST_SWAPPED = 5
@@ -366,7 +366,7 @@ def _grouped(site: Site) -> str | None:
     """Suggest brackets around numbers: ``pl.load(x, 0, 0, 64, 64)``."""
     if not any(p.kind == INTS for p in site.op.params):
         return None
-    ranks = [len(a.type.shape) for a in site.args if _is_shaped(a)][:1] or [1, 2]
+    ranks = [len(a.type.shape) for a in site.args if is_data(a)][:1] or [1, 2]
     for rank in ranks:
         for gather in (_runs, _spread):
             values, texts = gather(site.args, site.texts(), rank)
@@ -402,10 +402,6 @@ def _spread(args: Sequence[Any], texts: Sequence[str], rank: int) -> tuple[list[
         values.append([value] * rank if number else value)
         spelled.append(f"[{', '.join([text] * rank)}]" if number else text)
     return values, spelled
-
-
-def _is_shaped(value: Any) -> bool:
-    return isinstance(value, Expr) and isinstance(value.type, ShapedType)
 
 
 def _kind_hint(site: Site, error: ParserError, param: Param | None) -> str | None:
@@ -619,10 +615,7 @@ def _full_hint(site: Site, index: int, value: Any) -> str | None:
     """Suggest the tile full of a number that is written to a region of a tensor."""
     kinds = [a.type for a in site.args if isinstance(a, Expr) and isinstance(a.type, TensorType)]
     sizes = [at for at, p in enumerate(site.op.params) if p.kind == INTS and p.attr_type != OFFSETS]
-    is_number = isinstance(value, int | float) or (
-        isinstance(value, Expr) and isinstance(value.type, ScalarType)
-    )
-    if not is_number or len(kinds) != 1 or len(sizes) != 1:
+    if not is_number(value) or len(kinds) != 1 or len(sizes) != 1:
         return None
     args, texts = [*site.args], site.texts()
     try:

@@ -16,6 +16,7 @@ from pypto._src.ir.exprs import Expr, Var
 from pypto._src.ir.opdef import OpDef
 from pypto._src.ir.types import ScalarType
 from pypto._src.ops import bitwise, elementwise
+from pypto._src.ops.unified import is_number
 from pypto._src.records import NamedTuple
 
 
@@ -122,9 +123,3 @@ def of_two_numbers(site: Site) -> str | None:
 
 _CLOSED = (ast.Name, ast.Constant, ast.Attribute, ast.Subscript, ast.Call)
 """Expressions that are an operand as they stand."""
-
-
-def is_number(value: Any) -> bool:
-    if isinstance(value, Expr):
-        return isinstance(value.type, ScalarType)
-    return isinstance(value, int | float)

@@ -51,6 +51,7 @@ from pypto._src.ir.text.grammar import (
     element_type,
     is_closed,
     is_complete,
+    is_truth,
 )
 from pypto._src.ir.types import (
     MemRefType,
@@ -220,7 +221,7 @@ class Values:
                 raise Unread("IR text has no such operator", link)
             right = self.expr(link.right)
             self.check_bare(value, right, bare, is_number(link.right), link)
-            if cls is BitXor and _is_truth(value) and _is_truth(right):
+            if cls is BitXor and is_truth(value) and is_truth(right):
                 cls = Xor
             wanted = kind if not chain else None
             value = self.combined(cls, value, right, wanted, link)
@@ -730,11 +731,6 @@ def number_of(node: ast.expr) -> Any:
 def is_number(node: ast.expr) -> bool:
     """True if a number stands there."""
     return number_of(node) is not MISSING
-
-
-def _is_truth(value: Expr) -> bool:
-    kind = value.type
-    return isinstance(kind, ScalarType) and kind.dtype is DataType.BOOL
 
 
 _NUMBERS: Final = (int, float, bool)

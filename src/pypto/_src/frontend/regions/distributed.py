@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from pypto._src.dtypes import DataType
 from pypto._src.errors import ParserSyntaxError, ParserTypeError
@@ -30,6 +30,7 @@ from pypto._src.ops import memory, tensor
 from pypto._src.ops.later import signals
 from pypto._src.records import NamedTuple
 
+T = TypeVar("T")
 _MOST_COPIED: Final = 64 * 1024
 """Bytes that go from one rank to another in one piece."""
 
@@ -439,26 +440,18 @@ class _Copy:
         ctx, outside = self.ctx, self.ctx.block
         ctx.block = []
         begin = binary(Mul, index, ConstInt(step)) if step > 1 else index
-        self._from(axis + 1, self._moved(at, axis, begin), self._cut(sizes, axis, step))
+        self._from(axis + 1, _replaced(at, axis, begin), _replaced(sizes, axis, step))
         body, ctx.block = ctx.block, outside
         self._loop(index, count, body)
         if count * step < sizes[axis]:
-            rest = self._moved(at, axis, ConstInt(count * step))
-            self._from(axis + 1, rest, self._cut(sizes, axis, sizes[axis] - count * step))
+            rest = _replaced(at, axis, ConstInt(count * step))
+            self._from(axis + 1, rest, _replaced(sizes, axis, sizes[axis] - count * step))
 
     def _loop(self, index: Var, count: int, body: Sequence[Stmt]) -> None:
         span = self.ctx.span(self.node)
         bounds = (ConstInt(0), ConstInt(count), ConstInt(1))
         whole = seq(list(body), span)
         self.ctx.block.append(ForStmt(index, *bounds, (), whole, (), span, ForKind.Sequential))
-
-    @staticmethod
-    def _moved(at: list[Expr], axis: int, by: Expr) -> list[Expr]:
-        return [*at[:axis], by, *at[axis + 1 :]]
-
-    @staticmethod
-    def _cut(sizes: list[int], axis: int, size: int) -> list[int]:
-        return [*sizes[:axis], size, *sizes[axis + 1 :]]
 
     def _piece(self, at: Sequence[Expr], sizes: Sequence[int]) -> None:
         source, target = (
@@ -517,6 +510,10 @@ def _word(site: _Site, value: Any, words: Any, name: str) -> Any:
         hint=f"write {name}=pld.{kind}.{next(iter(words)).name}",
         slug="region-option",
     )
+
+
+def _replaced(values: Sequence[T], axis: int, value: T) -> list[T]:
+    return [*values[:axis], value, *values[axis + 1 :]]
 
 
 _QUERIES: Final = (markers.get_comm_ctx, markers.rank, markers.nranks)

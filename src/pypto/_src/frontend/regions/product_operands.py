@@ -27,7 +27,6 @@ from pypto._src.ir.exprs import (
     Call,
     ConstInt,
     Expr,
-    MakeTuple,
     Var,
     as_expr,
     binary,
@@ -37,6 +36,7 @@ from pypto._src.ir.opdef import OpDef, op_of
 from pypto._src.ir.stmts import AssignStmt
 from pypto._src.ir.traversal.queries import stmts_in
 from pypto._src.ops import memory, new_tiles, tensor
+from pypto._src.ops.rules.boxes import elements
 from pypto._src.ops.rules.type_rules import known_space
 from pypto._src.ops.unified import Unified
 from pypto._src.records import NamedTuple
@@ -143,7 +143,7 @@ def matrix_operand(ctx: Context, value: Any, node: ast.Call) -> Matrix:
     found = _load_of(ctx, value)
     if found is not None:
         call, loaded = found
-        begins, sizes, *valid = [plain_dims(_elements(arg)) for arg in call.args[1:]]
+        begins, sizes, *valid = [plain_dims(elements(arg)) for arg in call.args[1:]]
         numbers = [size for size in sizes if isinstance(size, int)]
         if len(numbers) == len(sizes) == 2:
             return Matrix(ctx, call.args[0], begins, numbers, valid[0] if valid else None, loaded)
@@ -165,7 +165,7 @@ def part_of_matrix(
             slug="memory-space",
         )
     plain = plain_dims([as_expr(at) for at in begins])
-    starts = [_sum(a, b) for a, b in zip(_elements(found.call.args[1]), plain, strict=True)]
+    starts = [_sum(a, b) for a, b in zip(elements(found.call.args[1]), plain, strict=True)]
     words = {"target_memory": MemorySpace.Mat}
     return op_call(ctx, memory.load, (found.call.args[0], starts, [*shape]), words, node)
 
@@ -180,11 +180,6 @@ def _sum(a: Expr, b: Any) -> Any:
 def _plain_part(kind: TileType) -> list[Any] | None:
     part = valid_part(kind)
     return None if part is None else plain_dims(part)
-
-
-def _elements(arg: Expr) -> Sequence[Expr]:
-    assert isinstance(arg, MakeTuple)
-    return arg.elements
 
 
 def _load_of(ctx: Context, value: Expr) -> tuple[Call, Loaded | None] | None:

@@ -34,8 +34,8 @@ from pypto._src.frontend.syntax.inline import InlineFunction
 from pypto._src.ir.array_types import ShapedType, TensorType, TileType, same_dims, valid_part
 from pypto._src.ir.enums import ForKind, ScopeKind
 from pypto._src.ir.exprs import ConstInt, Expr, IterArg, Var
-from pypto._src.ir.stmts import AssignStmt, ForStmt, IfStmt, ScopeStmt, Stmt
-from pypto._src.ir.traversal.mutator import Mutator
+from pypto._src.ir.stmts import ForStmt, IfStmt, ScopeStmt, Stmt
+from pypto._src.ir.traversal.mutator import Without, as_list
 from pypto._src.ir.traversal.queries import defined_by, stmts_in, uses
 from pypto._src.ir.traversal.walk import children
 from pypto._src.ir.types import ScalarType, Type, scalar_type
@@ -404,7 +404,7 @@ def without_unused_loads(stmts: list[Stmt], region: Region) -> list[Stmt]:
     dead = {loaded.stmt for var, loaded in region.loads.items() if var not in used}
     if not dead:
         return stmts
-    return [new for stmt in stmts for new in as_list(_Without(dead).visit(stmt))]
+    return [new for stmt in stmts for new in as_list(Without(dead).visit(stmt))]
 
 
 def _operands(top: Stmt) -> list[Any]:
@@ -418,23 +418,6 @@ def _operands(top: Stmt) -> list[Any]:
             elif not isinstance(child, Stmt) and not any(child is var for var in own):
                 found.append(child)
     return found
-
-
-class _Without(Mutator):
-    """Takes statements away."""
-
-    def __init__(self, dead: set[Stmt]) -> None:
-        super().__init__()
-        self._dead = dead
-
-    def visit_AssignStmt(self, stmt: AssignStmt) -> Stmt | list[Stmt]:
-        """Return nothing for a statement that goes."""
-        return [] if stmt in self._dead else stmt
-
-
-def as_list(new: Stmt | list[Stmt]) -> list[Stmt]:
-    """Return what a mutator gave for a statement as a list."""
-    return new if isinstance(new, list) else [new]
 
 
 def _keep(ctx: Context, bound: dict[str, Any], read_later: Collection[str]) -> None:

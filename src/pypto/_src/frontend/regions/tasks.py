@@ -21,9 +21,10 @@ from pypto._src.frontend.state.effects import parts_of
 from pypto._src.frontend.state.messages import describe
 from pypto._src.frontend.state.scope import OF_THE_FUNCTION
 from pypto._src.frontend.syntax.inline import called_by_self
+from pypto._src.ir.array_types import is_integer
 from pypto._src.ir.exprs import Call, Expr
 from pypto._src.ir.stmts import EvalStmt
-from pypto._src.ir.types import ScalarType, TupleType, UnknownType
+from pypto._src.ir.types import TupleType, UnknownType
 
 if TYPE_CHECKING:
     from pypto._src.frontend.regions.number_arrays import Numbers
@@ -141,10 +142,10 @@ def check_index(ctx: Context, node: ast.Subscript, base: Tasks | Numbers) -> Any
         ParserTypeError: it is no integer, or outside the list.
     """
     index = ctx.value(node.slice)
-    is_integer = (isinstance(index, int) and not isinstance(index, bool)) or (
-        isinstance(index, Expr) and isinstance(index.type, ScalarType) and index.type.dtype.is_int()
+    is_number = (isinstance(index, int) and not isinstance(index, bool)) or (
+        isinstance(index, Expr) and is_integer(index)
     )
-    if not is_integer or (isinstance(index, int) and not 0 <= index < base.size):
+    if not is_number or (isinstance(index, int) and not 0 <= index < base.size):
         raise ParserTypeError(
             f"an index of {base} is from 0 to {base.size - 1}, got {describe(index)}",
             ctx.span(node),

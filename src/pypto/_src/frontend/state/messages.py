@@ -122,11 +122,6 @@ def number_in(text: str) -> int | float | None:
     return None
 
 
-def counted(count: int, noun: str) -> str:
-    """Return a number of things: ``1 value``, ``2 values``."""
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
-
-
 def _moments(line: str, axis: int) -> dict[str, str]:
     """Return mean, variance and deviation of each ``line``, row or col, along ``axis``."""
     mean = f"pl.mul(pl.{line}_sum({{0}}), 1.0 / {{0}}.shape[{axis}])"

@@ -10,19 +10,13 @@ import ast
 from collections.abc import Sequence
 from typing import Any, Final, cast
 
+from pypto._src.diagnostics import counted
 from pypto._src.dtypes import MEMBERS, DataType
 from pypto._src.errors import ParserError, ParserTypeError, UndefinedVariableError, warn
 from pypto._src.frontend.markers import DynVar, Tuple
 from pypto._src.frontend.source.python_names import MISSING, items_of, plain_value
 from pypto._src.frontend.state.context import Context, refuse_keyword_twice
-from pypto._src.frontend.state.messages import (
-    cast_hint,
-    counted,
-    describe,
-    did_you_mean,
-    dtype_like,
-    spell,
-)
+from pypto._src.frontend.state.messages import cast_hint, describe, did_you_mean, dtype_like, spell
 from pypto._src.frontend.state.scope import same_value_type
 from pypto._src.ir.annotations import DistributedTensor, InOut, Out, Scalar, Tensor, Tile
 from pypto._src.ir.array_types import (

@@ -11,6 +11,7 @@ from ast import Name
 from collections.abc import Sequence
 from typing import Any, Final
 
+from pypto._src.diagnostics import counted
 from pypto._src.dtypes import DataType
 from pypto._src.errors import (
     ParserError,
@@ -21,7 +22,7 @@ from pypto._src.errors import (
 from pypto._src.frontend.source.python_names import MISSING, items_of
 from pypto._src.frontend.state.context import Context
 from pypto._src.frontend.state.effects import has_effect, parts_of
-from pypto._src.frontend.state.messages import counted, describe
+from pypto._src.frontend.state.messages import describe
 from pypto._src.frontend.state.scope import OF_THE_FUNCTION
 from pypto._src.frontend.syntax.annotations import declared_type, type_of
 from pypto._src.frontend.syntax.calls import is_python_object

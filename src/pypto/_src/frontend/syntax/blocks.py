@@ -10,11 +10,10 @@ import ast
 from collections.abc import Sequence
 from typing import Any, Final
 
-from pypto._src.diagnostics import Span
+from pypto._src.diagnostics import Span, counted
 from pypto._src.errors import ParserSyntaxError, ParserTypeError
 from pypto._src.frontend import markers
 from pypto._src.frontend.state.context import Context
-from pypto._src.frontend.state.messages import counted
 from pypto._src.frontend.syntax.annotations import type_of
 from pypto._src.frontend.syntax.assignments import bad_target
 from pypto._src.ir.exprs import Expr, Var

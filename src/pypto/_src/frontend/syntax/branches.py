@@ -9,13 +9,13 @@ import ast
 from collections.abc import Sequence
 from typing import Any
 
-from pypto._src.diagnostics import Label
+from pypto._src.diagnostics import Label, counted
 from pypto._src.errors import ParserSyntaxError, ParserTypeError
 from pypto._src.frontend.markers import yield_
 from pypto._src.frontend.source.python_names import MISSING
 from pypto._src.frontend.state.context import Context, body_of
 from pypto._src.frontend.state.known_sizes import truth_of
-from pypto._src.frontend.state.messages import cast_hint, counted, part_hint, spell_apart
+from pypto._src.frontend.state.messages import cast_hint, part_hint, spell_apart
 from pypto._src.frontend.state.scope import BROKEN, Lost, same_joined_type, same_value_type
 from pypto._src.frontend.syntax.annotations import declared_join
 from pypto._src.frontend.syntax.blocks import (

@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from itertools import combinations
 from typing import Any
 
-from pypto._src.diagnostics import Label, Span
+from pypto._src.diagnostics import Label, Span, counted
 from pypto._src.dtypes import DataType, bounds, holds, not_held
 from pypto._src.errors import ParserTypeError
 from pypto._src.frontend.state.context import Context
-from pypto._src.frontend.state.messages import cast_hint, counted, spell, spell_apart
+from pypto._src.frontend.state.messages import cast_hint, spell, spell_apart
 from pypto._src.frontend.state.scope import same_value_type
 from pypto._src.frontend.state.signatures import Signature, Swapped
 from pypto._src.frontend.state.valid_sizes import state_parts

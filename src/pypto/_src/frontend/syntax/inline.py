@@ -6,13 +6,12 @@ import ast
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from pypto._src.diagnostics import Label, Span
+from pypto._src.diagnostics import Label, Span, counted
 from pypto._src.errors import ParserTypeError, UnsupportedFeatureError
 from pypto._src.frontend.source.python_names import MISSING, Environment
 from pypto._src.frontend.source.source import Source
 from pypto._src.frontend.state.context import Context
 from pypto._src.frontend.state.effects import held
-from pypto._src.frontend.state.messages import counted
 from pypto._src.frontend.state.scope import Cascade
 from pypto._src.ir.array_types import ShapedType, TileType
 from pypto._src.ir.exprs import ConstInt, Expr, Var

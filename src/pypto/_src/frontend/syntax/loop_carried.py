@@ -9,18 +9,11 @@ import ast
 from collections.abc import Sequence
 from typing import Any
 
-from pypto._src.diagnostics import Label
+from pypto._src.diagnostics import Label, counted
 from pypto._src.errors import ParserSyntaxError, ParserTypeError
 from pypto._src.frontend.source.python_names import MISSING, items_of
 from pypto._src.frontend.state.context import Context, refuse_keyword_twice
-from pypto._src.frontend.state.messages import (
-    cast_hint,
-    counted,
-    describe,
-    nearest,
-    part_hint,
-    spell_apart,
-)
+from pypto._src.frontend.state.messages import cast_hint, describe, nearest, part_hint, spell_apart
 from pypto._src.frontend.state.scope import Cascade, same_joined_type, same_value_type
 from pypto._src.frontend.syntax.annotations import declared_join, type_of
 from pypto._src.frontend.syntax.blocks import Block, Yielded, define_results

@@ -49,7 +49,7 @@ from pypto._src.ir.stmts import IfStmt, Stmt, YieldStmt
 from pypto._src.ir.types import ScalarType
 from pypto._src.ops import tensor
 from pypto._src.ops.rules.boxes import elements
-from pypto._src.ops.unified import Unified, commutes, unified
+from pypto._src.ops.unified import Unified, commutes, is_data, unified
 
 _Operator: TypeAlias = tuple[str, "type[BinaryExpr] | None", Callable[[Any, Any], Any], str]
 _Python: Any = operator  # its functions are typed for some operands only
@@ -200,7 +200,7 @@ def _other_operator(ctx: Context, node: Any, symbol: str, left: Any, right: Any)
     meant = None
     if symbol == "@":
         meant = f"{a} * {b}"
-    elif symbol == "//" and _is_shaped(left) and left.type.dtype.is_float():
+    elif symbol == "//" and is_data(left) and left.type.dtype.is_float():
         return f"write {a} /= {b}" if begin else f"write {a} / {b}"
     elif symbol == "**" and isinstance(right, int | float):
         kind = getattr(left, "type", None)
@@ -215,11 +215,7 @@ def _other_operator(ctx: Context, node: Any, symbol: str, left: Any, right: Any)
 
 def _is_rooted(value: Any) -> bool:
     """True for a tile or tensor of floats that ops on single elements take."""
-    return _is_shaped(value) and value.type.dtype in _ROOTED
-
-
-def _is_shaped(value: Any) -> bool:
-    return isinstance(value, Expr) and isinstance(value.type, ShapedType)
+    return is_data(value) and value.type.dtype in _ROOTED
 
 
 def _on_scalars(
@@ -336,7 +332,7 @@ def _as_tile(ctx: Context, node: Any, symbol: str, left: Any, right: Any) -> str
         return None
     pairs = (node.left, left, right), (node.right, right, left)
     for at, (operand_node, value, other) in enumerate(pairs):
-        full = as_full(value, other.type.dtype) if _is_shaped(other) else None
+        full = as_full(value, other.type.dtype) if is_data(other) else None
         if full is None or not _is_made_here(ctx, operand_node):
             continue
         if isinstance(operand_node, ast.Name):
@@ -383,11 +379,11 @@ def _op_named(name: str) -> OpDef[..., Any] | Unified | None:
 def _on_tiles(ctx: Context, node: Any, symbol: str, name: str, left: Any, right: Any) -> Any:
     """Return the op that an operator on tiles or tensors means."""
     op = _op_named(name) if name else None
-    if op is None or not _exists_for(ctx, op, left if _is_shaped(left) else right):
+    if op is None or not _exists_for(ctx, op, left if is_data(left) else right):
         hint = _other_operator(ctx, node, symbol, left, right)
         raise _no_operator(ctx, node, symbol, left, right, hint)
     args = (left, right)
-    if not _is_shaped(left):
+    if not is_data(left):
         if not commutes(name):
             raise _number_first(ctx, node, symbol, name, left, right)
         args = (right, left)
@@ -405,7 +401,7 @@ def _on_tiles(ctx: Context, node: Any, symbol: str, name: str, left: Any, right:
 
 def _load_hint(ctx: Context, node: Any, symbol: str, left: Any, right: Any) -> str | None:
     """Return the slice that makes a tile of the tensor beside a tile."""
-    if not (_is_shaped(left) and _is_shaped(right) and isinstance(node, ast.BinOp)):
+    if not (is_data(left) and is_data(right) and isinstance(node, ast.BinOp)):
         return None
     if isinstance(left.type, TensorType) == isinstance(right.type, TensorType):
         return None
@@ -477,7 +473,7 @@ def unary_op(ctx: Context, node: ast.UnaryOp) -> Any:
     symbol, kind, python, name = UNARY[type(node.op)]
     if not isinstance(value, Expr):
         return computed(ctx, node, python, held(ctx, value, node))
-    if _is_shaped(value):
+    if is_data(value):
         op = _op_named(name) if name else None
         is_mask = isinstance(node.op, ast.Invert) and dtype_of(value).is_float()
         if op is None or is_mask or not _exists_for(ctx, op, value):
@@ -512,7 +508,7 @@ def bool_op(ctx: Context, node: ast.BoolOp) -> Any:
     value = ctx.value(node.values[0])
     for item in node.values[1:]:
         statements, other = alone(ctx, item)
-        if _is_shaped(value) or _is_shaped(other):
+        if is_data(value) or is_data(other):
             hint = _of_masks(ctx, node.values, is_and, value, other)
             raise _no_operator(ctx, node, symbol, value, other, hint)
         if not isinstance(value, Expr) and bool(value) is is_and:
@@ -583,7 +579,7 @@ def compare(ctx: Context, node: ast.Compare) -> Any:
         return computed(ctx, node, python, left, right)
     if kind is None:
         raise _no_identity(ctx, node, symbol, left, right)
-    if _is_shaped(left) or _is_shaped(right):
+    if is_data(left) or is_data(right):
         return _compare_tiles(ctx, node, symbol, left, right)
     return _on_scalars(ctx, node, kind, symbol, left, right)
 
@@ -608,9 +604,9 @@ def _no_identity(
 def _compare_tiles(ctx: Context, node: ast.Compare, symbol: str, left: Any, right: Any) -> Expr:
     """Return the op that a comparison with a tile means; a number may stand on either side."""
     args, meant = (left, right), symbol
-    if not _is_shaped(left):
+    if not is_data(left):
         args, meant = (right, left), _MIRRORED.get(symbol, symbol)
-    op = _op_named("cmp" if _is_shaped(args[1]) else "cmps")
+    op = _op_named("cmp" if is_data(args[1]) else "cmps")
     if op is None or not _exists_for(ctx, op, args[0]):
         raise _no_operator(ctx, node, symbol, left, right, _of_tiles(ctx, node))
     return _op_call(ctx, op, args, {"cmp_type": _CMP_TYPES[meant]}, node)
@@ -625,7 +621,7 @@ def _of_tiles(ctx: Context, node: ast.Compare) -> str:
     sides = [node.left, node.comparators[0]]
     if not computes_with_tiles(ctx.home):
         made = [
-            _as_load(ctx, p, ctx.value(p)) if _is_shaped(ctx.value(p)) else ctx.source.text(p)
+            _as_load(ctx, p, ctx.value(p)) if is_data(ctx.value(p)) else ctx.source.text(p)
             for p in sides
         ]
         symbol = COMPARE[type(node.ops[0])][0]

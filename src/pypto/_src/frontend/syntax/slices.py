@@ -25,6 +25,7 @@ from pypto._src.ir.array_types import (
     ShapedType,
     TensorType,
     TileType,
+    is_integer,
     same_dim,
     same_dims,
     valid_part,
@@ -35,6 +36,7 @@ from pypto._src.ir.stmts import EvalStmt
 from pypto._src.ir.types import ScalarType
 from pypto._src.ops import memory, tensor, tensor_math
 from pypto._src.ops.define import BY_PYTHON_NAME
+from pypto._src.ops.unified import is_number
 from pypto._src.records import NamedTuple
 
 _WHOLE: Final = slice(None)
@@ -119,7 +121,7 @@ def write(ctx: Context, target: ast.Subscript, value: Any, source: ast.expr) -> 
 
         write_item(ctx, target, base, value)
         return
-    if _is_number(value) and isinstance(base, Expr) and isinstance(base.type, ShapedType):
+    if is_number(value) and isinstance(base, Expr) and isinstance(base.type, ShapedType):
         index = _element(ctx, target, base.type)
         if index is not None and ctx.region is None and not ctx.launches_regions:
             number = ctx.as_expr(value, source, base.type.dtype)
@@ -193,12 +195,6 @@ def write(ctx: Context, target: ast.Subscript, value: Any, source: ast.expr) -> 
         ctx.assign(name.id, stored, name, source=source)
 
 
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) or (
-        isinstance(value, Expr) and isinstance(value.type, ScalarType)
-    )
-
-
 def _written(ctx: Context, base: Expr, index: Sequence[Any], number: Expr, node: ast.AST) -> Call:
     """Return the call that lets an element be a number."""
     is_tensor = isinstance(base.type, TensorType)
@@ -268,7 +264,7 @@ def _region(ctx: Context, node: ast.Subscript, kind: ShapedType) -> _Region:
 def _is_single_index(ctx: Context, index: Any) -> bool:
     """True for an index that is a number, in a function with regions."""
     is_number = (isinstance(index, int) and not isinstance(index, bool)) or (
-        isinstance(index, Expr) and isinstance(index.type, ScalarType) and index.type.dtype.is_int()
+        isinstance(index, Expr) and is_integer(index)
     )
     return is_number and ctx.launches_regions
 
@@ -309,9 +305,7 @@ def _bound(
     value = default if bound is None else bound
     if value.__class__ is int and value >= 0:
         return value
-    integer = isinstance(value, int) or (
-        isinstance(value, Expr) and isinstance(value.type, ScalarType) and value.type.dtype.is_int()
-    )
+    integer = isinstance(value, int) or (isinstance(value, Expr) and is_integer(value))
     if not integer or isinstance(value, bool):
         raise ParserTypeError(
             f"the bound of a slice is an integer, got {describe(value)}",
@@ -544,7 +538,7 @@ def _no_tile(
     source: ast.expr,
 ) -> ParserError:
     hint = None
-    if _is_number(value) and all(isinstance(size, int) for size in region.sizes):
+    if is_number(value) and all(isinstance(size, int) for size in region.sizes):
         text = ctx.source.text(source)
         hint = f"write pl.full({region.sizes}, pl.{kind.dtype.member}, {text})"
     elif value is None and isinstance(source, ast.Call):

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Final, cast
 
+from pypto._src.diagnostics import shortened
 from pypto._src.dtypes import DataType
 from pypto._src.errors import SerializeError
 from pypto._src.ir.array_types import MEMREF_NAMES, MemRef, ShapedType, TensorView, TileView
@@ -160,17 +161,16 @@ def check_name(node: Any) -> None:
 
 def _misnamed(what: str, name: str, wanted: str) -> SerializeError:
     return SerializeError(
-        f"{what} is called {_shortened(name)}, wanted {wanted}", hint="give it another name"
+        f"{what} is called {shortened(name, _LONGEST_SHOWN)}, wanted {wanted}",
+        hint="give it another name",
     )
 
 
 def check_file(name: str) -> None:
     if not is_file_name(name):
-        raise SerializeError(f"a file is called {_shortened(name)}, which has control characters")
-
-
-def _shortened(name: str) -> str:
-    return repr(name if len(name) <= _LONGEST_SHOWN else f"{name[:_LONGEST_SHOWN]}...")
+        raise SerializeError(
+            f"a file is called {shortened(name, _LONGEST_SHOWN)}, which has control characters"
+        )
 
 
 _LONGEST_SHOWN: Final = 60

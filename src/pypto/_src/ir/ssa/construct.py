@@ -48,6 +48,7 @@ from pypto._src.ir.stmts import (
     YieldStmt,
     checked_assign,
     seq,
+    yielded_by,
 )
 from pypto._src.ir.traversal.mutator import Mutator
 from pypto._src.ir.traversal.queries import uses
@@ -275,7 +276,7 @@ class _Rewrite(Mutator):
         if else_body is not None or merged:
             old = SeqStmts(stmts=()) if else_body is None else else_body
             else_body = _close(other, old, else_stmts, [b for _, _, b in merged], stmt.span)
-        yielded = _yielded(then_stmts)
+        yielded = yielded_by(then_stmts)
         results = [
             self._define(
                 var, self._kind(var.type, yielded[i].type if i < len(yielded) else var.type)
@@ -581,11 +582,6 @@ def _same(old: Any, new: Any) -> bool:
     return len(items) == len(new) and all(a is b for a, b in zip(items, new, strict=True))
 
 
-def _yielded(stmts: Sequence[Stmt]) -> tuple[Expr, ...]:
-    last = stmts[-1] if stmts else None
-    return last.value if isinstance(last, YieldStmt) else ()
-
-
 def _close(block: Block, old: Stmt, stmts: list[Stmt], values: Sequence[Expr], span: Span) -> Stmt:
     """Return ``stmts``, which were ``block``, as a body that yields ``values`` besides its own.
 
@@ -593,7 +589,7 @@ def _close(block: Block, old: Stmt, stmts: list[Stmt], values: Sequence[Expr], s
     """
     if not values:
         return old if _same(block.stmts, stmts) else seq(stmts)
-    own = _yielded(stmts)
+    own = yielded_by(stmts)
     if stmts and isinstance(stmts[-1], YieldStmt):
         span = stmts.pop().span
     return seq([*stmts, YieldStmt((*own, *values), span)])

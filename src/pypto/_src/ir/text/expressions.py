@@ -51,6 +51,7 @@ from pypto._src.ir.text.grammar import (
     is_closed,
     is_complete,
     is_plain_name,
+    is_truth,
     view_fields,
 )
 from pypto._src.ir.text.names import Names, Whole
@@ -251,7 +252,7 @@ class Exprs:
             other = self.explicit(right, right_limit) if mixed else self.child(right, right_limit)
             below = own
             logical = link.__class__ is Xor
-            if own == BIT_XOR and logical != (_is_truth(left) and _is_truth(right)):
+            if own == BIT_XOR and logical != (is_truth(left) and is_truth(right)):
                 name = "logical_xor" if logical else "bit_xor"
                 text, below = f"{self.prefix}.{name}({text}, {other})", ATOM
             else:
@@ -463,11 +464,6 @@ def is_regular(node: Call) -> bool:
     op = cast("OpDef[..., Any]", node.op).written(len(node.args))
     operands = sum(param.kind is not ATTR for param in op.params)
     return len(node.args) == operands and is_complete(op, node.kwargs)
-
-
-def _is_truth(node: Expr) -> bool:
-    kind = node.type
-    return isinstance(kind, ScalarType) and kind.dtype is DataType.BOOL
 
 
 def is_index(kind: Type) -> bool:

@@ -57,6 +57,12 @@ def is_plain_name(name: str) -> bool:
     return plain and name.isidentifier() and not keyword.iskeyword(name)
 
 
+def is_truth(value: Expr) -> bool:
+    """True for a scalar of type BOOL."""
+    kind = value.type
+    return isinstance(kind, ScalarType) and kind.dtype is DataType.BOOL
+
+
 def is_closed(kind: Type) -> bool:
     """True if a type names no variable, so that its text means the same everywhere."""
     if isinstance(kind, ScalarType):

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping
 from operator import is_
 from types import FunctionType
 from typing import Any, ClassVar, Final, TypeAlias, TypeVar
 
 from pypto._src.ir.exprs import Expr, IRNode, IterArg, Var
-from pypto._src.ir.stmts import OPERATIONS, Function, OpStmts, Program, SeqStmts, Stmt, seq
+from pypto._src.ir.stmts import (
+    OPERATIONS,
+    AssignStmt,
+    Function,
+    OpStmts,
+    Program,
+    SeqStmts,
+    Stmt,
+    seq,
+)
 from pypto._src.ir.traversal.recursion import with_room
 from pypto._src.ir.traversal.walk import (
     ATOMS,
@@ -232,6 +241,23 @@ class _Substitute(Mutator):
 def substitute(node: N, mapping: Mapping[Var, Expr]) -> N:
     """Return ``node`` with uses (not definitions) of the given variables replaced."""
     return with_room(lambda: _Substitute(mapping).visit(node), node) if mapping else node
+
+
+class Without(Mutator):
+    """Takes assignments away."""
+
+    def __init__(self, dead: Container[Stmt]) -> None:
+        super().__init__()
+        self._dead = dead
+
+    def visit_AssignStmt(self, stmt: AssignStmt) -> Stmt | list[Stmt]:
+        """Return nothing for an assignment that goes."""
+        return [] if stmt in self._dead else stmt
+
+
+def as_list(new: Stmt | list[Stmt]) -> list[Stmt]:
+    """Return what stands in the place of a statement as a list."""
+    return new if isinstance(new, list) else [new]
 
 
 def map_bodies(stmt: Stmt, change: Callable[[Stmt], Stmt]) -> Stmt:

@@ -221,11 +221,7 @@ def _two_of_bits(o: Operands) -> Type:
 
 
 def _bits_and_number(o: Operands) -> Type:
-    return _integers(o, _of_first)
-
-
-def _of_first(o: Operands) -> Type:
-    return TensorType(o.tensor(0).shape, element_of(o, 0))
+    return _integers(o, _same)
 
 
 def _xor_number(lhs: Array, rhs: Any, result: Any) -> Array:
@@ -243,7 +239,7 @@ def _shifted_by_number(o: Operands) -> Type:
     count = const_value(o.args[1])
     if count is not None and count < 0:
         refuse(o, f"{called(o.op)} by {count} bits", "argument-kind", "give a number from 0 on")
-    return _integers(o, _of_first)
+    return _integers(o, _same)
 
 
 @_form(two_tensors, of_block(elementwise.minimum), of_two_tiles(elementwise.minimum))

@@ -274,11 +274,7 @@ def _full_tile(
     return elementwise.cast.build((tile, dtype), {}, call.span)
 
 
-def _full(shape: Sequence[int], value: Any, dtype: DataType) -> Array:
-    return np.full(tuple(shape), value, dtype.numpy)
-
-
-@on_tensors(_full_type, _full)
+@on_tensors(_full_type, new_tiles.filled)
 def full(shape: Ints, dtype: DataType, value: Scalar) -> Tensor:
     """Return a tensor of ``shape`` whose elements are all ``value``."""
     ...

@@ -40,6 +40,7 @@ from pypto._src.ir.exprs import (
     const_value,
 )
 from pypto._src.ir.stmts import AssignStmt, ForStmt, Function, IfStmt, Stmt, YieldStmt, statements
+from pypto._src.ir.traversal.mutator import as_list
 from pypto._src.ir.traversal.queries import defined_by, stmts_in
 from pypto._src.ir.types import same_type
 from pypto._src.passes.properties import IRProperty, IRPropertySet
@@ -298,7 +299,7 @@ class _Simplifier(Rewriter):
         out: list[Stmt] = []
         for stmt in body:
             new: Stmt | list[Stmt] = self.visit(stmt)
-            out += new if isinstance(new, list) else [new]
+            out += as_list(new)
         return out
 
     def _bind(self, results: Sequence[Var], values: Sequence[Expr]) -> None:

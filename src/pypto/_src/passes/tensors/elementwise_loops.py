@@ -53,6 +53,7 @@ from pypto._src.passes.tensors.tile_loops import (
     steps,
     store_tile,
     tensor_type,
+    tensors_of,
 )
 from pypto._src.records import NamedTuple
 from pypto._src.targets import A2A3, Target
@@ -142,7 +143,7 @@ class Group:
         self.shapes[member.var] = aligned_shape(member)
         if reduces(member.call):
             self.reduced.add(reduced_axis(member.call))
-        for arg, source in zip(_tensors(member.call), member.sources, strict=True):
+        for arg, source in zip(tensors_of(member.call), member.sources, strict=True):
             if source not in self.shapes:
                 self.inputs[arg] = None
 
@@ -150,10 +151,6 @@ class Group:
         """Add a tensor in memory that is only copied."""
         self.space = space
         self.inputs[source] = None
-
-
-def _tensors(call: Call) -> list[Var]:
-    return [a for a in call.args if isinstance(a, Var) and isinstance(a.type, TensorType)]
 
 
 class _Tile(NamedTuple):

@@ -44,7 +44,7 @@ from pypto._src.passes.tensors.matmul_and_reshape_loops import (
     write_transpose,
 )
 from pypto._src.passes.tensors.tensor_buffers import TensorBuffers, shape_of
-from pypto._src.passes.tensors.tile_loops import Builder, product
+from pypto._src.passes.tensors.tile_loops import Builder, product, tensors_of
 from pypto._src.records import NamedTuple
 
 COPIES: Final = {tensor_math.reshape: write_reshape, tensor_math.transpose: write_transpose}
@@ -144,7 +144,7 @@ class Waiting:
         return step
 
     def _add(self, pending: _Pending, var: Var, call: Call) -> None:
-        sources = _tensors(call)
+        sources = tensors_of(call)
         made = pending.group.shapes
         args = [
             self.buffers.at(a) if isinstance(a, Var) and a not in made else a for a in call.args
@@ -171,7 +171,7 @@ class Waiting:
         if self.pending is None:
             self.pending = _Pending()
         pending = self.pending
-        sources = _tensors(call)
+        sources = tensors_of(call)
         for source in sources:
             if source in pending.group.shapes:
                 dropped = len(pending.group.shapes[source]) != len(shape_of(source))
@@ -195,7 +195,7 @@ class Waiting:
         sink = Sink(source, name, offset, span)
         product = self.product
         if product is not None and source is product.var:
-            read = {self.buffers.buffer_of(s) for s in _tensors(product.call)}
+            read = {self.buffers.buffer_of(s) for s in tensors_of(product.call)}
             if buffer not in read:
                 product.sinks.append(sink)
                 product.results.append(after)
@@ -293,7 +293,7 @@ class Waiting:
         """Add what other statements need to the sinks of a group."""
         inside: dict[Var, int] = {}
         for _, call in pending.calls:
-            for source in _tensors(call):
+            for source in tensors_of(call):
                 inside[source] = inside.get(source, 0) + 1
         for sink, _ in pending.sinks:
             inside[sink.value] = inside.get(sink.value, 0) + 1
@@ -359,7 +359,7 @@ class Waiting:
 
     def _joins(self, current: _Pending, var: Var, call: Call) -> bool:
         sums = {v for v, c in current.calls if is_reduction(c)}
-        sources = _tensors(call)
+        sources = tensors_of(call)
         if any(source in sums for source in sources):
             return False
         if is_reduction(call) and current.group.reduced - {reduced_axis(call)}:
@@ -438,10 +438,6 @@ class Waiting:
             hint="put the pl.matmul into a with statement of its own",
             slug="mixed-cores",
         )
-
-
-def _tensors(call: Call) -> list[Var]:
-    return [a for a in call.args if isinstance(a, Var) and isinstance(a.type, TensorType)]
 
 
 def _use_counts(body: Stmt) -> dict[Var, int]:

@@ -27,6 +27,7 @@ from pypto._src.passes.tensors.tile_loops import (
     steps,
     store_tile,
     tensor_type,
+    tensors_of,
 )
 from pypto._src.targets import A2A3, Target
 
@@ -45,7 +46,7 @@ def write_lines(b: Builder, call: Call, target: Var, chip: Target = A2A3) -> Var
     lines = tensor_type(target).shape[axis]
     if const_value(lines) == 0:
         return target
-    for each in (target, *_tensors(call)):
+    for each in (target, *tensors_of(call)):
         _check_length(each, axis, call)
 
     def body(
@@ -92,10 +93,6 @@ def _part(var: Var, axis: int, begin: Expr, count: int) -> tuple[list[Expr], lis
 def _whole(var: Var) -> tuple[list[Expr], list[int]]:
     shape = tensor_type(var).shape
     return [ConstInt(0)] * len(shape), [known_size(dim) or 1 for dim in shape]
-
-
-def _tensors(call: Call) -> list[Var]:
-    return [a for a in call.args if isinstance(a, Var) and isinstance(a.type, TensorType)]
 
 
 def _check_length(var: Var, axis: int, call: Call) -> None:

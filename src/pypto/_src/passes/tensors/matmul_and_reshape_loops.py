@@ -32,6 +32,7 @@ from pypto._src.ir.inspect.source_names import user_name
 from pypto._src.ops import layout, matmul, memory, tensor
 from pypto._src.ops.conversion import on_tiles
 from pypto._src.ops.define import FACTORS
+from pypto._src.ops.reshaping import swapped
 from pypto._src.ops.rules.type_rules import describe, dims, known_size
 from pypto._src.passes.tensors.tile_loops import (
     Builder,
@@ -250,7 +251,7 @@ def write_transpose(b: Builder, call: Call, target: Var, chip: Target = A2A3) ->
     ) -> list[Var]:
         tile = load_tile(b, source, offsets, widths)
         tile = shaped(b, tile, [widths[row], widths[-1]])
-        at, out = _swapped(offsets, first, second), _swapped(widths, first, second)
+        at, out = swapped(offsets, first, second), swapped(widths, first, second)
         if swaps_rows:
             new = on_tiles(call, (tile, ConstInt(0), ConstInt(1)), b.name)
             b.stmts += new.stmts
@@ -273,12 +274,6 @@ def write_transpose(b: Builder, call: Call, target: Var, chip: Target = A2A3) ->
         for axis, (dim, size) in enumerate(zip(space, sizes, strict=True))
     ]
     return nest(b, space, every, [target], body)[0]
-
-
-def _swapped(values: Sequence[T], first: int, second: int) -> list[T]:
-    out = list(values)
-    out[first], out[second] = out[second], out[first]
-    return out
 
 
 def _sizes_down(count: int, unit: int) -> list[int]:

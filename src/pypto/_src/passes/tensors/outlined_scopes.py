@@ -10,7 +10,7 @@ What the tensor ops become inside the kernels is not known here.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from pypto._src.analysis.accesses import alias_bases
@@ -38,7 +38,7 @@ from pypto._src.ir.stmts import (
     seq,
     statements,
 )
-from pypto._src.ir.traversal.mutator import Mutator, substitute
+from pypto._src.ir.traversal.mutator import Mutator, Without, as_list, substitute
 from pypto._src.ir.traversal.queries import (
     defined_by,
     stmts_in,
@@ -115,19 +115,7 @@ def _without_unused_views(body: Stmt) -> Stmt:
             dead.add(stmt)
             for used in _used_by([stmt]):
                 counts[used] -= 1
-    return _Without(dead).body(body) if dead else body
-
-
-class _Without(Mutator):
-    """Takes assignments away."""
-
-    def __init__(self, dead: Container[Stmt]) -> None:
-        super().__init__()
-        self._dead = dead
-
-    def visit_AssignStmt(self, stmt: AssignStmt) -> Stmt | list[Stmt]:
-        """Return nothing for an assignment that goes."""
-        return [] if stmt in self._dead else stmt
+    return Without(dead).body(body) if dead else body
 
 
 # --------------------------------------------------------------------------------------------
@@ -220,7 +208,7 @@ class _SplitMixed(Mutator):
                 and stmt.var in self._own
                 and used[stmt.var] < _DEFINED_AND_USED
             }
-            body = _Without(dead).body(body)
+            body = Without(dead).body(body)
         return self._function.with_body(body)
 
 
@@ -403,7 +391,7 @@ class _Outliner(Mutator):
         for var in sorted(inputs, key=lambda v: not isinstance(v.type, ScalarType)):
             mapping[var] = made[var] = Var(var.name, clone.kind(var.type), var.span)
         params = [made[var] for var in inputs]
-        stmts = [new for stmt in body for new in _spliced(clone.visit(stmt))]
+        stmts = [new for stmt in body for new in as_list(clone.visit(stmt))]
         values = [clone.visit(var) for var in results]
         if values:
             stmts.append(ReturnStmt(values, span))
@@ -425,10 +413,6 @@ def _sharing(inputs: Sequence[Var], roots: Mapping[Var, Sequence[Var]]) -> dict[
         for root in roots.get(var, ()):
             names.setdefault(root, []).append(var)
     return dict.fromkeys(var for several in names.values() if len(several) > 1 for var in several)
-
-
-def _spliced(new: Stmt | list[Stmt]) -> list[Stmt]:
-    return new if isinstance(new, list) else [new]
 
 
 def _counted(variables: Iterable[Var]) -> dict[Var, int]:

@@ -33,8 +33,9 @@ from pypto._src.ir.stmts import (
     YieldStmt,
     seq,
     statements,
+    yielded_by,
 )
-from pypto._src.ir.traversal.mutator import Mutator, substitute
+from pypto._src.ir.traversal.mutator import Mutator, as_list, substitute
 from pypto._src.ir.traversal.queries import functions_called, variable_names
 from pypto._src.ir.traversal.walk import copy_with, walk
 from pypto._src.ir.types import ScalarType
@@ -288,7 +289,7 @@ class _Lowering:
 
         tensors = [isinstance(v.type, TensorType) for v in stmt.return_vars]
         then, other = self.block(stmt.then_body, end), None
-        yielded = _last_values(then)
+        yielded = yielded_by(then)
         if stmt.else_body is not None:
             other = seq(self.block(stmt.else_body, end), stmt.span)
         results = [
@@ -419,12 +420,12 @@ class _Flat(Mutator):
         def let(name: str, part: Expr) -> Var:
             var = Var(self._name(name), part.type, stmt.span)
             made = self._expanded(AssignStmt(var, part, stmt.span), part, "value")
-            stmts.extend(made if isinstance(made, list) else [made])
+            stmts.extend(as_list(made))
             return var
 
         made = rewrite.parts(value, let)
         last = self._expanded(copy_with(stmt, {field: made}), made, field)
-        return [*stmts, *(last if isinstance(last, list) else [last])]
+        return [*stmts, *as_list(last)]
 
     def visit_ScopeStmt(self, stmt: ScopeStmt) -> list[Stmt]:
         """Return what the scope holds."""
@@ -438,8 +439,3 @@ def _is_tensor_op(call: Call) -> bool:
 
 def _has_call(stmt: AssignStmt) -> bool:
     return any(isinstance(node, Call) for node in walk(stmt.value))
-
-
-def _last_values(stmts: Sequence[Stmt]) -> Sequence[Expr]:
-    last = stmts[-1] if stmts else None
-    return last.value if isinstance(last, YieldStmt) else ()

@@ -133,6 +133,11 @@ def product(sizes: Sequence[Expr]) -> Expr:
     return found
 
 
+def tensors_of(call: Call) -> list[Var]:
+    """Return the operands of a call that are tensors."""
+    return [a for a in call.args if isinstance(a, Var) and isinstance(a.type, TensorType)]
+
+
 def tensor_type(var: Expr) -> TensorType:
     """Return the type of a tensor expression."""
     assert isinstance(var.type, TensorType)

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from html import escape
 from typing import Final
 
+from pypto._src.diagnostics import counted
 from pypto._src.run.calls import CallRow, Calls
 from pypto._src.run.task_graph.tasks import RAW, WAR, WAW, Part, TaskNode, Tasks, Wait
 
@@ -20,8 +21,8 @@ def summary(tasks: Tasks) -> str:
     waits = sum(len(node.waits) for node in tasks.nodes)
     counts = ", ".join(f"{count} {name}" for name, count in tasks.counts.items())
     return (
-        f"{tasks.entry}: {_number(len(tasks.nodes), 'task')} in "
-        f"{_number(len(tasks.levels), 'level')}, {_number(waits, 'dependence')}"
+        f"{tasks.entry}: {counted(len(tasks.nodes), 'task')} in "
+        f"{counted(len(tasks.levels), 'level')}, {counted(waits, 'dependence')}"
         + (f"\n  {counts}" if counts else "")
     )
 
@@ -30,14 +31,10 @@ def as_text(tasks: Tasks) -> str:
     """Return the tasks by level, each with its regions and with what it waits for."""
     lines = [summary(tasks)]
     for level, nodes in enumerate(tasks.levels):
-        lines += ["", f"level {level}: {_number(len(nodes), 'task')}"]
+        lines += ["", f"level {level}: {counted(len(nodes), 'task')}"]
         for node in nodes:
             lines += _task_lines(node, tasks)
     return "\n".join(lines) + "\n"
-
-
-def _number(count: int, word: str) -> str:
-    return f"{count} {word}" if count == 1 else f"{count} {word}s"
 
 
 def _task_lines(node: TaskNode, tasks: Tasks) -> Iterator[str]:
@@ -207,7 +204,7 @@ def calls_as_text(calls: Calls) -> str:
 
 
 def _calls_title(calls: Calls) -> str:
-    return f"{calls.entry}: {_number(sum(row.is_call for row in calls.rows), 'call')}"
+    return f"{calls.entry}: {counted(sum(row.is_call for row in calls.rows), 'call')}"
 
 
 def calls_as_svg(calls: Calls) -> str:

@@ -19,7 +19,7 @@ from pypto._src.emit.host.tensor_aliases import Choices, Results, tensor_roots, 
 from pypto._src.emit.writer import CodeEmitter, Names, source_comment
 from pypto._src.errors import EmitError
 from pypto._src.ir.enums import CoreType
-from pypto._src.ir.exprs import Expr, MakeTuple, TupleGetItemExpr, Var, const_value
+from pypto._src.ir.exprs import Expr, TupleGetItemExpr, Var, const_value
 from pypto._src.ir.inspect.source_names import user_name
 from pypto._src.ir.stmts import Function, Program, Stmt
 from pypto._src.records import NamedTuple
@@ -131,12 +131,6 @@ def _scalar_name(names: Names, var: Var) -> str:
     if name is None:
         raise EmitError(f"the value of {var.name!r} is not known on the host", var.span)
     return name
-
-
-def elements(value: Expr) -> tuple[Expr, ...]:
-    """Return what a list operand of a call has."""
-    assert isinstance(value, MakeTuple)
-    return value.elements
 
 
 def source_name(value: Expr) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pypto._src.emit.host.device.host_state import Handle, Host, elements, source_name
+from pypto._src.emit.host.device.host_state import Handle, Host, source_name
 from pypto._src.emit.host.device.types import element_type, scalar_type
 from pypto._src.errors import EmitError
 from pypto._src.ir.exprs import Call, Expr, Var
@@ -16,6 +16,7 @@ from pypto._src.ir.inspect.source_names import user_call
 from pypto._src.ir.opdef import op_of
 from pypto._src.ops import tensor as tensor_ops
 from pypto._src.ops import tensor_math
+from pypto._src.ops.rules.boxes import elements
 
 
 def write_op(host: Host, var: Var, call: Call) -> None:
