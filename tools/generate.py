@@ -31,11 +31,14 @@ DEFINE = f"{OPS_PACKAGE}.define"
 NAMES = f"{OPS_PACKAGE}.names"
 MARK = "Written by `make generate` from the definitions of the ops."
 
-LATE = {"bitwise", "ternary"}
-"""The families beside those in the room `later` that are loaded when one of their ops is named.
+DISPATCHED = {"bitwise", "ternary"}
+"""The families beside those in the room `later` that are loaded when one of their ops is called.
 
 Few kernels use them, and about all their names stand for ops on tiles and for others as well.
 """
+
+NAMED = {"compare_select", "matmul", "reduce", "tensor_math"}
+"""The families that are loaded when one of their ops is named: the names are the ops themselves."""
 
 _DEFINES = re.compile(r"\b(?:block|tensor|system|test)_op\(")
 _LEVELS = {"block": "Tile", "tensor": "Tensor"}
@@ -145,9 +148,14 @@ def families() -> list[str]:
     return [*found, *(f"later.{path.stem}" for path in later)]
 
 
+def is_dispatched(family: str) -> bool:
+    """True for a family whose names dispatch: it is loaded when one of its ops is called."""
+    return family in DISPATCHED or family.startswith("later.")
+
+
 def is_later(family: str) -> bool:
-    """True for a family that is loaded when one of its ops is named."""
-    return family in LATE or family.startswith("later.")
+    """True for a family that is not loaded with the language."""
+    return family in NAMED or is_dispatched(family)
 
 
 def load(names: Iterable[str]) -> ModuleType:
@@ -213,7 +221,7 @@ class Generator:
             {OPS_PACKAGE: {name: name for name in early}, DEFINE: {"later": "later"}}
             if rows
             else {OPS_PACKAGE: {name: name for name in early}},
-            "\n".join(f"later({name!r}, [{', '.join(ops)},])" for name, ops in rows.items() if ops),
+            "\n".join(later_call(name, ops) for name, ops in rows.items() if ops),
             exported=early,
         )
 
@@ -222,8 +230,12 @@ class Generator:
         return self.place(op)[0].removeprefix(f"{OPS_PACKAGE}.")
 
     def is_late(self, op: Any) -> bool:
-        """True for an op of a family that is loaded when it is named."""
+        """True for an op of a family that is not loaded with the language."""
         return is_later(self.family(op))
+
+    def is_dispatched(self, op: Any) -> bool:
+        """True for an op whose name dispatches, so that the name loads nothing."""
+        return is_dispatched(self.family(op))
 
     def level(self, level: str) -> str:
         """Return the public module of the ops of a level."""
@@ -249,12 +261,12 @@ class Generator:
         return {name: self.dispatched("", name) for name in sorted(names)}
 
     def dispatched(self, level: str, name: str) -> Any:
-        """Return what a name stands for: one of a family that is loaded later dispatches."""
+        """Return what a name stands for."""
         op = self.unified.named(level, name) if level else self.unified.unified(name)
         if self.is_unified(op):
             return op
         others = self.define.OVERLOADS.get(name, ()) if level == "block" else ()
-        if self.is_late(op) or any(self.is_late(o) for o in others if o.level == level):
+        if any(map(self.is_dispatched, [op, *(o for o in others if o.level == level)])):
             return self.unified.Unified(name, level)
         return op
 
@@ -279,16 +291,24 @@ class Generator:
     def names(self) -> str:
         """Return the module of the short names."""
         short = self.short_names()
-        imports = self.singles(short) | {UNIFIED: {"Unified": "Unified"}}
-        lines = [f"{name} = Unified({name!r})" for name in short if self.is_unified(short[name])]
+        late = {
+            name: source if name == own else f"{source}:{own}"
+            for source, names in self.singles(short).items()
+            if is_later(source.removeprefix(f"{OPS_PACKAGE}."))
+            for name, own in names.items()
+        }
+        early = {name: op for name, op in short.items() if name not in late}
+        imports = self.singles(early) | {UNIFIED: {"Unified": "Unified"}}
+        lines = [f"{name} = Unified({name!r})" for name in early if self.is_unified(early[name])]
         lines += [
             f"{name} = Unified({op.name!r}, {op.level!r})" for name, op in self.on_a_level().items()
         ]
+        lines.append(f'\nLATE = {late!r}\n"""The names that are imported when they are read."""')
         return module(
             "The short names of the ops: `pl.add` is `add` here.",
             imports,
             "\n".join(lines),
-            exported=list(short),
+            exported=list(early),
         )
 
     def stubs(self) -> str:
@@ -308,6 +328,7 @@ class Generator:
             elif name in REGION_FORMS:
                 body += self.with_forms(name, op, imports)
         body += [f"{name}: Unified" for name in self.on_a_level()]
+        body.append("LATE: dict[str, str]")
         for source, found in self.singles(short).items():
             kept = {name: own for name, own in found.items() if name not in REGION_FORMS}
             if kept:
@@ -399,6 +420,12 @@ class Generator:
             if name in source.functions and getattr(sys.modules[source.module], name) is op:
                 return source.module, name
         raise LookupError(f"{op.name} has no name in the module that defines it")
+
+
+def later_call(family: str, ops: Sequence[str]) -> str:
+    """Return the call that notes the ops of a family that is loaded later."""
+    how = "" if is_dispatched(family) else ", dispatched=False"
+    return f"later({family!r}, [{', '.join(ops)},]{how})"
 
 
 def names_annotated(args: ast.arguments) -> list[str]:

@@ -16,7 +16,7 @@ from pypto._src.errors import OpError, ParserError
 from pypto._src.ir.array_types import TensorType, TileType
 from pypto._src.ir.exprs import Call, Max, Var
 from pypto._src.ir.types import scalar_type
-from pypto._src.ops.define import BY_PYTHON_NAME, OVERLOADS
+from pypto._src.ops.define import BY_PYTHON_NAME, DISPATCHED, OVERLOADS
 from pypto._src.ops.unified import Unified, named, unified
 
 NAMESPACES = {"block": pl.block, "tensor": pl.tensor, "system": pl.system}
@@ -32,11 +32,8 @@ def test_namespaces_hold_all_ops(level: str) -> None:
     assert {name: getattr(module, name) for name in names} == {
         name: named(level, name) for name in names
     }
-    later = {name for own, name in BY_PYTHON_NAME.later if own == level}
-    several = {
-        "tensor": {"add", "div", "maximum", "mul", "sub"},
-        "block": {"row_expand", "sels"},  # of which a later family has another form
-    }.get(level, set[str]())
+    later = {name for own, name in DISPATCHED & BY_PYTHON_NAME.keys() if own == level}
+    several = {"add", "div", "mul", "sub"} if level == "tensor" else set[str]()
     found = {name for name in names if isinstance(getattr(module, name), Unified)}
     assert found == several | later
 

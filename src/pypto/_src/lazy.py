@@ -69,6 +69,12 @@ def lazy_names(
     return get
 
 
+def dir_with_lazy(module: str) -> Callable[[], list[str]]:
+    """Return ``__dir__`` for ``module``: all of its ``__all__`` is there, loaded or not."""
+    names = vars(sys.modules[module])
+    return lambda: sorted({*names, *names["__all__"]})
+
+
 def names_of(other: str, module: str) -> Callable[[str], Any]:
     """Return ``__getattr__`` for ``module``, which has the names of the module ``other``.
 

@@ -61,10 +61,8 @@ from pypto._src.ir.enums import (
 from pypto._src.ir.enums import TilePad as PadValue
 from pypto._src.ir.exprs import ConstBool, ConstFloat, ConstInt
 from pypto._src.ir.types import MemRefType, UnknownType
-from pypto._src.lazy import lazy_names
+from pypto._src.lazy import dir_with_lazy, lazy_names
 from pypto._src.ops.names import *
-from pypto.language import block, system, tensor
-from pypto.language import block as tile
 
 ND = TensorLayout.ND
 DN = TensorLayout.DN
@@ -112,11 +110,14 @@ if TYPE_CHECKING:
     from pypto._src.frontend.syntax.inline import InlineFunction
     from pypto._src.jit.decorator import jit
     from pypto._src.tune.autotune import autotune
-    from pypto.language import array, parser, prefetch
+    from pypto.language import array, block, parser, prefetch, system, tensor
+    from pypto.language import block as tile
 else:  # to a type checker it would stand for any name
     __getattr__ = lazy_names(
         __name__,
         {
+            **_ops.LATE,
+            "tile": "pypto.language:block",
             "jit": "pypto._src.jit.decorator",
             "autotune": "pypto._src.tune.autotune",
             "InlineFunction": "pypto._src.frontend.syntax.inline",
@@ -160,7 +161,7 @@ else:  # to a type checker it would stand for any name
             "static_print": "pypto._src.frontend.region_markers",
             "unroll": "pypto._src.frontend.region_markers",
         },
-        ("array", "parser", "prefetch"),
+        ("array", "block", "parser", "prefetch", "system", "tensor"),
     )
 
 __all__ = [
@@ -277,3 +278,7 @@ __all__ = [
     "yield_",
 ]
 __all__.extend(_ops.__all__)
+if not TYPE_CHECKING:
+    __all__.extend(_ops.LATE)  # which type checkers see in the line above
+
+__dir__ = dir_with_lazy(__name__)

@@ -3,18 +3,7 @@
 Written by `make generate` from the definitions of the ops.
 """
 
-from pypto._src.ops import (
-    compare_select,
-    elementwise,
-    matmul,
-    memory,
-    new_tiles,
-    reduce,
-    reshaping,
-    system,
-    tensor,
-    tensor_math,
-)
+from pypto._src.ops import elementwise, memory, new_tiles, reshaping, system, tensor
 from pypto._src.ops.define import later
 
 later(
@@ -34,6 +23,75 @@ later(
         ("block.rem", "rem", "rem"),
         ("block.rems", "rems", "rem"),
     ],
+)
+later(
+    "compare_select",
+    [
+        ("block.cmp", "cmp", "cmp"),
+        ("block.cmps", "cmps", "cmp"),
+        ("block.sel", "sel", "sel"),
+        ("block.prelu", "prelu", "prelu"),
+        ("block.sels", "sels", "sels"),
+    ],
+    dispatched=False,
+)
+later(
+    "matmul",
+    [
+        ("block.matmul", "matmul", "matmul"),
+        ("block.matmul_acc", "matmul_acc", "matmul_acc"),
+        ("block.matmul_bias", "matmul_bias", "matmul_bias"),
+        ("block.gemv", "gemv", "gemv"),
+        ("block.gemv_acc", "gemv_acc", "gemv_acc"),
+        ("block.gemv_bias", "gemv_bias", "gemv_bias"),
+        ("block.batch_matmul", "batch_matmul", "batch_matmul"),
+    ],
+    dispatched=False,
+)
+later(
+    "reduce",
+    [
+        ("block.row_max", "row_max", "row_max"),
+        ("block.row_min", "row_min", "row_min"),
+        ("block.row_sum", "row_sum", "row_sum"),
+        ("block.row_expand", "row_expand", "row_expand"),
+        ("block.row_expand_add", "row_expand_add", "row_expand_add"),
+        ("block.row_expand_sub", "row_expand_sub", "row_expand_sub"),
+        ("block.row_expand_mul", "row_expand_mul", "row_expand_mul"),
+        ("block.row_expand_div", "row_expand_div", "row_expand_div"),
+        ("block.col_expand", "col_expand", "col_expand"),
+        ("block.col_expand_mul", "col_expand_mul", "col_expand_mul"),
+        ("block.col_expand_div", "col_expand_div", "col_expand_div"),
+        ("block.col_expand_sub", "col_expand_sub", "col_expand_sub"),
+    ],
+    dispatched=False,
+)
+later(
+    "tensor_math",
+    [
+        ("tensor.add", "add", "add"),
+        ("tensor.sub", "sub", "sub"),
+        ("tensor.mul", "mul", "mul"),
+        ("tensor.div", "div", "div"),
+        ("tensor.maximum", "maximum", "maximum"),
+        ("tensor.add_scalar", "add_scalar", "add"),
+        ("tensor.sub_scalar", "sub_scalar", "sub"),
+        ("tensor.mul_scalar", "mul_scalar", "mul"),
+        ("tensor.div_scalar", "div_scalar", "div"),
+        ("tensor.add_scalar", "adds", "add"),
+        ("tensor.sub_scalar", "subs", "sub"),
+        ("tensor.mul_scalar", "muls", "mul"),
+        ("tensor.div_scalar", "divs", "div"),
+        ("tensor.exp", "exp", "exp"),
+        ("tensor.cast", "cast", "cast"),
+        ("tensor.row_max", "row_max", "row_max"),
+        ("tensor.row_sum", "row_sum", "row_sum"),
+        ("tensor.reshape", "reshape", "reshape"),
+        ("tensor.transpose", "transpose", "transpose"),
+        ("tensor.matmul", "matmul", "matmul"),
+        ("tensor.assemble", "assemble", "assemble"),
+    ],
+    dispatched=False,
 )
 later(
     "ternary",
@@ -275,14 +333,10 @@ later(
 )
 
 __all__ = [
-    "compare_select",
     "elementwise",
-    "matmul",
     "memory",
     "new_tiles",
-    "reduce",
     "reshaping",
     "system",
     "tensor",
-    "tensor_math",
 ]

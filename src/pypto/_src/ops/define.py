@@ -131,21 +131,26 @@ BY_PYTHON_NAME: Final[Table[tuple[str, str], OpDef[..., Any]]] = Table()
 """(level, name in Python) to op: ``("block", "and_")`` is ``block.and``."""
 
 
-LATE_FORMS: Final[set[tuple[str, str]]] = set()
-"""(level, unified name) of the ops of families that are loaded later."""
+DISPATCHED: Final[set[tuple[str, str]]] = set()
+"""(level, name) of ops of families that are loaded later whose names dispatch, "" for any level."""
 
 _ORDER: Final[dict[str, int]] = {}
 """The order of the ops of families that are loaded later, whichever is loaded first."""
 
 
-def later(family: str, ops: Iterable[tuple[str, str, str]]) -> None:
-    """Note what a family defines, as full name, name in Python and unified name; do not load it."""
+def later(family: str, ops: Iterable[tuple[str, str, str]], *, dispatched: bool = True) -> None:
+    """Note what a family defines, as full name, name in Python and unified name; do not load it.
+
+    Its names dispatch, so that nothing is loaded where they are listed; others are imported when
+    they are read, and are the ops themselves.
+    """
     for name, python_name, overload in ops:
         level = name.partition(".")[0]
         REGISTRY.later[name] = (family,)
-        _ORDER[name] = len(_ORDER)
+        _ORDER.setdefault(name, len(_ORDER))
         BY_PYTHON_NAME.later[level, python_name] = (family,)
-        LATE_FORMS.add((level, overload))
+        if dispatched:
+            DISPATCHED.update([(level, python_name), (level, overload), ("", overload)])
         known = OVERLOADS.later.get(overload, ())
         OVERLOADS.later[overload] = known if family in known else (*known, family)
 

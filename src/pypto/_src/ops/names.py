@@ -3,11 +3,9 @@
 Written by `make generate` from the definitions of the ops.
 """
 
-from pypto._src.ops.compare_select import cmps, prelu, sel
 from pypto._src.ops.elementwise import adds, divs, lrelu, maxs, mins, muls, subs
 from pypto._src.ops.elementwise import maxs as maximums
 from pypto._src.ops.elementwise import mins as minimums
-from pypto._src.ops.matmul import batch_matmul, gemv, gemv_acc, gemv_bias, matmul_acc, matmul_bias
 from pypto._src.ops.memory import extract, l0c_store, load, move, store
 from pypto._src.ops.new_tiles import alloc, create_tile, fillpad, vec_move
 from pypto._src.ops.new_tiles import create_tile as create
@@ -15,7 +13,6 @@ from pypto._src.ops.new_tiles import fillpad as fillpad_inplace
 from pypto._src.ops.system import get_block_idx
 from pypto._src.ops.tensor import create as create_tensor
 from pypto._src.ops.tensor import dim, reshape_view
-from pypto._src.ops.tensor_math import assemble
 from pypto._src.ops.unified import Unified
 
 abs = Unified("abs")
@@ -273,6 +270,20 @@ tensor_write = Unified("write", "tensor")
 tensor_xor = Unified("xor", "tensor")
 tensor_xors = Unified("xors", "tensor")
 
+LATE = {
+    "assemble": "pypto._src.ops.tensor_math",
+    "batch_matmul": "pypto._src.ops.matmul",
+    "gemv": "pypto._src.ops.matmul",
+    "gemv_acc": "pypto._src.ops.matmul",
+    "gemv_bias": "pypto._src.ops.matmul",
+    "matmul_acc": "pypto._src.ops.matmul",
+    "matmul_bias": "pypto._src.ops.matmul",
+    "cmps": "pypto._src.ops.compare_select",
+    "prelu": "pypto._src.ops.compare_select",
+    "sel": "pypto._src.ops.compare_select",
+}
+"""The names that are imported when they are read."""
+
 __all__ = [
     "abs",
     "add",
@@ -283,11 +294,8 @@ __all__ = [
     "and_",
     "ands",
     "arange",
-    "assemble",
-    "batch_matmul",
     "cast",
     "cmp",
-    "cmps",
     "col_argmax",
     "col_argmin",
     "col_expand",
@@ -322,17 +330,12 @@ __all__ = [
     "gather",
     "gather_along",
     "gather_mask",
-    "gemv",
-    "gemv_acc",
-    "gemv_bias",
     "get_block_idx",
     "l0c_store",
     "load",
     "log",
     "lrelu",
     "matmul",
-    "matmul_acc",
-    "matmul_bias",
     "max",
     "maximum",
     "maximums",
@@ -356,7 +359,6 @@ __all__ = [
     "part_max",
     "part_min",
     "part_mul",
-    "prelu",
     "read",
     "recip",
     "reinterpret_view",
@@ -385,7 +387,6 @@ __all__ = [
     "scatter_along",
     "scatter_mask",
     "scatter_update",
-    "sel",
     "sel_or_number",
     "sels",
     "set_validshape",

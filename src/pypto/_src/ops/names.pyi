@@ -2057,6 +2057,7 @@ tensor_sub: Unified
 tensor_write: Unified
 tensor_xor: Unified
 tensor_xors: Unified
+LATE: dict[str, str]
 
 __all__ = [
     "abs",

@@ -32,7 +32,7 @@ from pypto._src.ir.opdef import (
 )
 from pypto._src.ir.scalar_ops import BINARY_FUNCTIONS, UNARY_FUNCTIONS
 from pypto._src.ir.types import ScalarType
-from pypto._src.ops.define import BY_PYTHON_NAME, LATE_FORMS, OVERLOADS
+from pypto._src.ops.define import BY_PYTHON_NAME, DISPATCHED, OVERLOADS
 
 _OPERAND: Final = "input"
 """What the first operand of every unified name is also called, whatever it is."""
@@ -304,9 +304,9 @@ def _takes(op: OpDef[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) 
 def unified(name: str) -> OpDef[..., Any] | Unified | None:
     """Return what ``pl.<name>`` is: the op itself if it is the only one, None if there is none.
 
-    A name of a family that is loaded later dispatches, so that the name itself loads nothing.
+    Some names dispatch so that the name itself loads no family.
     """
-    if name in OVERLOADS.later or ("block", name) in BY_PYTHON_NAME.later:
+    if ("", name) in DISPATCHED or ("block", name) in DISPATCHED:
         return Unified(name)
     found = [op for op in OVERLOADS.get(name, []) if op.level in ("block", "tensor")]
     if not found and name in ON_SCALARS:
@@ -337,12 +337,10 @@ def named(level: str, name: str) -> OpDef[..., Any] | Unified | None:
     """Return what ``pl.<level>.<name>`` is, None if there is no such op.
 
     On tensors the ops with a number are the same name: ``pl.tensor.add(x, 2.0)``. On tiles those of
-    families that are loaded later are.
+    families whose names dispatch are.
     """
     several = Unified(name, level)
-    if (level, name) in BY_PYTHON_NAME.later or (
-        (level, name) in LATE_FORMS and (level, name) in BY_PYTHON_NAME
-    ):
+    if (level, name) in DISPATCHED and (level, name) in BY_PYTHON_NAME:
         return several
     if level == "tensor" and len(several.candidates) > 1:
         return several

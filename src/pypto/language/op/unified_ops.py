@@ -1,3 +1,10 @@
 """The ops that take tiles, tensors or scalars, whichever their operands are."""
 
+from typing import TYPE_CHECKING
+
+from pypto._src.lazy import lazy_names as _lazy_names
+from pypto._src.ops import names as _names
 from pypto._src.ops.names import *  # noqa: F403
+
+if not TYPE_CHECKING:  # to a type checker it would stand for any name
+    __getattr__ = _lazy_names(__name__, _names.LATE)
