@@ -11,13 +11,13 @@ import pytest
 from pypto import ir
 from pypto._src.diagnostics import Diagnostic, DiagnosticSeverity, Span
 from pypto._src.errors import VerificationError
-from pypto._src.ir.verify.verifier import (
-    RULES,
+from pypto._src.ir.verify.codes import (
     NestedCallErrorType,
     SSAErrorType,
     StructureErrorType,
     TypeCheckErrorType,
 )
+from pypto._src.ir.verify.verifier import RULES
 from tests.ir.samples import BOOL, FP32, INT, assign, function, kernel, loop_sum, program, seq, var
 
 Make = Callable[[], ir.Function | ir.Program]

@@ -3,12 +3,8 @@
 from typing import TYPE_CHECKING
 
 from pypto._src.diagnostics import Diagnostic, DiagnosticSeverity
-from pypto._src.ir.verify.verifier import (
-    IRVerifier,
-    NestedCallErrorType,
-    SSAErrorType,
-    TypeCheckErrorType,
-)
+from pypto._src.ir.verify.codes import NestedCallErrorType, SSAErrorType, TypeCheckErrorType
+from pypto._src.ir.verify.verifier import IRVerifier
 from pypto._src.lazy import lazy_names
 from pypto._src.lint.parallel_loops import check_parallel
 from pypto._src.lint.uninitialized import check_uninitialized, check_unwritten

@@ -29,7 +29,9 @@ from pypto._src.ir.stmts import (
 )
 from pypto._src.ir.traversal.queries import stmts_in
 from pypto._src.ir.types import ScalarType, Type, UnknownType, same_type
-from pypto._src.ir.verify.verifier import IRVerifier, SSAErrorType, no_nested_call, ssa, structure
+from pypto._src.ir.verify.codes import SSAErrorType
+from pypto._src.ir.verify.ssa import ssa
+from pypto._src.ir.verify.verifier import IRVerifier, no_nested_call, structure
 from pypto._src.passes.structure.convert_to_ssa import convert_to_ssa
 from pypto._src.passes.structure.flatten_call_expr import flatten_call_expr
 from pypto._src.statement.atoms import type_text

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
-from typing import Final, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from pypto._src.diagnostics import Diagnostic, Label, Span
 from pypto._src.ir.array_types import MemRef, symbols_of_type
@@ -31,8 +31,13 @@ from pypto._src.ir.stmts import (
 )
 from pypto._src.ir.traversal.queries import held_by, stmts_in
 from pypto._src.ir.traversal.walk import child_list
-from pypto._src.ir.verify.codes import SSAErrorType, finding
 from pypto._src.ir.verify.verification_cache import Known, Look, VerificationCache
+from pypto._src.lazy import lazy_module
+
+if TYPE_CHECKING:
+    from pypto._src.ir.verify import codes
+else:
+    codes = lazy_module("pypto._src.ir.verify.codes")
 
 
 def ssa(program: Program, cache: VerificationCache | None = None) -> Iterator[Diagnostic]:
@@ -85,7 +90,7 @@ class _Definitions:
         for stmt in self.returns:
             if stmt is not statements(function.body)[-1]:
                 message = "a return before the end of its function"
-                self.find(SSAErrorType.EARLY_RETURN, message, stmt.span)
+                self.find(codes.SSAErrorType.EARLY_RETURN, message, stmt.span)
         return Look(self.left, self.doubtful, self.wrong, self.forms.values(), self.in_place)
 
     def run(self, steps: _Steps) -> None:
@@ -111,7 +116,9 @@ class _Definitions:
         def make() -> Diagnostic:
             message = f"variable {var.name!r} is assigned a second time"
             related = [Label(self.span_of(var), "first assigned here")]
-            return finding(SSAErrorType.MULTIPLE_ASSIGNMENT, message, span, related=related)
+            return codes.finding(
+                codes.SSAErrorType.MULTIPLE_ASSIGNMENT, message, span, related=related
+            )
 
         self.wrong.append(make)
 
@@ -139,12 +146,14 @@ class _Definitions:
             message = f"variable {var.name!r} is read {where}"
             ends = "its scope ends with this block"
             related = [Label(self.span_of(var), ends)] if was_known else ()
-            return finding(SSAErrorType.UNDEFINED_VARIABLE, message, span, related=related)
+            return codes.finding(
+                codes.SSAErrorType.UNDEFINED_VARIABLE, message, span, related=related
+            )
 
         self.wrong.append(make)
 
-    def find(self, code: SSAErrorType, message: str, span: Span) -> None:
-        self.wrong.append(lambda: finding(code, message, span))
+    def find(self, code: codes.SSAErrorType, message: str, span: Span) -> None:
+        self.wrong.append(lambda: codes.finding(code, message, span))
 
     def span_of(self, var: Var) -> Span:
         """Return where a variable was first defined, for who reads a finding."""
@@ -204,11 +213,11 @@ class _Definitions:
         if isinstance(last, YieldStmt):
             if len(last.value) != results:
                 message = f"{results} values are carried on, {len(last.value)} are yielded"
-                self.find(SSAErrorType.YIELD_COUNT_MISMATCH, message, last.span)
+                self.find(codes.SSAErrorType.YIELD_COUNT_MISMATCH, message, last.span)
         elif results:
             span = last.span if last is not None else self.function.span
             message = f"a body that hands on {results} values does not end with a yield"
-            self.find(SSAErrorType.MISSING_YIELD, message, span)
+            self.find(codes.SSAErrorType.MISSING_YIELD, message, span)
 
     def stmt(self, stmt: Stmt) -> None:
         self.use(held_by(stmt), stmt.span)

@@ -12,7 +12,8 @@ A rule is a function from a program to `Diagnostic`s; `RULES` names them:
   FlattenCallExpr on.
 
 Each rule has a module. Together they are one walk, linear in the size of the program, and a longer
-look at the statements that are not right wherever they stand; see `verification_cache`.
+look at the statements that are not right wherever they stand; see `verification_cache`. The module
+of a rule is loaded for a program with statements that it looks at; most have none.
 """
 
 from __future__ import annotations
@@ -23,34 +24,47 @@ from typing import Final, TypeAlias
 from pypto._src.diagnostics import Diagnostic, DiagnosticSeverity, Label
 from pypto._src.errors import VerificationError
 from pypto._src.ir.stmts import Program
-from pypto._src.ir.verify.codes import (
-    CODE_NAMES,
-    NestedCallErrorType,
-    SSAErrorType,
-    StructureErrorType,
-    TypeCheckErrorType,
-)
-from pypto._src.ir.verify.nested_calls import no_nested_call
-from pypto._src.ir.verify.ssa import ssa
-from pypto._src.ir.verify.structure import structure
-from pypto._src.ir.verify.types import type_check
-from pypto._src.ir.verify.verification_cache import VerificationCache
-
-__all__ = [
-    "RULES",
-    "IRVerifier",
-    "NestedCallErrorType",
-    "SSAErrorType",
-    "StructureErrorType",
-    "TypeCheckErrorType",
-    "no_nested_call",
-    "ssa",
-    "structure",
-    "type_check",
-]
+from pypto._src.ir.verify.ssa import look, ssa
+from pypto._src.ir.verify.verification_cache import Look, VerificationCache
 
 Rule: TypeAlias = Callable[..., Iterator[Diagnostic]]
 """Takes a program, and where it is one of `_USES_CACHE` what was found of it before."""
+
+
+def structure(program: Program, cache: VerificationCache | None = None) -> Iterator[Diagnostic]:
+    """Yields and returns end bodies, jumps are in loops, called functions exist."""
+    cache = cache or VerificationCache()
+    known = program.entry is None or program.get_function(program.entry) is not None
+    if known and all(found.in_place and not found.doubtful for found in _looks(program, cache)):
+        return
+    from pypto._src.ir.verify import structure
+
+    yield from structure.structure(program, cache)
+
+
+def type_check(program: Program, cache: VerificationCache | None = None) -> Iterator[Diagnostic]:
+    """Values have the types of what takes them; scalars and calls are as their operands demand."""
+    cache = cache or VerificationCache()
+    if any(found.doubtful for found in _looks(program, cache)):
+        from pypto._src.ir.verify import types
+
+        yield from types.type_check(program, cache)
+
+
+def no_nested_call(
+    program: Program, cache: VerificationCache | None = None
+) -> Iterator[Diagnostic]:
+    """A call is the whole right side of an assignment, or a statement."""
+    cache = cache or VerificationCache()
+    if any(found.left for found in _looks(program, cache)):
+        from pypto._src.ir.verify import nested_calls
+
+        yield from nested_calls.no_nested_call(program, cache)
+
+
+def _looks(program: Program, cache: VerificationCache) -> list[Look]:
+    return [look(function, cache) for function in program.functions_]
+
 
 RULES: Final[dict[str, Rule]] = {
     "Structure": structure,
@@ -124,6 +138,8 @@ class IRVerifier:
         lines = [title, "=" * len(title)]
         warnings = len(diagnostics) - errors
         lines.append(f"{_counted(errors, 'error')}, {_counted(warnings, 'warning')}")
+        from pypto._src.ir.verify.codes import CODE_NAMES
+
         for number, found in enumerate(diagnostics, 1):
             code = CODE_NAMES.get((found.rule_name, found.error_code))
             named = f" ({code})" if code else ""
