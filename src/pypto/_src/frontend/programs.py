@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from itertools import count
-from typing import Any, Final, NoReturn
+from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from pypto._src.diagnostics import Label, Span
 from pypto._src.errors import (
@@ -20,7 +20,7 @@ from pypto._src.errors import (
 )
 from pypto._src.frontend.source.python_names import MISSING, Environment
 from pypto._src.frontend.source.source import Source
-from pypto._src.frontend.state.context import Context, Functions, body_of, store_line
+from pypto._src.frontend.state.context import Context, body_of, store_line
 from pypto._src.frontend.state.errors import EnoughErrors, Errors
 from pypto._src.frontend.state.messages import cast_hint, part_hint, spell, spell_apart
 from pypto._src.frontend.state.scope import Cascade, same_joined_type, same_value_type
@@ -40,6 +40,9 @@ from pypto._src.ir.traversal.walk import children
 from pypto._src.ir.types import Type
 from pypto._src.ir.unchecked import checked_var
 from pypto._src.ops.rules.type_rules import called
+
+if TYPE_CHECKING:
+    from pypto._src.frontend.state.context import Functions
 
 _CALLED_OUTSIDE: Final[dict[Function, tuple[Function, ...]]] = {}
 """Functions that a function outside any program calls; a program that takes it takes these."""

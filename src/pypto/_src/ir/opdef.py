@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from enum import Enum
 from types import MappingProxyType
-from typing import Any, Final, Generic, ParamSpec, Protocol, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Final, Generic, ParamSpec, Protocol, TypeAlias, TypeVar, cast
 
 from pypto._src.diagnostics import UNKNOWN_SPAN, Span
 from pypto._src.dtypes import BY_CODE, DataType, bounds, holds, not_held
@@ -19,7 +19,6 @@ from pypto._src.errors import EmitError, OpError, OpTypeError
 from pypto._src.ir.annotations import unwrapped, wrapped
 from pypto._src.ir.array_types import ShapedType, TensorType, TileType, valid_part
 from pypto._src.ir.call_forms import FORMS, PLAIN_KEYWORDS, keep, key_of
-from pypto._src.ir.emit_sites import CppSite, Let, PtoSite
 from pypto._src.ir.enums import MemorySpace, PipeType
 from pypto._src.ir.exprs import (
     Call,
@@ -37,6 +36,9 @@ from pypto._src.ir.node_base import NO_KEYWORDS, Keywords, NodeMeta
 from pypto._src.ir.types import ScalarType, TupleType, Type
 from pypto._src.ir.unchecked import checked_call
 from pypto._src.records import NamedTuple
+
+if TYPE_CHECKING:
+    from pypto._src.ir.emit_sites import CppSite, Let, PtoSite
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -140,28 +142,30 @@ ValidRule = Callable[[Operands, Type], Type]
 """Returns the result type of a call with partly valid tiles, given that for whole ones."""
 
 
-Decomposition = Callable[[Call, Let], Expr | None]
+Decomposition: TypeAlias = "Callable[[Call, Let], Expr | None]"
 """Returns what stands in place of a call, None if the targets execute it as it is."""
 
 
-class Promotion(Protocol):
-    """What an op does with tiles of several element types or shapes."""
+if TYPE_CHECKING:  # annotations alone name it
 
-    def differ(self, args: Sequence[Expr]) -> bool:
-        """True if the tiles of a call have several element types or shapes."""
-        ...
+    class Promotion(Protocol):
+        """What an op does with tiles of several element types or shapes."""
 
-    def type_of(self, o: Operands) -> Type | None:
-        """Return the type of a call whose tiles differ, None if they do not."""
-        ...
+        def differ(self, args: Sequence[Expr]) -> bool:
+            """True if the tiles of a call have several element types or shapes."""
+            ...
 
-    def parts(self, call: Call, let: Let) -> Expr | None:
-        """Return what a call whose tiles differ stands for on targets, None if they do not."""
-        ...
+        def type_of(self, o: Operands) -> Type | None:
+            """Return the type of a call whose tiles differ, None if they do not."""
+            ...
 
-    def meaning(self, call: Call, compute: Callable[..., Any]) -> Callable[..., Any]:
-        """Return what a call computes on arrays, given what the op does on equal ones."""
-        ...
+        def parts(self, call: Call, let: Let) -> Expr | None:
+            """Return what a call whose tiles differ stands for on targets, None if they do not."""
+            ...
+
+        def meaning(self, call: Call, compute: Callable[..., Any]) -> Callable[..., Any]:
+            """Return what a call computes on arrays, given what the op does on equal ones."""
+            ...
 
 
 Complete = Callable[

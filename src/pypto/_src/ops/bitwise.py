@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any, Final
 from pypto._src.dtypes import DataType
 from pypto._src.errors import EmitError
 from pypto._src.ir.array_types import TileType, static_shape
-from pypto._src.ir.emit_sites import CppSite, Let, PtoSite
 from pypto._src.ir.exprs import Call, Expr, MakeTuple, const_value
 from pypto._src.ir.opdef import RESULT, Decomposition, Operands
 from pypto._src.ir.types import Type
@@ -45,6 +44,8 @@ from pypto._src.ops.rules.valid_parts import equal_part, on_all, valid_or_all
 
 if TYPE_CHECKING:
     import numpy as np
+
+    from pypto._src.ir.emit_sites import CppSite, Let, PtoSite
 
     Array = np.ndarray[Any, Any]
 else:

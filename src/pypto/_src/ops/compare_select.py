@@ -21,7 +21,6 @@ from pypto._src.ir.array_types import (
     static_shape,
     valid_part,
 )
-from pypto._src.ir.emit_sites import CppSite, Let, PtoSite
 from pypto._src.ir.exprs import Call, Cast, ConstFloat, ConstInt, Expr, MakeTuple, Ne, const_value
 from pypto._src.ir.interning import unique
 from pypto._src.ir.opdef import RESULT, Operands, literal
@@ -68,6 +67,8 @@ from pypto._src.ops.rules.valid_parts import (
 
 if TYPE_CHECKING:
     import numpy as np
+
+    from pypto._src.ir.emit_sites import CppSite, Let, PtoSite
 
     Array = np.ndarray[Any, Any]
 else:

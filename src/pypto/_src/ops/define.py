@@ -22,7 +22,6 @@ from typing import (
 
 from pypto._src.dtypes import MEMBERS, DataType
 from pypto._src.ir.annotations import Tensor, Tile
-from pypto._src.ir.emit_sites import CppSite, PtoSite
 from pypto._src.ir.enums import MemorySpace, PipeType
 from pypto._src.ir.exprs import Call
 from pypto._src.ir.opdef import (
@@ -39,7 +38,6 @@ from pypto._src.ir.opdef import (
     Decomposition,
     OpDef,
     Param,
-    Promotion,
     TypeRule,
     ValidRule,
 )
@@ -52,6 +50,8 @@ V = TypeVar("V")
 if TYPE_CHECKING:
     from typing import Required, TypedDict, Unpack
 
+    from pypto._src.ir.emit_sites import CppSite, PtoSite
+    from pypto._src.ir.opdef import Promotion
     from pypto._src.ir.static_names import Number as Scalar
 else:
     from pypto._src.ir.annotations import Scalar

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pypto._src.dtypes import DataType, computed_in
 from pypto._src.ir.array_types import TileType, dtype_of, valid_part
-from pypto._src.ir.emit_sites import CppSite, Let, PtoSite
 from pypto._src.ir.enums import MemorySpace
 from pypto._src.ir.exprs import Call, Cast, ConstFloat, Expr, MakeTuple
 from pypto._src.ir.opdef import ROUND_MODES, Decomposition, OpDef, Operands
@@ -45,6 +44,8 @@ from pypto._src.ops.rules.valid_parts import part_of_first, same_part
 
 if TYPE_CHECKING:
     import numpy as np
+
+    from pypto._src.ir.emit_sites import CppSite, Let, PtoSite
 
     Array = np.ndarray[Any, Any]
 else:

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pypto._src.dtypes import DataType, computed_in
 from pypto._src.ir.array_types import TileType, same_dim, same_dims
-from pypto._src.ir.emit_sites import Let
 from pypto._src.ir.enums import MemorySpace, PipeType
 from pypto._src.ir.exprs import Call, ConstInt, Expr, const_value
 from pypto._src.ir.opdef import Operands
@@ -34,6 +33,8 @@ from pypto._src.ops.rules.valid_parts import valid_or_all
 
 if TYPE_CHECKING:
     import numpy as np
+
+    from pypto._src.ir.emit_sites import Let
 
     Array = np.ndarray[Any, Any]
 else:

@@ -19,7 +19,6 @@ from pypto._src.ir.array_types import (
     static_shape,
     valid_part,
 )
-from pypto._src.ir.emit_sites import CppSite, Let, PtoSite
 from pypto._src.ir.enums import MemorySpace, PipeType
 from pypto._src.ir.exprs import Call, ConstInt, Expr, MakeTuple, const_value
 from pypto._src.ir.opdef import RESULT, Operands, not_whole
@@ -80,6 +79,8 @@ from pypto._src.ops.rules.valid_parts import (
 
 if TYPE_CHECKING:
     import numpy as np
+
+    from pypto._src.ir.emit_sites import CppSite, Let, PtoSite
 
     Array = np.ndarray[Any, Any]
 else:

@@ -19,7 +19,6 @@ from pypto._src.ir.array_types import (
     static_shape,
     valid_part,
 )
-from pypto._src.ir.emit_sites import CppSite, Let, PtoSite
 from pypto._src.ir.enums import MemorySpace, TilePad
 from pypto._src.ir.exprs import Call, ConstFloat, ConstInt, Expr, MakeTuple, Var, const_value
 from pypto._src.ir.opdef import (
@@ -76,6 +75,8 @@ from pypto._src.ops.rules.valid_parts import (
 
 if TYPE_CHECKING:
     import numpy as np
+
+    from pypto._src.ir.emit_sites import CppSite, Let, PtoSite
 
     Array = np.ndarray[Any, Any]
 else:

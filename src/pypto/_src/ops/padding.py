@@ -12,11 +12,10 @@ of a wide tensor, works on rows [N, K] of blocks, with the elements of the colum
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pypto._src.errors import OpError
 from pypto._src.ir.array_types import TileType, same_dims, static_shape, valid_part
-from pypto._src.ir.emit_sites import Let
 from pypto._src.ir.exprs import Call, Expr, MakeTuple, Var, as_expr
 from pypto._src.ir.inspect.source_names import user_name
 from pypto._src.ir.opdef import op_of
@@ -24,6 +23,9 @@ from pypto._src.ops.define import REGISTRY
 from pypto._src.ops.layout import BLOCK_BYTES, declared_shape, is_column, rows_and_columns
 from pypto._src.ops.reshaping import scratch_shape
 from pypto._src.ops.rules.type_rules import called, dims
+
+if TYPE_CHECKING:
+    from pypto._src.ir.emit_sites import Let
 
 
 def as_rows(column: Expr, width: int, let: Let) -> Expr:

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pypto._src.dtypes import DataType
 from pypto._src.ir.array_types import TileType, same_dims, static_shape, valid_part
-from pypto._src.ir.emit_sites import CppSite, Let, PtoSite
 from pypto._src.ir.enums import MemorySpace
 from pypto._src.ir.exprs import Call, ConstInt, Expr, MakeTuple, const_value
 from pypto._src.ir.opdef import RESULT, Decomposition, OpDef, Operands
@@ -48,6 +47,8 @@ from pypto._src.ops.rules.valid_parts import beside_column, beside_row, reduced_
 
 if TYPE_CHECKING:
     import numpy as np
+
+    from pypto._src.ir.emit_sites import CppSite, Let, PtoSite
 
     Array = np.ndarray[Any, Any]
 else:

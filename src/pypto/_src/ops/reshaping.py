@@ -15,7 +15,6 @@ from pypto._src.ir.array_types import (
     static_shape,
     valid_part,
 )
-from pypto._src.ir.emit_sites import Let, PtoSite
 from pypto._src.ir.enums import MemorySpace
 from pypto._src.ir.exprs import Call, ConstInt, Expr, MakeTuple, const_value
 from pypto._src.ir.interning import unique
@@ -50,6 +49,8 @@ from pypto._src.ops.rules.type_rules import (
 
 if TYPE_CHECKING:
     import numpy as np
+
+    from pypto._src.ir.emit_sites import Let, PtoSite
 
     Array = np.ndarray[Any, Any]
 else:

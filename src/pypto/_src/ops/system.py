@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from pypto._src.dtypes import DataType
 from pypto._src.errors import OpError
 from pypto._src.ir.array_types import TileType, static_shape
-from pypto._src.ir.emit_sites import CppSite, PtoSite
 from pypto._src.ir.enums import PipeType
 from pypto._src.ir.exprs import Call
 from pypto._src.ir.opdef import Operands
 from pypto._src.ir.types import Type, UnknownType, scalar_type
 from pypto._src.ops.define import Scalar, block_op, system_op
 from pypto._src.targets import A2A3
+
+if TYPE_CHECKING:
+    from pypto._src.ir.emit_sites import CppSite, PtoSite
 
 
 def _nothing(_operands: Operands) -> Type:

@@ -10,7 +10,6 @@ from pypto._src.diagnostics import Span
 from pypto._src.dtypes import DataType
 from pypto._src.errors import EmitError, EvaluationError, OpError
 from pypto._src.ir.array_types import ShapedType, TensorType, static_shape
-from pypto._src.ir.emit_sites import CppSite, PtoSite
 from pypto._src.ir.enums import MemorySpace, PipeType
 from pypto._src.ir.exprs import (
     Call,
@@ -50,6 +49,8 @@ from pypto._src.ops.rules.type_rules import (
 
 if TYPE_CHECKING:
     import numpy as np
+
+    from pypto._src.ir.emit_sites import CppSite, PtoSite
 
     Array = np.ndarray[Any, Any]
 else:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from pypto._src.ir.emit_sites import Let
 from pypto._src.ir.exprs import Call, Expr
 from pypto._src.ir.opdef import Decomposition, OpDef
 from pypto._src.lazy import lazy_module
@@ -16,6 +15,8 @@ from pypto._src.ops.rules.valid_parts import equal_part
 
 if TYPE_CHECKING:
     import numpy as np
+
+    from pypto._src.ir.emit_sites import Let
 
     Array = np.ndarray[Any, Any]
 else:

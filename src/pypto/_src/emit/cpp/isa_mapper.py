@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from pypto._src.dtypes import DataType
 from pypto._src.errors import EmitError, PyptoError
 from pypto._src.ir.array_types import TensorType, TileType
-from pypto._src.ir.emit_sites import CppSite
 from pypto._src.ir.enums import MemorySpace, PipeType
 from pypto._src.ir.exprs import Call, Expr, Var
 from pypto._src.ir.opdef import (
@@ -31,7 +30,10 @@ from pypto._src.ir.opdef import (
 from pypto._src.ir.types import scalar_type
 from pypto._src.ops.lookup import get_op
 
-Form = str | Callable[[CppSite], None]
+if TYPE_CHECKING:
+    from pypto._src.ir.emit_sites import CppSite
+
+Form: TypeAlias = "str | Callable[[CppSite], None]"
 
 _INSTRUCTION: Final = r"([A-Za-z_]\w*)[(<]"
 _ROWS, _COLUMNS = 16, 32  # of the example's tiles

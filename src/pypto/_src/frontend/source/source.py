@@ -10,7 +10,7 @@ import re
 import sys
 from collections.abc import Callable, Sequence
 from types import FrameType
-from typing import Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from pypto._src.diagnostics import Span, SpanDraft, lines_of_file, span_of
 from pypto._src.errors import ParserSyntaxError
@@ -21,10 +21,12 @@ _CLOSING = (")", "]", "}", "#")
 _ELSEWHERE = "put the kernel in a file, or use pl.parse(text)"
 
 
-class SpanOf(Protocol):
-    """Returns the span of a syntax node in the file, or that up to the end of a second one."""
+if TYPE_CHECKING:  # annotations alone name it
 
-    def __call__(self, first: Any, last: Any = None) -> Span: ...
+    class SpanOf(Protocol):
+        """Returns the span of a syntax node in the file, or that up to the end of a second one."""
+
+        def __call__(self, first: Any, last: Any = None) -> Span: ...
 
 
 class Source:

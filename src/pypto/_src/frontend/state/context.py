@@ -67,27 +67,29 @@ if TYPE_CHECKING:
 TERMINATORS: Final = frozenset({ast.Return, ast.Break, ast.Continue})
 
 
-class Functions(Protocol):
-    """What a function sees of the program around it."""
+if TYPE_CHECKING:  # annotations alone name it
 
-    name: str
-    """The name of the class, or nothing."""
+    class Functions(Protocol):
+        """What a function sees of the program around it."""
 
-    def method(self, name: str) -> Callee | None:
-        """Return the function that ``self.<name>`` is, or None."""
-        ...
+        name: str
+        """The name of the class, or nothing."""
 
-    def attribute(self, name: str) -> Any:
-        """Return the class attribute ``name``, `MISSING` if there is none."""
-        ...
+        def method(self, name: str) -> Callee | None:
+            """Return the function that ``self.<name>`` is, or None."""
+            ...
 
-    def names(self) -> list[str]:
-        """Return the names of all methods."""
-        ...
+        def attribute(self, name: str) -> Any:
+            """Return the class attribute ``name``, `MISSING` if there is none."""
+            ...
 
-    def use(self, function: Function, span: Span) -> None:
-        """Add a function from outside the program."""
-        ...
+        def names(self) -> list[str]:
+            """Return the names of all methods."""
+            ...
+
+        def use(self, function: Function, span: Span) -> None:
+            """Add a function from outside the program."""
+            ...
 
 
 Form: TypeAlias = "Callable[[Context, Any], Any]"

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from pypto._src.dtypes import MEMBERS
 from pypto._src.ir.array_types import TensorType
-from pypto._src.ir.emit_sites import CppSite, PtoSite
 from pypto._src.ir.enums import MemorySpace
 from pypto._src.ir.opdef import Operands
 from pypto._src.ir.types import Type
@@ -17,6 +16,9 @@ from pypto._src.ops.memory import size_of_tile, store_cpp, store_pipe, store_pto
 from pypto._src.ops.rules.boxes import region
 from pypto._src.ops.rules.type_rules import called, refuse
 from pypto._src.ops.rules.valid_parts import given
+
+if TYPE_CHECKING:
+    from pypto._src.ir.emit_sites import CppSite, PtoSite
 
 _ADDED: Final = frozenset(
     MEMBERS[name] for name in ("FP32", "FP16", "BF16", "INT32", "INT16", "INT8")

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from pypto._src.errors import EmitError, OpError
 from pypto._src.ir.array_types import TileType, same_dims, static_shape, valid_part
-from pypto._src.ir.emit_sites import CppSite, Let, PtoSite
 from pypto._src.ir.enums import MemorySpace
 from pypto._src.ir.exprs import Call, ConstInt, Expr, MakeTuple, Var
 from pypto._src.ir.inspect.source_names import user_name
@@ -35,6 +34,8 @@ from pypto._src.ops.rules.type_rules import (
 
 if TYPE_CHECKING:
     import numpy as np
+
+    from pypto._src.ir.emit_sites import CppSite, Let, PtoSite
 
     Array = np.ndarray[Any, Any]
 else:

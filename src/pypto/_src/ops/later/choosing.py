@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from pypto._src.ir.emit_sites import Let
 from pypto._src.ir.exprs import Call, Expr
 from pypto._src.ir.opdef import Operands
 from pypto._src.ir.types import Type
@@ -22,6 +21,8 @@ from pypto._src.ops.rules.valid_parts import same_part
 
 if TYPE_CHECKING:
     import numpy as np
+
+    from pypto._src.ir.emit_sites import Let
 
     Array = np.ndarray[Any, Any]
 else:

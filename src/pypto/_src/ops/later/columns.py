@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pypto._src.dtypes import DataType
 from pypto._src.ir.array_types import TileType, static_shape
-from pypto._src.ir.emit_sites import Let
 from pypto._src.ir.enums import MemorySpace
 from pypto._src.ir.exprs import Call, ConstInt, Expr
 from pypto._src.ir.opdef import Decomposition, OpDef, Operands
@@ -55,6 +54,8 @@ from pypto._src.ops.rules.valid_parts import beside_column, beside_row, valid_or
 
 if TYPE_CHECKING:
     import numpy as np
+
+    from pypto._src.ir.emit_sites import Let
 
     Array = np.ndarray[Any, Any]
 else:

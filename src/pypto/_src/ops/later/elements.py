@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, Final
 from pypto._src.dtypes import DataType
 from pypto._src.errors import EvaluationError
 from pypto._src.ir.array_types import TileType, static_shape, valid_part
-from pypto._src.ir.emit_sites import CppSite, PtoSite
 from pypto._src.ir.enums import PipeType
 from pypto._src.ir.exprs import Add, ConstInt, Expr, Mul, binary, const_value
 from pypto._src.ir.opdef import Operands
@@ -32,6 +31,8 @@ from pypto._src.ops.tensor import check_indices, with_flat_index
 
 if TYPE_CHECKING:
     import numpy as np
+
+    from pypto._src.ir.emit_sites import CppSite, PtoSite
 
     Array = np.ndarray[Any, Any]
 else:

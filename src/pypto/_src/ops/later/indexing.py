@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, Final
 from pypto._src.diagnostics import Span
 from pypto._src.dtypes import DataType
 from pypto._src.ir.array_types import TileType, static_shape
-from pypto._src.ir.emit_sites import CppSite, Let, PtoSite
 from pypto._src.ir.enums import MaskPattern, MemorySpace, PipeType
 from pypto._src.ir.exprs import Call, ConstInt, Expr, const_value
 from pypto._src.ir.opdef import OpDef, Operands
@@ -45,6 +44,8 @@ from pypto._src.ops.rules.type_rules import (
 
 if TYPE_CHECKING:
     import numpy as np
+
+    from pypto._src.ir.emit_sites import CppSite, Let, PtoSite
 
     Array = np.ndarray[Any, Any]
 else:

@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from pypto._src.dtypes import DataType
-from pypto._src.ir.emit_sites import Let
 from pypto._src.ir.exprs import Call, Expr
 from pypto._src.ir.opdef import OpDef
 from pypto._src.lazy import lazy_module
@@ -20,6 +19,8 @@ from pypto._src.ops.rules.valid_parts import same_part
 
 if TYPE_CHECKING:
     import numpy as np
+
+    from pypto._src.ir.emit_sites import Let
 
     Array = np.ndarray[Any, Any]
 else:

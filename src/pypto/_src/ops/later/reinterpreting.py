@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pypto._src.dtypes import BY_CODE, DataType
 from pypto._src.ir.array_types import TileType
-from pypto._src.ir.emit_sites import CppSite, Let, PtoSite
 from pypto._src.ir.enums import MemorySpace
 from pypto._src.ir.exprs import Call, ConstInt, Expr, MakeTuple
 from pypto._src.ir.opdef import Operands
@@ -26,6 +25,8 @@ from pypto._src.ops.rules.type_rules import (
 
 if TYPE_CHECKING:
     import numpy as np
+
+    from pypto._src.ir.emit_sites import CppSite, Let, PtoSite
 
     Array = np.ndarray[Any, Any]
 else:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pypto._src.dtypes import DataType
 from pypto._src.ir.array_types import TileType, same_dims, static_shape
-from pypto._src.ir.emit_sites import CppSite, Let, PtoSite
 from pypto._src.ir.enums import MemorySpace, PipeType
 from pypto._src.ir.exprs import Call, ConstInt, Expr, const_value
 from pypto._src.ir.opdef import Operands
@@ -37,6 +36,8 @@ from pypto._src.ops.rules.type_rules import (
 
 if TYPE_CHECKING:
     import numpy as np
+
+    from pypto._src.ir.emit_sites import CppSite, Let, PtoSite
 
     Array = np.ndarray[Any, Any]
 else:

@@ -13,7 +13,6 @@ from pypto._src import ranks
 from pypto._src.dtypes import DataType
 from pypto._src.errors import EmitError, EvaluationError
 from pypto._src.ir.array_types import TensorType, static_shape
-from pypto._src.ir.emit_sites import CppSite, PtoSite
 from pypto._src.ir.exprs import ConstInt
 from pypto._src.ir.opdef import Operands
 from pypto._src.ir.types import ScalarType, Type, UnknownType
@@ -24,6 +23,8 @@ from pypto._src.ops.tensor import check_indices, with_flat_index
 
 if TYPE_CHECKING:
     import numpy as np
+
+    from pypto._src.ir.emit_sites import CppSite, PtoSite
 
     Array = np.ndarray[Any, Any]
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from pypto._src.ir.emit_sites import CppSite, PtoSite
+from typing import TYPE_CHECKING
+
 from pypto._src.ir.enums import PipeType
 from pypto._src.ir.opdef import Operands
 from pypto._src.ir.types import Type, UnknownType
@@ -10,6 +11,9 @@ from pypto._src.ops.define import Offsets, Scalar, Tensor, tensor_op
 from pypto._src.ops.later.elements import check_number, write_at
 from pypto._src.ops.rules.boxes import elements
 from pypto._src.ops.tensor import check_indices, with_flat_index
+
+if TYPE_CHECKING:
+    from pypto._src.ir.emit_sites import CppSite, PtoSite
 
 
 def _write_type(o: Operands) -> Type:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pypto._src.diagnostics import Span
 from pypto._src.dtypes import DataType
-from pypto._src.ir.emit_sites import CppSite, PtoSite
 from pypto._src.ir.enums import MemorySpace
 from pypto._src.ir.exprs import ConstInt, const_value
 from pypto._src.ir.opdef import Operands
@@ -26,6 +25,8 @@ from pypto._src.ops.rules.type_rules import (
 
 if TYPE_CHECKING:
     import numpy as np
+
+    from pypto._src.ir.emit_sites import CppSite, PtoSite
 
     Array = np.ndarray[Any, Any]
 else:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from pypto._src.diagnostics import Span
 from pypto._src.ir.array_types import TileType, static_shape
-from pypto._src.ir.emit_sites import CppSite, PtoSite
 from pypto._src.ir.enums import MemorySpace, TilePad
 from pypto._src.ir.exprs import const_value
 from pypto._src.ir.opdef import RESULT, Operands
@@ -21,6 +20,8 @@ from pypto._src.ops.rules.valid_parts import all_of, check_sizes, given, marked,
 
 if TYPE_CHECKING:
     import numpy as np
+
+    from pypto._src.ir.emit_sites import CppSite, PtoSite
 
     Array = np.ndarray[Any, Any]
 else:

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, Final
 from pypto._src.diagnostics import Span
 from pypto._src.dtypes import DataType
 from pypto._src.ir.array_types import TileType, dtype_of, valid_part
-from pypto._src.ir.emit_sites import Let
 from pypto._src.ir.exprs import Call, Cast, ConstFloat, ConstInt, Expr, Var
 from pypto._src.ir.opdef import OpDef, literal, not_whole
 from pypto._src.lazy import lazy_module
@@ -23,6 +22,8 @@ from pypto._src.ops.rules.type_rules import CASTS, cast_steps
 
 if TYPE_CHECKING:
     import numpy as np
+
+    from pypto._src.ir.emit_sites import Let
 
     Array = np.ndarray[Any, Any]
     AnyOp = OpDef[..., Any]

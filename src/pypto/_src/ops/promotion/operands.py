@@ -20,7 +20,6 @@ from pypto._src.diagnostics import UNKNOWN_SPAN, Span
 from pypto._src.dtypes import DataType, promote
 from pypto._src.errors import EmitError, OpError
 from pypto._src.ir.array_types import TileType, dtype_of, same_dims, static_shape, valid_part
-from pypto._src.ir.emit_sites import Let
 from pypto._src.ir.enums import MemorySpace
 from pypto._src.ir.exprs import Call, ConstInt, Expr, Var, const_value
 from pypto._src.ir.opdef import OpDef, Operands, not_whole
@@ -66,6 +65,8 @@ from pypto._src.ops.rules.valid_parts import parts_differ, valid_or_all
 
 if TYPE_CHECKING:
     import numpy as np
+
+    from pypto._src.ir.emit_sites import Let
 
     AnyOp = OpDef[..., Any]
 else:

@@ -8,15 +8,17 @@ only where its definition names one of these rules (`OpDef.valid`); all others r
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Final, NoReturn
+from typing import TYPE_CHECKING, Final, NoReturn
 
 from pypto._src.ir.array_types import TileType, same_dim, same_dims, valid_part
-from pypto._src.ir.emit_sites import CppSite
 from pypto._src.ir.exprs import ConstInt, Expr, Var, const_value
 from pypto._src.ir.opdef import RESULT, Operands, not_whole
 from pypto._src.ir.types import Type
 from pypto._src.ops.layout import declared_shape, in_boxes, is_column, is_padded, with_valid
 from pypto._src.ops.rules.type_rules import called, dims, operand_name, refuse
+
+if TYPE_CHECKING:
+    from pypto._src.ir.emit_sites import CppSite
 
 COMPUTED_SIZE: Final = "valid-computed"
 """The slug of a valid size that is neither a number nor a variable, though it could get a name."""

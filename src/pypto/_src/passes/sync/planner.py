@@ -26,11 +26,12 @@ from pypto._src.analysis.stmt_tree import Block, ProgramPoint, owner_of
 from pypto._src.ir.enums import ForKind, PipeType
 from pypto._src.ir.stmts import ForStmt, IfStmt, WhileStmt
 from pypto._src.passes.sync.flags import CLOSING, FORWARD, PRIMED, Flag, Form
-from pypto._src.passes.sync.hazards import History, Need, StraightHistory, lifted, meeting
+from pypto._src.passes.sync.hazards import History, StraightHistory, lifted, meeting
 from pypto._src.records import NamedTuple
 
 if TYPE_CHECKING:
     from pypto._src.passes.sync.checker_dataflow import Flow
+    from pypto._src.passes.sync.hazards import Need
 
 
 # --------------------------------------------------------------------------------------------
@@ -441,16 +442,18 @@ class Planner:
         return [what for what in reversed(suspects) if what not in needed]
 
 
-class _Chooser(Protocol):
-    """Places the flags of one instruction."""
+if TYPE_CHECKING:  # annotations alone name it
 
-    def choose(self, need: Need) -> _Choice:
-        """Return where a flag would stand."""
-        ...
+    class _Chooser(Protocol):
+        """Places the flags of one instruction."""
 
-    def accept(self, choice: _Choice) -> None:
-        """Add the flag."""
-        ...
+        def choose(self, need: Need) -> _Choice:
+            """Return where a flag would stand."""
+            ...
+
+        def accept(self, choice: _Choice) -> None:
+            """Add the flag."""
+            ...
 
 
 _BARRIERS: Final = frozenset({PipeType.V, PipeType.M})
