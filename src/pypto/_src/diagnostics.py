@@ -176,11 +176,9 @@ def wants_colour(stream: Any = None) -> bool:
 
 
 def _source_line(span: Span, lines: Sequence[str] | None) -> str:
-    if lines is not None and 0 < span.begin_line <= len(lines):
-        return lines[span.begin_line - 1].rstrip("\n")
-    import linecache
-
-    return linecache.getline(span.filename, span.begin_line).rstrip("\n")
+    if lines is None or not 0 < span.begin_line <= len(lines):
+        lines = known_lines(span.filename)
+    return lines[span.begin_line - 1].rstrip("\n") if 0 < span.begin_line <= len(lines) else ""
 
 
 def keep_lines(filename: str, lines: Sequence[str]) -> None:
@@ -188,20 +186,40 @@ def keep_lines(filename: str, lines: Sequence[str]) -> None:
 
     If a file of that name has these lines, they are its own: they are read anew once it changes.
     """
-    import linecache
+    _WAITING[filename] = lines
+    if "linecache" in sys.modules:  # else nobody has shown a line yet, and most programs never do
+        show_kept_lines()
 
-    linecache.checkcache(filename)
-    whole = [*lines]
-    if whole and not whole[-1].endswith("\n"):
-        whole[-1] += "\n"  # as those of files end
-    if linecache.getlines(filename) != whole:
-        # No time stamp: not re-read.
-        entry = (sum(map(len, whole)), None, whole, filename)
-        linecache.cache[filename] = _KEPT[filename] = entry
 
+_WAITING: Final[dict[str, Sequence[str]]] = {}
+"""What `keep_lines` was given, and `linecache` does not have yet."""
 
 _KEPT: Final[dict[str, object]] = {}
 """What `linecache` has by `keep_lines`."""
+
+
+def show_kept_lines() -> None:
+    """Put the lines of texts where Python itself looks for them, too."""
+    import linecache
+
+    for filename, lines in _WAITING.items():
+        linecache.checkcache(filename)
+        whole = [*lines]
+        if whole and not whole[-1].endswith("\n"):
+            whole[-1] += "\n"  # as those of files end
+        if linecache.getlines(filename) != whole:
+            # No time stamp: not re-read.
+            entry = (sum(map(len, whole)), None, whole, filename)
+            linecache.cache[filename] = _KEPT[filename] = entry
+    _WAITING.clear()
+
+
+def known_lines(filename: str) -> list[str]:
+    """Return the lines of a text, a file or a notebook cell; empty if nobody has them."""
+    import linecache
+
+    show_kept_lines()
+    return linecache.getlines(filename)
 
 
 def lines_of_file(filename: str, module: dict[str, Any] | None = None) -> list[str]:
@@ -211,6 +229,7 @@ def lines_of_file(filename: str, module: dict[str, Any] | None = None) -> list[s
     """
     import linecache
 
+    show_kept_lines()
     kept = linecache.cache.get(filename)
     if kept is not None and kept is _KEPT.get(filename):
         del linecache.cache[filename]
@@ -236,10 +255,8 @@ def lines_at(span: Span) -> str:
     """Return the source text of a span of one or several lines, "" if nobody has its file."""
     if span.begin_line <= 0 or span.begin_column < 0 or span.end_line <= span.begin_line:
         return text_at(span)
-    import linecache
-
     # The span may be anybody's: it may end far behind the file.
-    lines = linecache.getlines(span.filename)[span.begin_line - 1 : span.end_line]
+    lines = known_lines(span.filename)[span.begin_line - 1 : span.end_line]
     if not lines:
         return ""
     if len(lines) > span.end_line - span.begin_line:

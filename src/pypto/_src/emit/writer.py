@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import Final
 
-from pypto._src.diagnostics import Span
+from pypto._src.diagnostics import Span, line_at
 from pypto._src.errors import EmitError
 from pypto._src.ir.exprs import Expr, IterArg, Var
 from pypto._src.ir.inspect.source_names import user_name
@@ -201,9 +201,7 @@ def source_text(span: Span) -> str:
 
     It is not escaped; see `comment_text`.
     """
-    import linecache
-
-    return linecache.getline(span.filename, span.begin_line).strip()
+    return line_at(span).strip()
 
 
 def camel_case(name: str) -> str:

@@ -17,7 +17,7 @@ from importlib import import_module
 from os import PathLike, fspath
 from typing import TYPE_CHECKING, Any, Final
 
-from pypto._src.diagnostics import Span, keep_lines
+from pypto._src.diagnostics import Span, keep_lines, show_kept_lines
 from pypto._src.errors import (
     KeywordError,
     NotExecutedError,
@@ -351,6 +351,7 @@ class _Text:
         self.plain.clear()
         flag = __future__.annotations.compiler_flag
         code = compile(tree, self.filename, "exec", flags=flag, dont_inherit=True)
+        show_kept_lines()  # to whoever debugs what is executed
         exec(code, self.names)
 
     def _kernel(self, node: ast.stmt) -> bool:

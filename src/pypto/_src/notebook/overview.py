@@ -6,11 +6,11 @@ program is an error, whose report stands in its tab.
 
 from __future__ import annotations
 
-import linecache
 from collections.abc import Callable, Mapping, Sequence
 from html import escape
 from typing import Any, Final
 
+from pypto._src.diagnostics import known_lines
 from pypto._src.driver import (
     CompiledProgram,
     compile_for_evaluator,
@@ -217,7 +217,7 @@ def _source_texts(program: Program) -> list[str]:
     )
     texts: list[str] = []
     for filename, first, last in spans:
-        lines = linecache.getlines(filename)[max(first - 1, 0) : max(last, first)]
+        lines = known_lines(filename)[max(first - 1, 0) : max(last, first)]
         if lines:
             texts.append("".join(lines).rstrip("\n"))
     return texts

@@ -7,13 +7,12 @@ reader makes each of them once. Knows of the IR what a name is.
 from __future__ import annotations
 
 import json
-import linecache
 import re
 from bisect import bisect_right
 from collections.abc import Callable
 from typing import Any, Final, NoReturn
 
-from pypto._src.diagnostics import Label, Span
+from pypto._src.diagnostics import Label, Span, keep_lines
 from pypto._src.errors import ParserError, ParserSyntaxError
 from pypto._src.ir.name_rules import is_variable_name
 
@@ -66,9 +65,7 @@ class Scanner:
         self.filename = filename
         self.line_starts = [0, *(match.end() for match in re.finditer("\n", text))]
         self.lines = text.split("\n")
-        kept = [f"{line}\n" for line in self.lines]
-        # Reports of later stages, too, show lines of the text. No time stamp: not re-read.
-        linecache.cache[filename] = (len(text), None, kept, filename)
+        keep_lines(filename, [f"{line}\n" for line in self.lines])
         self.kinds: list[str] = []
         self.texts: list[str] = []
         self.starts: list[int] = []

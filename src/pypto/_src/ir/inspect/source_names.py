@@ -13,7 +13,7 @@ from contextlib import suppress
 from functools import lru_cache
 from typing import Final
 
-from pypto._src.diagnostics import Span, lines_at, text_at
+from pypto._src.diagnostics import Span, known_lines, lines_at, text_at
 from pypto._src.ir.exprs import BinaryExpr, Call, ConstInt, Expr, UnaryExpr, Var
 from pypto._src.ir.opdef import op_of
 from pypto._src.ir.stmts import AssignStmt, Stmt
@@ -113,9 +113,7 @@ def statement_lines(span: Span) -> tuple[int, int]:
     line = span.begin_line
     if line <= 0:
         return line, line
-    import linecache
-
-    return _many_lines("".join(linecache.getlines(span.filename))).get(line, (line, line))
+    return _many_lines("".join(known_lines(span.filename))).get(line, (line, line))
 
 
 @lru_cache(maxsize=4)
