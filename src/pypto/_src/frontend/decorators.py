@@ -21,13 +21,14 @@ from pypto._src.frontend.source.python_names import Environment, function_enviro
 from pypto._src.frontend.source.source import class_source, first_line, function_source
 from pypto._src.frontend.state.errors import span_of
 from pypto._src.frontend.state.messages import describe, nearest
-from pypto._src.frontend.syntax.inline import InlineFunction
 from pypto._src.ir.enums import FunctionType
 from pypto._src.ir.stmts import Function, Program
 from pypto._src.suggestions import refuse_keywords
 from pypto._src.usage_errors import check_kind
 
 if TYPE_CHECKING:
+    from pypto._src.frontend.syntax.inline import InlineFunction
+
     P = ParamSpec("P")
     Q = ParamSpec("Q")
     R = TypeVar("R")
@@ -255,6 +256,8 @@ def inline(func: Callable[..., Any] | None = None, **unknown: Any) -> Any:
 
 
 def _inline(func: Callable[..., Any], frame: FrameType) -> Any:
+    from pypto._src.frontend.syntax.inline import InlineFunction
+
     func = unwrapped(func)
     source, node = function_source(func)
     environment = function_environment(func, frame)

@@ -39,7 +39,6 @@ from pypto._src.frontend.source.python_names import Environment, module_environm
 from pypto._src.frontend.source.source import TEXT_LINES, Source, no_def, syntax_tree, too_deep
 from pypto._src.frontend.state.context import refuse_keyword_twice
 from pypto._src.frontend.state.errors import span_of
-from pypto._src.frontend.syntax.inline import InlineFunction
 from pypto._src.ir.enums import FunctionType
 from pypto._src.ir.name_rules import is_program_name
 from pypto._src.ir.stmts import Function, Program
@@ -47,6 +46,7 @@ from pypto._src.ir.stmts import Function, Program
 if TYPE_CHECKING:
     from pypto._src.frontend.module_statements import ModuleStatements
     from pypto._src.frontend.source.reading import Reading
+    from pypto._src.frontend.syntax.inline import InlineFunction
 
 _HEADER: Final = r"#\s*pypto\.(program|entry|attr):\s*(.*?)\s*$"
 _MARK: Final = "# pypto.program:"
@@ -435,6 +435,8 @@ class _Text:
         if decorator is decorators.function:
             return parse_function(self.source, node, self.environment.again(), options)
         if decorator is decorators.inline:
+            from pypto._src.frontend.syntax.inline import InlineFunction
+
             return InlineFunction(self.source, node, self.environment)
         return None
 
@@ -505,6 +507,8 @@ class _Text:
                 if self._method(parser, item, environment, options):
                     continue
                 if self._target(item.decorator_list[0]) is decorators.inline:
+                    from pypto._src.frontend.syntax.inline import InlineFunction
+
                     attributes[item.name] = InlineFunction(self.source, item, environment)
                     continue
             self._refuse_kernel(item, reading)

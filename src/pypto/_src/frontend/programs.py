@@ -27,7 +27,6 @@ from pypto._src.frontend.state.scope import Cascade, same_joined_type, same_valu
 from pypto._src.frontend.state.signatures import Callee, Signature
 from pypto._src.frontend.syntax.annotations import declared_join, parameter_type, result_types
 from pypto._src.frontend.syntax.expressions import FORMS
-from pypto._src.frontend.syntax.inline import InlineFunction
 from pypto._src.frontend.syntax.statements import STATEMENT_FORMS
 from pypto._src.ir.annotations import Scalar
 from pypto._src.ir.array_types import TensorType, TileType, symbols_of_type
@@ -43,6 +42,7 @@ from pypto._src.ops.rules.type_rules import called
 
 if TYPE_CHECKING:
     from pypto._src.frontend.state.context import Functions
+    from pypto._src.frontend.syntax.inline import InlineFunction
 
 _CALLED_OUTSIDE: Final[dict[Function, tuple[Function, ...]]] = {}
 """Functions that a function outside any program calls; a program that takes it takes these."""
@@ -143,7 +143,11 @@ class Method(Callee):
             isinstance(node, ast.Attribute) and node.attr == "get_block_idx"
             for node in ast.walk(self.node)
         )
-        return InlineFunction(self.source, self.node, self.environment) if asks else None
+        if not asks:
+            return None
+        from pypto._src.frontend.syntax.inline import InlineFunction
+
+        return InlineFunction(self.source, self.node, self.environment)
 
     @property
     def needs_body(self) -> bool:

@@ -36,7 +36,6 @@ from pypto._src.frontend.state.messages import (
 from pypto._src.frontend.state.scope import same_value_type
 from pypto._src.frontend.state.signatures import Callee, Signature
 from pypto._src.frontend.syntax.annotations import type_of
-from pypto._src.frontend.syntax.inline import Entry, InlineFunction, called_by_self
 from pypto._src.frontend.syntax.scalar_calls import const, scalar_form
 from pypto._src.ir.array_types import (
     MemRef,
@@ -104,6 +103,8 @@ def call(ctx: Context, node: ast.Call) -> Any:
     try:
         callee = forms[node.func.__class__](ctx, node.func)
     except ParserError as error:
+        from pypto._src.frontend.syntax.inline import InlineFunction, called_by_self
+
         named = called_by_self(ctx, node.func)
         if named is not node.func and isinstance(ctx.peek(named), InlineFunction):
             return call(ctx, ast.copy_location(ast.Call(named, node.args, node.keywords), node))
@@ -438,6 +439,7 @@ def _other_call(
     ctx: Context, callee: Any, args: list[Any], kwargs: dict[str, Any], node: ast.Call
 ) -> Any:
     from pypto._src.frontend.syntax.function_calls import function_call
+    from pypto._src.frontend.syntax.inline import Entry, InlineFunction, expand, in_order
 
     if isinstance(callee, Function):
         ctx.functions.use(callee, ctx.span(node))
@@ -446,8 +448,6 @@ def _other_call(
         callee, kwargs = callee.called(ctx, node, kwargs)
     if isinstance(callee, InlineFunction):
         if callee.is_spliced:
-            from pypto._src.frontend.syntax.inline import expand, in_order
-
             callee = callee.placed(in_region=ctx.region is not None)
             values, arg_nodes = in_order(ctx, callee, args, kwargs, node)
             return expand(ctx, callee, values, node, arg_nodes)
@@ -460,8 +460,6 @@ def _other_call(
                 hint=by_position(ctx, callee, node),
                 slug="argument-count",
             )
-        from pypto._src.frontend.syntax.inline import expand
-
         return expand(ctx, callee, args, node)
     if callee is markers.const:
         return const(ctx, args, kwargs, node)
@@ -480,8 +478,6 @@ def _other_call(
         in_launch = ctx.region is not None and ctx.region.block_index is not None
         spliced = callee.of_blocks() if in_launch and not kwargs else None
         if spliced is not None:
-            from pypto._src.frontend.syntax.inline import expand
-
             return expand(ctx, spliced, args, node)
         return function_call(ctx, callee.signature(ctx.span(node)), args, kwargs, node)
     return _python_call(ctx, callee, args, kwargs, node)
