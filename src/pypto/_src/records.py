@@ -16,7 +16,19 @@ else:
     from types import FunctionType
 
     _GLOBALS = {"__builtins__": {}, "__name__": __name__, "new": tuple.__new__}
-    _BY_COUNT = {}
+    new = tuple.__new__
+    _SHORT = (  # of these the code is there; that of classes with more fields is compiled
+        lambda _cls, a: new(_cls, (a,)),
+        lambda _cls, a, b: new(_cls, (a, b)),
+        lambda _cls, a, b, c: new(_cls, (a, b, c)),
+        lambda _cls, a, b, c, d: new(_cls, (a, b, c, d)),
+        lambda _cls, a, b, c, d, e: new(_cls, (a, b, c, d, e)),
+        lambda _cls, a, b, c, d, e, f: new(_cls, (a, b, c, d, e, f)),
+        lambda _cls, a, b, c, d, e, f, g: new(_cls, (a, b, c, d, e, f, g)),
+        lambda _cls, a, b, c, d, e, f, g, h: new(_cls, (a, b, c, d, e, f, g, h)),
+        lambda _cls, a, b, c, d, e, f, g, h, i: new(_cls, (a, b, c, d, e, f, g, h, i)),
+    )
+    _BY_COUNT = {count: function.__code__ for count, function in enumerate(_SHORT, 1)}
 
     def _maker(name, fields, defaults):
         """Return ``__new__`` of a class: that of any with as many fields, with its names."""

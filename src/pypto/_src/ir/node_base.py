@@ -78,9 +78,10 @@ def _declared(
     fields = {**{k: v for k, v in inherited.items() if k != "span"}, **own}
     if "span" in inherited and "span" not in own:
         fields["span"] = inherited["span"]
-    order: tuple[Field, ...] = namespace.get("FIELDS", tuple(fields.values()))
+    order: tuple[Field, ...] = namespace.get("FIELDS", ())
     marked = tuple([mark._replace(annotation=fields[mark.name].annotation) for mark in order])
-    return marked, list(own), [key for key in own if key not in inherited]
+    new = [key for key in own if key not in inherited]
+    return marked or tuple(fields.values()), list(own), new
 
 
 class NodeMeta(type):

@@ -10,6 +10,7 @@ Symbolic dimensions inside types are not children: they are reached through
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from typing import Any, Final, TypeVar, cast
 
 from pypto._src.ir.exprs import ConstBool, ConstFloat, ConstInt, IRNode, IterArg, Var
@@ -80,10 +81,16 @@ def _part(field: Field, *, backwards: bool) -> str:
     return f"*{value}[::-1]" if backwards else f"*{value}"
 
 
+@cache
+def _function(text: str) -> Callable[[Any], Any]:
+    """Return the function that is written so: one for all classes whose fields have such names."""
+    return eval(text, {"held": _held})
+
+
 def _lister(fields: Sequence[Field]) -> Callable[[Any], list[Any]]:
     """Return the function that lists the nodes in ``fields`` of a node, in their order."""
     text = ", ".join([_part(field, backwards=False) for field in fields])
-    return eval(f"lambda node: [{text}]", {"held": _held})
+    return _function(f"lambda node: [{text}]")
 
 
 def _pusher(cls: type[IRNode]) -> Callable[[Any], Iterable[IRNode]] | None:
@@ -93,7 +100,7 @@ def _pusher(cls: type[IRNode]) -> Callable[[Any], Iterable[IRNode]] | None:
         return None
     is_one_tuple = len(parts) == 1 and parts[0].startswith("*")
     text = parts[0][1:] if is_one_tuple else f"[{', '.join(parts)}]"
-    return eval(f"lambda node: {text}", {"held": _held})
+    return _function(f"lambda node: {text}")
 
 
 def _operand_pusher(cls: type[IRNode]) -> Callable[[Any], Iterable[IRNode]] | None:
