@@ -10,7 +10,6 @@ from typing import Final
 from pypto._src.diagnostics import Span, line_at
 from pypto._src.errors import EmitError
 from pypto._src.ir.exprs import Expr, IterArg, Var
-from pypto._src.ir.inspect.source_names import user_name
 from pypto._src.ir.types import TupleType
 
 RUN_PASSES: Final = "run the passes first: PassManager.get_strategy().run_passes(program)"
@@ -134,6 +133,8 @@ def check_carried(iter_args: Iterable[IterArg]) -> None:
     """
     for arg in iter_args:
         if isinstance(arg.type, TupleType):
+            from pypto._src.ir.inspect.source_names import user_name
+
             names = ", ".join(f"{arg.name}_{index}" for index in range(len(arg.type.types)))
             raise EmitError(
                 f"a loop of a kernel carries the tuple {user_name(arg)!r}",

@@ -53,7 +53,6 @@ from pypto._src.ir.array_types import (
 )
 from pypto._src.ir.enums import FunctionType
 from pypto._src.ir.exprs import Call, Expr, MakeTuple, Var
-from pypto._src.ir.inspect.source_names import user_name
 from pypto._src.ir.opdef import OpDef, op_of
 from pypto._src.ir.stmts import AssignStmt, EvalStmt, Function, Stmt, checked_assign, seq
 from pypto._src.ir.types import ScalarType, TupleType, Type
@@ -716,6 +715,8 @@ class Context:
         for index in op.writes:
             written = call.args[index]
             if written in self.home.transposed:
+                from pypto._src.ir.inspect.source_names import user_name
+
                 name = user_name(written) if isinstance(written, Var) else "this"
                 raise ParserTypeError(
                     f"{name} is a copy of a tensor, with two dimensions swapped: what is written "

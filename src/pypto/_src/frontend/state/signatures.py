@@ -10,7 +10,6 @@ from pypto._src.errors import ParserTypeError
 from pypto._src.ir.array_types import valid_part
 from pypto._src.ir.enums import ParamDirection
 from pypto._src.ir.exprs import Call, Var
-from pypto._src.ir.inspect.source_names import user_name
 from pypto._src.ir.stmts import Function
 from pypto._src.ir.traversal.queries import defined_by, stmts_in
 from pypto._src.ir.types import Type
@@ -49,6 +48,8 @@ class Swapped(NamedTuple):
 
     def error(self, output: Var, prefix: str) -> ParserTypeError:
         """Return the error that shows the two in each other's place."""
+        from pypto._src.ir.inspect.source_names import user_name
+
         args, name = [*self.call.args], self.called.name
         args[self.read], args[self.written] = args[self.written], args[self.read]
         param = self.called.params[self.read]

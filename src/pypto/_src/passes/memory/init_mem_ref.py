@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from pypto._src.analysis.accesses import AliasBases, alias_bases
 from pypto._src.analysis.liveness import Carried, Lifetimes, Range, carried, defined, is_data
@@ -20,7 +20,6 @@ from pypto._src.errors import PassError
 from pypto._src.ir.array_types import MemRef, TensorType, TileType, static_shape
 from pypto._src.ir.enums import MemorySpace
 from pypto._src.ir.exprs import Call, ConstInt, Expr, Op, Var, const_value
-from pypto._src.ir.inspect.source_names import user_call, user_name
 from pypto._src.ir.interning import Facts
 from pypto._src.ir.opdef import op_of
 from pypto._src.ir.stmts import AssignStmt, EvalStmt, Function, Stmt, YieldStmt
@@ -28,12 +27,18 @@ from pypto._src.ir.traversal.mutator import Mutator
 from pypto._src.ir.traversal.queries import variable_names
 from pypto._src.ir.traversal.walk import copy_with
 from pypto._src.ir.unchecked import checked_memref
+from pypto._src.lazy import lazy_module
 from pypto._src.ops.layout import alloc_bytes
 from pypto._src.ops.memory import move
 from pypto._src.passes.memory.memref_assignment import MemoryPass, MemRefAssignment, MemRefs
 from pypto._src.passes.pass_base import AnyProgram, Pass, makes_a_pass, materialized
 from pypto._src.passes.properties import IRProperty, IRPropertySet
 from pypto._src.records import NamedTuple
+
+if TYPE_CHECKING:
+    from pypto._src.ir.inspect import source_names
+else:
+    source_names = lazy_module("pypto._src.ir.inspect.source_names")
 
 _P: Final = IRProperty
 
@@ -263,7 +268,7 @@ class _Plan:
             if updated is None:
                 continue
             if not self.fits(updated, stmt.var):
-                name = user_name(updated)
+                name = source_names.user_name(updated)
                 raise PassError(
                     f"{name!r} is still needed after {_call_text(stmt.value)} has added to it, and "
                     "accumulators cannot be copied",
@@ -290,7 +295,7 @@ class _Plan:
         if space is MemorySpace.Vec and other is MemorySpace.Vec:
             return
         stmt = copy.value.point.stmt
-        source, target = user_name(copy.source), user_name(copy.target)
+        source, target = source_names.user_name(copy.source), source_names.user_name(copy.target)
         what = "loop" if copy.value.iter_arg is not None else "branch"
         if space is not other:
             raise PassError(
@@ -325,7 +330,7 @@ def _variable(value: Expr) -> Var:
 
 
 def _call_text(value: Expr) -> str:
-    return user_call(value) if isinstance(value, Call) else "the call"
+    return source_names.user_call(value) if isinstance(value, Call) else "the call"
 
 
 # --------------------------------------------------------------------------------------------
@@ -532,8 +537,9 @@ def _allocated_bytes(tile: Var, space: MemorySpace) -> int:
     assert isinstance(tile.type, TileType)
     size = _BYTES_IN.of(tile.type, space)
     if size is None:
+        name = source_names.user_name(tile)
         raise PassError(
-            f"the shape of tile {user_name(tile)!r} is not constant, so it cannot be allocated",
+            f"the shape of tile {name!r} is not constant, so it cannot be allocated",
             tile.span,
             hint=_constant_sizes(tile.type.shape),
         )
