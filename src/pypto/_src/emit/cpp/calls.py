@@ -7,10 +7,9 @@ statements: who writes a call says where its result goes.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from pypto._src.dtypes import DataType
-from pypto._src.emit.cpp.isa_mapper import Form, ISAMapper
 from pypto._src.emit.cpp.kernel_state import Kernel, space_of
 from pypto._src.emit.cpp.tensors import (
     TensorRef,
@@ -35,10 +34,26 @@ from pypto._src.ir.exprs import (
     binary,
     const_value,
 )
-from pypto._src.ir.opdef import SCALAR, TILE, OpDef, op_of
+from pypto._src.ir.opdef import SCALAR, TILE, OpDef, no_form, op_of
 from pypto._src.ir.types import Type, scalar_type
 from pypto._src.ops.layout import declared_shape, is_column
 from pypto._src.ops.promotion.operands import check_equal
+
+if TYPE_CHECKING:
+    from pypto._src.ir.emit_sites import CppSite
+
+Form: TypeAlias = "str | Callable[[CppSite], None]"
+
+
+def form_of(op: OpDef[..., Any]) -> Form:
+    """Return how an op is written: an instruction's name, or a function that writes it.
+
+    Raises:
+        EmitError: it has no C++ form; the message says why.
+    """
+    if op.isa is None:
+        raise no_form(op, "C++", "none is known")
+    return op.isa
 
 
 def _as_wide(offset: Expr) -> Expr:
@@ -129,7 +144,7 @@ class Calls:
         op = op_of(call)
         if op is None:
             raise EmitError(f"the call of {call.op.name!r} was not expanded into the kernel")
-        isa = _MAPPER.form(op)
+        isa = form_of(op)
         is_plain = isinstance(isa, str) and all(p.kind in (TILE, SCALAR) for p in op.operands)
         form = self._forms[call.op, len(call.args)] = op, isa, is_plain
         return form
@@ -290,13 +305,10 @@ def _are_known(ref: TensorRef, offsets: Sequence[Expr], sizes: Sequence[Size]) -
     return known and str not in map(type, (*sizes, *ref.shape))
 
 
-_Form: TypeAlias = tuple[OpDef[..., Any], Form, bool]
+_Form: TypeAlias = "tuple[OpDef[..., Any], Form, bool]"
 """How an op is written; true for an instruction of tiles and scalars."""
 
 _CONSTANTS: Final = frozenset({ConstInt})
-
-
-_MAPPER: Final = ISAMapper()
 
 
 class Site:

@@ -7,10 +7,11 @@ letting it write an example call: the instructions that it wrote are the answer.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from collections.abc import Sequence
+from typing import Any, Final
 
 from pypto._src.dtypes import DataType
+from pypto._src.emit.cpp.calls import form_of
 from pypto._src.errors import EmitError, PyptoError
 from pypto._src.ir.array_types import TensorType, TileType
 from pypto._src.ir.enums import MemorySpace, PipeType
@@ -24,16 +25,10 @@ from pypto._src.ir.opdef import (
     TILE,
     OpDef,
     Param,
-    no_form,
     op_of,
 )
 from pypto._src.ir.types import scalar_type
 from pypto._src.ops.lookup import get_op
-
-if TYPE_CHECKING:
-    from pypto._src.ir.emit_sites import CppSite
-
-Form: TypeAlias = "str | Callable[[CppSite], None]"
 
 _INSTRUCTION: Final = r"([A-Za-z_]\w*)[(<]"
 _ROWS, _COLUMNS = 16, 32  # of the example's tiles
@@ -54,16 +49,6 @@ _ATTRIBUTES: Final[dict[str, Any]] = {
 class ISAMapper:
     """Names the instruction of each op."""
 
-    def form(self, op: OpDef[..., Any]) -> Form:
-        """Return how an op is written: an instruction's name, or a function that writes it.
-
-        Raises:
-            EmitError: it has no C++ form; the message says why.
-        """
-        if op.isa is None:
-            raise no_form(op, "C++", "none is known")
-        return op.isa
-
     def instructions(self, call: Call) -> tuple[str, ...]:
         """Return the instructions that a call is written as, in order.
 
@@ -81,7 +66,7 @@ class ISAMapper:
                 return tuple(
                     name for each in calls if _computes(each) for name in self.instructions(each)
                 )
-        form = self.form(op)
+        form = form_of(op)
         if isinstance(form, str):
             return (form,)
         site = _Recorder(call)
@@ -105,7 +90,7 @@ class ISAMapper:
         if isinstance(form, str) and op.decomposition is None:
             return form
         if op.isa is None and op.decomposition is None:
-            self.form(op)
+            form_of(op)
         found = self.instructions(_example(op, attributes))
         if not found:
             raise EmitError(f"{op_name} is no instruction", slug="emit-op")

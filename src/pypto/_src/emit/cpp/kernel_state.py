@@ -7,7 +7,7 @@ comments that name the user's. Refuses to know statements, ops and the lines of 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 from pypto._src.diagnostics import UNKNOWN_SPAN, Span
@@ -17,7 +17,6 @@ from pypto._src.emit.cpp.prescan import Facts
 from pypto._src.emit.cpp.scalar_exprs import ScalarText
 from pypto._src.emit.cpp.tensors import Choices, Regions, TensorRef
 from pypto._src.emit.cpp.types import TypeConverter
-from pypto._src.emit.cpp.value_ranges import Ranges
 from pypto._src.emit.writer import CodeEmitter, base_name, comment_text, source_text
 from pypto._src.errors import EmitError
 from pypto._src.ir.array_types import TensorType, TileType
@@ -28,6 +27,7 @@ from pypto._src.ir.types import Type
 
 if TYPE_CHECKING:
     from pypto._src.emit.cpp.scalar_folding import Sharing
+    from pypto._src.emit.cpp.value_ranges import Ranges
 
 
 class Body(CodeEmitter):
@@ -112,9 +112,15 @@ class Kernel:
         self.refs: dict[str, TensorRef] = {}  # by the name that a tensor is registered under
         self.regions = Regions(self.context.fresh)
         self.constants: dict[Var, Expr] = {}  # scalars that folding found to be constant
-        self.ranges = Ranges()
         self.profile = ""  # name of the pointer to the counters
         self.dead: list[Stmt] = []  # bodies that never run
+
+    @cached_property
+    def ranges(self) -> Ranges:
+        """The ranges of scalars, which kernels without scalars of their own do not ask for."""
+        from pypto._src.emit.cpp.value_ranges import Ranges
+
+        return Ranges()
 
     def name(self, var: Var) -> str:
         """Return the C++ name of a tile or scalar variable."""
