@@ -37,7 +37,7 @@ DISPATCHED = {"bitwise", "ternary"}
 Few kernels use them, and about all their names stand for ops on tiles and for others as well.
 """
 
-NAMED = {"compare_select", "matmul", "reduce", "tensor_math"}
+NAMED = {"compare_select", "matmul", "new_tiles", "reduce", "reshaping", "tensor_math"}
 """The families that are loaded when one of their ops is named: the names are the ops themselves."""
 
 _DEFINES = re.compile(r"\b(?:block|tensor|system|test)_op\(")

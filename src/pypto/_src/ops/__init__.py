@@ -3,7 +3,7 @@
 Written by `make generate` from the definitions of the ops.
 """
 
-from pypto._src.ops import elementwise, memory, new_tiles, reshaping, system, tensor
+from pypto._src.ops import elementwise, memory, system, tensor
 from pypto._src.ops.define import later
 
 later(
@@ -49,6 +49,20 @@ later(
     dispatched=False,
 )
 later(
+    "new_tiles",
+    [
+        ("block.create_tile", "create_tile", "create_tile"),
+        ("block.create_tile", "create", "create_tile"),
+        ("block.alloc", "alloc", "alloc"),
+        ("block.full", "full", "full"),
+        ("block.vec_move", "vec_move", "vec_move"),
+        ("block.fillpad", "fillpad", "fillpad"),
+        ("block.fillpad", "fillpad_inplace", "fillpad"),
+        ("block.view", "view", "view"),
+    ],
+    dispatched=False,
+)
+later(
     "reduce",
     [
         ("block.row_max", "row_max", "row_max"),
@@ -63,6 +77,14 @@ later(
         ("block.col_expand_mul", "col_expand_mul", "col_expand_mul"),
         ("block.col_expand_div", "col_expand_div", "col_expand_div"),
         ("block.col_expand_sub", "col_expand_sub", "col_expand_sub"),
+    ],
+    dispatched=False,
+)
+later(
+    "reshaping",
+    [
+        ("block.reshape", "reshape", "reshape"),
+        ("block.transpose", "transpose", "transpose"),
     ],
     dispatched=False,
 )
@@ -335,8 +357,6 @@ later(
 __all__ = [
     "elementwise",
     "memory",
-    "new_tiles",
-    "reshaping",
     "system",
     "tensor",
 ]

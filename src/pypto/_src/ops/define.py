@@ -135,7 +135,7 @@ DISPATCHED: Final[set[tuple[str, str]]] = set()
 """(level, name) of ops of families that are loaded later whose names dispatch, "" for any level."""
 
 _ORDER: Final[dict[str, int]] = {}
-"""The order of the ops of families that are loaded later, whichever is loaded first."""
+"""The order of the ops whose names dispatch, behind the others, whichever are loaded first."""
 
 
 def later(family: str, ops: Iterable[tuple[str, str, str]], *, dispatched: bool = True) -> None:
@@ -147,12 +147,17 @@ def later(family: str, ops: Iterable[tuple[str, str, str]], *, dispatched: bool 
     for name, python_name, overload in ops:
         level = name.partition(".")[0]
         REGISTRY.later[name] = (family,)
-        _ORDER.setdefault(name, len(_ORDER))
         BY_PYTHON_NAME.later[level, python_name] = (family,)
         if dispatched:
+            _ORDER[name] = len(_ORDER)
             DISPATCHED.update([(level, python_name), (level, overload), ("", overload)])
         known = OVERLOADS.later.get(overload, ())
         OVERLOADS.later[overload] = known if family in known else (*known, family)
+
+
+def _place(op: OpDef[..., Any]) -> tuple[int, str]:
+    """Return what sorts the ops of one unified name, whichever are loaded first."""
+    return _ORDER.get(op.name, -1), op.level
 
 
 def load_family(family: str) -> None:
@@ -350,7 +355,7 @@ def _register(
             raise ValueError(f"op {op.name} is defined twice")
         REGISTRY[op.name] = op
         found = [*(OVERLOADS.loaded(op.overload) or ()), op]
-        OVERLOADS[op.overload] = sorted(found, key=lambda each: _ORDER.get(each.name, -1))
+        OVERLOADS[op.overload] = sorted(found, key=_place)
         BY_PYTHON_NAME[level, python_name] = op
         return op
 

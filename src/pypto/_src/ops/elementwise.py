@@ -18,13 +18,18 @@ from pypto._src.ir.exprs import Call, Cast, ConstFloat, Expr, MakeTuple
 from pypto._src.ir.opdef import ROUND_MODES, Decomposition, OpDef, Operands
 from pypto._src.ir.types import Type
 from pypto._src.lazy import lazy_module
-from pypto._src.ops.define import ARITHMETIC, BY_PYTHON_NAME, FLOATS, Scalar, Tile, block_op
+from pypto._src.ops.define import (
+    ARITHMETIC,
+    BY_PYTHON_NAME,
+    FLOATS,
+    REGISTRY,
+    Scalar,
+    Tile,
+    block_op,
+)
 from pypto._src.ops.layout import padded_otherwise, tile_type
-from pypto._src.ops.new_tiles import full
-from pypto._src.ops.promotion.broadcasting import BroadcastOps
-from pypto._src.ops.promotion.casts import block_op_of, on_signed
+from pypto._src.ops.promotion.facts import BroadcastOps
 from pypto._src.ops.promotion.operands import Promotion
-from pypto._src.ops.reshaping import reshape
 from pypto._src.ops.rules.type_rules import (
     CASTS,
     RoundMode,
@@ -255,10 +260,10 @@ def on_filled(on_tiles: OpDef[..., Any], alone: Set[DataType]) -> Decomposition:
         if kind.dtype in alone:
             return None
         if valid_part(kind) is None:
-            words = {"dtype": kind.dtype}
-            filled = full.call([MakeTuple(kind.shape), number], words, call.span)
+            shape, words = MakeTuple(kind.shape), {"dtype": kind.dtype}
+            filled = REGISTRY["block.full"].call([shape, number], words, call.span)
         else:
-            filled = block_op_of("expands").call([tile, number], {}, call.span)
+            filled = REGISTRY["block.expands"].call([tile, number], {}, call.span)
         return on_tiles.call([tile, let("filled", filled), *scratch], {}, call.span)
 
     return expand
@@ -427,9 +432,15 @@ def recip(tile: Tile, high_precision: bool | None = None) -> Tile:
     ...
 
 
+def _on_signed(call: Call, let: Let) -> Expr | None:
+    from pypto._src.ops.promotion.casts import on_signed
+
+    return on_signed(call, let)
+
+
 @on_tile(
     dtypes=ARITHMETIC,
-    decomposition=on_signed,
+    decomposition=_on_signed,
     numpy=lambda tile: -tile,
     pto="pto.tneg",
     isa="TNEG",
@@ -455,7 +466,7 @@ def _never_negative(call: Call, _let: Let) -> Expr | None:
     kind = tile.type
     if not isinstance(kind, TileType) or not kind.dtype.is_unsigned_int():
         return None
-    return reshape.call([tile, MakeTuple(kind.shape)], {}, call.span)
+    return REGISTRY["block.reshape"].call([tile, MakeTuple(kind.shape)], {}, call.span)
 
 
 @on_tile(

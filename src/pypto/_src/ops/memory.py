@@ -48,11 +48,16 @@ from pypto._src.ops.layout import (
     whole_box,
     with_valid,
 )
-from pypto._src.ops.new_tiles import SPACE_DTYPES, check_space_dtype, target_of, target_space
 from pypto._src.ops.rules.boxes import (
     check_region,
     elements,
     region,
+)
+from pypto._src.ops.rules.target_spaces import (
+    SPACE_DTYPES,
+    check_space_dtype,
+    target_of,
+    target_space,
 )
 from pypto._src.ops.rules.type_rules import (
     FROM_MAT,

@@ -7,9 +7,6 @@ from pypto._src.ops.elementwise import adds, divs, lrelu, maxs, mins, muls, subs
 from pypto._src.ops.elementwise import maxs as maximums
 from pypto._src.ops.elementwise import mins as minimums
 from pypto._src.ops.memory import extract, l0c_store, load, move, store
-from pypto._src.ops.new_tiles import alloc, create_tile, fillpad, vec_move
-from pypto._src.ops.new_tiles import create_tile as create
-from pypto._src.ops.new_tiles import fillpad as fillpad_inplace
 from pypto._src.ops.system import get_block_idx
 from pypto._src.ops.tensor import create as create_tensor
 from pypto._src.ops.tensor import dim, reshape_view
@@ -271,6 +268,12 @@ tensor_xor = Unified("xor", "tensor")
 tensor_xors = Unified("xors", "tensor")
 
 LATE = {
+    "alloc": "pypto._src.ops.new_tiles",
+    "create": "pypto._src.ops.new_tiles:create_tile",
+    "create_tile": "pypto._src.ops.new_tiles",
+    "fillpad": "pypto._src.ops.new_tiles",
+    "fillpad_inplace": "pypto._src.ops.new_tiles:fillpad",
+    "vec_move": "pypto._src.ops.new_tiles",
     "assemble": "pypto._src.ops.tensor_math",
     "batch_matmul": "pypto._src.ops.matmul",
     "gemv": "pypto._src.ops.matmul",
@@ -290,7 +293,6 @@ __all__ = [
     "addc",
     "adds",
     "addsc",
-    "alloc",
     "and_",
     "ands",
     "arange",
@@ -312,18 +314,14 @@ __all__ = [
     "col_sum",
     "concat",
     "cos",
-    "create",
     "create_tensor",
-    "create_tile",
     "dim",
     "div",
     "divs",
     "exp",
     "expands",
     "extract",
-    "fillpad",
     "fillpad_expand",
-    "fillpad_inplace",
     "fmod",
     "fmods",
     "full",
@@ -406,7 +404,6 @@ __all__ = [
     "sum",
     "transpose",
     "tri",
-    "vec_move",
     "view",
     "write",
     "xor",

@@ -527,18 +527,18 @@ def fillpad(input: Tensor, pad_value: TilePad | None = None) -> Tensor:
     ...
 
 @overload
-def fillpad_expand(input: Tensor, shape: Ints, pad_value: TilePad | None = None) -> Tensor:
-    """Return ``input`` [M, N] at the beginning of a larger tensor of ``shape``, padded as told.
-
-    The rest is 0 unless ``pad_value`` says the largest or the smallest element.
-    """
-    ...
-
-@overload
 def fillpad_expand(tile: Tile, shape: Ints, pad_value: TilePad | None = None) -> Tile:
     """Return the valid elements of ``tile`` [R, C] in a larger tile of ``shape``, padded as told.
 
     What is not valid is 0 unless ``pad_value`` says the largest or the smallest element.
+    """
+    ...
+
+@overload
+def fillpad_expand(input: Tensor, shape: Ints, pad_value: TilePad | None = None) -> Tensor:
+    """Return ``input`` [M, N] at the beginning of a larger tensor of ``shape``, padded as told.
+
+    The rest is 0 unless ``pad_value`` says the largest or the smallest element.
     """
     ...
 
@@ -1068,16 +1068,16 @@ def part_mul(lhs: Tensor, rhs: Tensor) -> Tensor:
 @overload
 def part_mul(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
 @overload
-def read(tensor: Tensor, indices: Offsets) -> Scalar:
-    """Return the element of ``tensor`` at ``indices``, one index a dimension.
+def read(tile: Tile, indices: Offsets) -> Scalar:
+    """Return the element of ``tile`` at ``indices``, one index a dimension.
 
     A bare number counts the elements in row-major order.
     """
     ...
 
 @overload
-def read(tile: Tile, indices: Offsets) -> Scalar:
-    """Return the element of ``tile`` at ``indices``, one index a dimension.
+def read(tensor: Tensor, indices: Offsets) -> Scalar:
+    """Return the element of ``tensor`` at ``indices``, one index a dimension.
 
     A bare number counts the elements in row-major order.
     """

@@ -17,22 +17,10 @@ from pypto._src.ir.array_types import same_dim, same_dims, valid_part
 from pypto._src.ir.exprs import Call, ConstInt, Expr, MakeTuple, Var, const_value
 from pypto._src.ops.new_tiles import create_tile
 from pypto._src.ops.promotion.casts import Naming, block_op_of, tile_of
+from pypto._src.ops.promotion.facts import BroadcastOps
 from pypto._src.ops.reshaping import reshape
 from pypto._src.ops.rules.type_rules import broadcast, dims
-from pypto._src.records import NamedTuple
 
-
-class BroadcastOps(NamedTuple):
-    """Names of block ops that do on a tile and a column, or a row, what an op does on two tiles."""
-
-    column: str | None = None
-    row: str | None = None
-    commutes: bool = False
-    opposite: str | None = None
-    """What does the same on a tile and a row times -1, exactly; a sum is such a difference."""
-
-
-NO_BROADCAST: Final = BroadcastOps()
 _TIMES: Final = BroadcastOps("row_expand_mul", "col_expand_mul")
 
 

@@ -11,117 +11,23 @@ A shift keeps the element type of what it shifts, logic with a number that of th
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Mapping, Sequence
-from functools import reduce
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
-from pypto._src.diagnostics import UNKNOWN_SPAN, Span
-from pypto._src.dtypes import DataType, promote
-from pypto._src.errors import EmitError, OpError
-from pypto._src.ir.array_types import TileType, dtype_of, same_dims, static_shape, valid_part
-from pypto._src.ir.enums import MemorySpace
-from pypto._src.ir.exprs import Call, ConstInt, Expr, Var, const_value
-from pypto._src.ir.opdef import OpDef, Operands, not_whole
-from pypto._src.ir.types import ScalarType, Type
-from pypto._src.lazy import lazy_module
-from pypto._src.ops.layout import BLOCK_BYTES, is_column
-from pypto._src.ops.promotion.broadcasting import (
-    NO_BROADCAST,
-    BroadcastOps,
-    broadcast_alone,
-    common,
-    grown,
-    grown_in_part,
-    opposite,
-    room,
-)
-from pypto._src.ops.promotion.casts import (
-    as_number,
-    as_type,
-    check_whole,
-    converted,
-    steps,
-    tile_of,
-)
-from pypto._src.ops.rules.type_rules import (
-    broadcast,
-    called,
-    cast_operand,
-    check_operands,
-    check_same_dtype,
-    check_same_shape,
-    check_spaces,
-    describe,
-    dims,
-    members,
-    operand_label,
-    operand_name,
-    refuse,
-    why_not,
-    without,
-)
-from pypto._src.ops.rules.valid_parts import parts_differ, valid_or_all
+from pypto._src.errors import EmitError
+from pypto._src.ir.exprs import Call
+from pypto._src.ir.opdef import OpDef, Operands
+from pypto._src.ir.types import Type
+from pypto._src.ops.promotion.facts import PromotionFacts
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from pypto._src.ir.emit_sites import Let
 
     AnyOp = OpDef[..., Any]
-else:
-    np = lazy_module("numpy")
 
 
-class Promotion:
+class Promotion(PromotionFacts):
     """Which operands of an op may differ, and what a call stands for where they do."""
-
-    def __init__(
-        self,
-        *operands: int,
-        broadcast_ops: BroadcastOps = NO_BROADCAST,
-        broadcasts: bool = True,
-        keeps_first: bool = False,
-        number: int | None = None,
-    ) -> None:
-        """Say which operands may differ.
-
-        Args:
-            operands: Indices of tiles that are converted to one type and broadcast.
-            broadcast_ops: The ops that take a column or a row as it is.
-            broadcasts: False where the op itself broadcasts an operand.
-            keeps_first: The element type is that of the first. No other tile is wider.
-            number: The index of a number that is converted, too.
-        """
-        self.operands: Final = operands
-        self._first: Final = operands[0]
-        self._others: Final = operands[1:]
-        self.broadcast_ops: Final = broadcast_ops
-        self._broadcasts = broadcasts
-        self._keeps_first = keeps_first
-        self._number = number
-        self._promoted = operands if number is None else tuple(sorted((*operands, number)))
-
-    def differ(self, args: Sequence[Expr]) -> bool:
-        """True if operands of a call have several element types, or tiles several shapes."""
-        kind: Any = args[self._first].type
-        number = self._number
-        if number is not None:
-            of_number: Any = args[number].type
-            if of_number.dtype is not kind.dtype:
-                return True
-        for at in self._others:
-            other: Any = args[at].type
-            if other is kind:
-                continue
-            if other.dtype is not kind.dtype:
-                return True
-            shape = other.shape
-            if self._broadcasts and shape is not kind.shape and not same_dims(shape, kind.shape):
-                return True
-        return False
-
-    # ----- types --------------------------------------------------------------------------------
 
     def type_of(self, o: Operands) -> Type | None:
         """Return the type of a call whose operands differ, None if they do not.
@@ -131,131 +37,9 @@ class Promotion:
         """
         if not self.differ(o.args):
             return None
-        check_spaces(o)
-        dtype, shape = self._element(o), self._shape(o)
-        if any(valid_part(o.tile(at)) is not None for at in self.operands):
-            if o.op.valid is None:
-                return TileType(shape, dtype)  # the op refuses it
-            if all(same_dims(o.tile(at).shape, shape) for at in self.operands):
-                o.op.valid(o, TileType(shape, dtype))
-        self._check_conversions(o, dtype)
-        _check_scratch(o, TileType(shape, dtype))
-        try:
-            return self._equal(o.op, o.args, o.kwargs, _Dry(), UNKNOWN_SPAN).type
-        except OpError as error:
-            self._check_as_equal(o, dtype, shape)
-            if self._broadcasts and error.slug == "valid-shape":
-                self._refuse_part(o, dtype, shape)
-            if self._broadcasts and error.slug == "shape-mismatch":
-                for other in self._others:
-                    check_same_shape(o, self._first, other, error.message)
-            raise
+        from pypto._src.ops.promotion import differing
 
-    def _check_as_equal(self, o: Operands, dtype: DataType, shape: Sequence[Expr]) -> None:
-        """Raise what the op says of equal tiles, in the names of the operands as they are."""
-        args = list(o.args)
-        whole = self._whole(o.args, shape)
-        for at in self.operands:
-            kind, name, old = o.tile(at), operand_name(o, at), o.args[at]
-            span = old.span if isinstance(old, Var) else UNKNOWN_SPAN
-            if self._broadcasts and not same_dims(kind.shape, shape):
-                kind = TileType(shape, dtype) if whole is None else tile_of(whole)
-                name, span = "the result", UNKNOWN_SPAN
-            args[at] = Var(name, TileType(kind.shape, dtype, tile_view=kind.tile_view), span)
-        if self._number is not None:
-            args[self._number] = Var(operand_name(o, self._number), ScalarType(dtype))
-        try:
-            o.op.type_of(Operands(o.op, tuple(args), o.kwargs))
-        except OpError as error:
-            error.label = error.label and operand_label(o)  # not their types once converted
-            raise
-
-    def _refuse_part(self, o: Operands, dtype: DataType, shape: Sequence[Expr]) -> None:
-        """Refuse partly valid tiles of several shapes that are not broadcast."""
-        parts = [at for at in self.operands if valid_part(o.tile(at)) is not None]
-        whole = [at for at in parts if same_dims(o.tile(at).shape, shape)]
-        for at in parts if whole else ():
-            _check_part(o, whole[0], at)
-        name, row = operand_name(o, parts[0]), dims((ConstInt(1), shape[-1]))
-        small = "a column or row"
-        if not whole:
-            beside = any(same_dims(o.tile(at).shape, shape) for at in self.operands)
-            small = "a tile and a column or row" if beside else "a column and a row"
-        error = not_whole(f"{called(o.op)} of {small} of {dtype.member} takes", name, fill=False)
-        if whole:
-            error.hint = f"take blocks of constant size, then the rest in tiles {row}"
-        raise error
-
-    def _whole(self, args: Sequence[Expr], shape: Sequence[Expr]) -> Expr | None:
-        """Return the tile of the result's shape that is valid in part, None if there is none."""
-        for at in self.operands:
-            kind = tile_of(args[at])
-            if valid_part(kind) is not None and same_dims(kind.shape, shape):
-                return args[at]
-        return None
-
-    def _target(self, args: Sequence[Expr]) -> DataType:
-        """Return the element type that the operands are converted to."""
-        if self._keeps_first:
-            return dtype_of(args[self._first])
-        return reduce(promote, [dtype_of(args[at]) for at in self._promoted])
-
-    def _element(self, o: Operands) -> DataType:
-        """Return the element type of the result, after a check that the op takes it."""
-        dtype, taken = self._target(o.args), o.op.dtypes
-        integers = not any(each.is_float() for each in taken)
-        found = [o.tile(at).dtype for at in self.operands]
-        other = any(why_not(each) or (integers and each.is_float()) for each in found)
-        if (other or dtype not in taken) and self._number is not None:
-            self._check_as_equal(o, found[0], self._shape(o))
-        if other or dtype not in taken:
-            check_operands(o)
-        if self._number is not None:
-            is_fraction = dtype_of(o.args[self._number]).is_float() and not dtype.is_float()
-            if dtype not in taken or is_fraction:
-                check_same_dtype(o, self._first, self._number)
-        return dtype
-
-    def _shape(self, o: Operands) -> Sequence[Expr]:
-        """Return the shape of the result."""
-        shape: Sequence[Expr] = o.tile(self._first).shape
-        if not self._broadcasts:
-            return shape
-        for at in self._others:
-            found = broadcast(shape, o.tile(at).shape)
-            if found is None:
-                check_same_shape(o, self._first, at)
-            shape = found or shape
-        return shape
-
-    def _check_conversions(self, o: Operands, dtype: DataType) -> None:
-        for at in self.operands:
-            source = o.tile(at).dtype
-            narrows = self._keeps_first and source.get_bit() > dtype.get_bit()
-            chain = None if narrows else steps(source, dtype)
-            if chain is not None:
-                check_whole(o.tile(at), dtype, operand_name(o, at))
-                continue
-            name = operand_name(o, at)
-            like = [i for i in self.operands if o.tile(i).dtype is dtype]
-            if self._number is not None and not self._others:
-                self._check_as_equal(o, source, o.tile(at).shape)
-                check_same_dtype(o, at, self._number)
-            shown = sorted({at, *like[:1]})
-            refuse(
-                o,
-                f"operands of {called(o.op)} have different element types",
-                "dtype-mismatch",
-                cast_operand(o, at, dtype)
-                or f"give {name} elements of {dtype.member} in the tensor that it is loaded from",
-                f"the result has elements of {dtype.member}, and {source.member} is not converted "
-                "to it without a loss"
-                if cast_operand(o, at, dtype)
-                else f"the A2/A3 chip does not convert {source.member} to {members((dtype,))}",
-                shown=shown,
-            )
-
-    # ----- what stands in place of a call -------------------------------------------------------
+        return differing.type_of(self, o)
 
     def parts(self, call: Call, let: Let) -> Call | None:
         """Return what a call on operands that differ stands for: the op on equal ones; else None.
@@ -268,106 +52,17 @@ class Promotion:
         """
         if not self.differ(call.args):
             return None
-        op: Any = call.op
-        return self._equal(op, call.args, call.kwargs, let, call.span)
+        from pypto._src.ops.promotion import differing
 
-    def _equal(
-        self,
-        op: AnyOp,
-        args: Sequence[Expr],
-        kwargs: Mapping[str, Any],
-        let: Let,
-        span: Span,
-    ) -> Call:
-        dtype, new = self._target(args), list(args)
-        shape = reduce(common, [tile_of(args[at]).shape for at in self.operands])
-        for at in self.operands:
-            tile = new[at]
-            if self._broadcasts and _is_short(tile, dtype):
-                tile = grown(tile, shape, let, span, "spread")
-            if at in op.reads or valid_part(tile_of(tile)) is not None:
-                new[at] = as_type(tile, dtype, let, {"mode": "rint"}, span, "wide")
-            elif tile_of(tile).dtype is not dtype:
-                new[at] = room(tile_of(tile).shape, dtype, let, span)
-        if self._number is not None:
-            new[self._number] = as_number(new[self._number], dtype, span)
-        return self._spread(op, new, shape, let, span) or op.call(new, kwargs, span)
-
-    def _spread(
-        self, op: AnyOp, new: list[Expr], shape: Sequence[Expr], let: Let, span: Span
-    ) -> Call | None:
-        """Broadcast operands, unless an op takes them as they are: return its call."""
-        if not self._broadcasts or len(self.operands) == 1:
-            return None
-        first, second = (new[at] for at in self.operands[:2])
-        found = broadcast_alone(self.broadcast_ops, first, second, span)
-        if found is None:
-            found = opposite(self.broadcast_ops, first, second, let, span)
-        if found is None:
-            # What is valid in part comes first: the others are broadcast over that part.
-            for at in sorted(self.operands, key=lambda at: valid_part(tile_of(new[at])) is None):
-                whole = self._whole(new, shape)
-                if whole is None:
-                    new[at] = grown(new[at], shape, let, span, "spread")
-                elif not same_dims(tile_of(new[at]).shape, shape):
-                    new[at] = grown_in_part(new[at], whole, let, span, "spread")
-        return found
-
-    # ----- the meaning on arrays ----------------------------------------------------------------
+        return differing.parts(self, call, let)
 
     def meaning(self, call: Call, compute: Callable[..., Any]) -> Callable[..., Any]:
         """Return what a call computes on arrays, given what the op does on equal ones."""
         if not self.differ(call.args):
             return compute
-        dtype = self._target(call.args)
-        chains = [(at, steps(dtype_of(call.args[at]), dtype) or ()) for at in self.operands]
-        broadcasts = self._broadcasts
+        from pypto._src.ops.promotion import differing
 
-        def run(*values: Any, **kwargs: Any) -> Any:
-            new = list(values)
-            for at, chain in chains:
-                new[at] = converted(new[at], chain)
-            if broadcasts:
-                equal = np.broadcast_arrays(*[new[at] for at, _ in chains])
-                for (at, _), array in zip(chains, equal, strict=True):
-                    new[at] = array
-            return compute(*new, **kwargs)
-
-        return run
-
-
-def _check_scratch(o: Operands, wanted: TileType) -> None:
-    """Check that the tiles that an op works in are like its result."""
-    for at in o.op.writes:
-        found = o.tile(at)
-        if found.dtype is wanted.dtype and same_dims(found.shape, wanted.shape):
-            continue
-        refuse(
-            o,
-            f"scratch tile {operand_name(o, at)} of {called(o.op)} is {describe(found)}, "
-            f"{describe(wanted)} was wanted",
-            "scratch-size",
-            without(o, at),
-        )
-
-
-def _check_part(o: Operands, whole: int, other: int) -> None:
-    """Check that a column or row is valid wherever the tile beside it is."""
-    kind, wanted = o.tile(other), valid_or_all(o.tile(whole))
-    pairs = zip(kind.shape, wanted, strict=True)
-    part = [size if const_value(size) == 1 else count for size, count in pairs]
-    if valid_part(kind) is None or same_dims(part, valid_or_all(kind)):
-        return
-    parts_differ(o, whole, other, part)
-
-
-def _is_short(tile: Expr, dtype: DataType) -> bool:
-    """True for a column to be broadcast before conversion: ``dtype`` fills no block with it."""
-    kind = tile_of(tile)
-    sizes = static_shape(kind)
-    if sizes is None or not is_column(kind) or valid_part(kind) is not None:
-        return False
-    return math.prod(sizes) * dtype.bytes % BLOCK_BYTES != 0
+        return differing.meaning(self, call, compute)
 
 
 def check_equal(op: AnyOp, call: Call) -> None:
@@ -382,16 +77,3 @@ def check_equal(op: AnyOp, call: Call) -> None:
             hint="run passes.legalize_tiles() first",
             slug="emit-op",
         )
-
-
-class _Dry:
-    """A `Let` of no program: what is made is looked at for its type."""
-
-    def __call__(self, name: str, value: Expr) -> Var:
-        return Var(name, value.type)
-
-    def made(self, value: Expr) -> Call | None:
-        return None
-
-    def space(self, tile: Expr) -> MemorySpace | None:
-        return None

@@ -10,7 +10,7 @@ from operator import is_
 from typing import Final
 
 from pypto._src.errors import PassError
-from pypto._src.ir.exprs import Call
+from pypto._src.ir.exprs import Call, Expr, Var
 from pypto._src.ir.opdef import op_of
 from pypto._src.ir.roles import Role, role
 from pypto._src.ir.ssa.construct import ssa_and_calls, to_ssa
@@ -26,7 +26,6 @@ from pypto._src.ir.stmts import (
 from pypto._src.ir.traversal.mutator import Mutator, map_functions
 from pypto._src.ir.traversal.queries import stmts_in
 from pypto._src.ir.types import TupleType, UnknownType
-from pypto._src.ops.new_tiles import unassigned_value
 from pypto._src.passes.pass_base import Pass, makes_a_pass
 from pypto._src.passes.properties import IRProperty, IRPropertySet
 
@@ -65,7 +64,7 @@ class ConvertToSSA(Pass):
             from pypto._src.passes.structure.inline_calls import inline_kernel_calls
 
             program = map_functions(inline_kernel_calls(lowered), split_tuples)
-            return map_functions(program, lambda f: to_ssa(f, unassigned_value))
+            return map_functions(program, lambda f: to_ssa(f, _unassigned))
         return program if all(map(is_, program.functions_, new)) else program.with_functions(new)
 
 
@@ -109,13 +108,20 @@ def _without_calls(program: Program) -> list[Function] | None:
     new: list[Function] = []
     for function in program.functions_:
         try:
-            made, calls_functions = ssa_and_calls(function, unassigned_value)
+            made, calls_functions = ssa_and_calls(function, _unassigned)
         except PassError:  # perhaps of what another function has to be put into
             return None
         if calls_functions and role(function) is Role.KERNEL:
             return None
         new.append(made)
     return new
+
+
+def _unassigned(var: Var) -> Expr | None:
+    """Return what a variable begins with that not all paths assign; few kernels have one."""
+    from pypto._src.ops.new_tiles import unassigned_value
+
+    return unassigned_value(var)
 
 
 @makes_a_pass

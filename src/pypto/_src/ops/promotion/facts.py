@@ -1,0 +1,72 @@
+"""What definitions of ops say of operands that may differ."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from pypto._src.ir.array_types import same_dims
+from pypto._src.ir.exprs import Expr
+from pypto._src.records import NamedTuple
+
+
+class BroadcastOps(NamedTuple):
+    """Names of block ops that do on a tile and a column, or a row, what an op does on two tiles."""
+
+    column: str | None = None
+    row: str | None = None
+    commutes: bool = False
+    opposite: str | None = None
+    """What does the same on a tile and a row times -1, exactly; a sum is such a difference."""
+
+
+NO_BROADCAST: Final = BroadcastOps()
+
+
+class PromotionFacts:
+    """Which operands of an op may differ, and how they are made equal."""
+
+    def __init__(
+        self,
+        *operands: int,
+        broadcast_ops: BroadcastOps = NO_BROADCAST,
+        broadcasts: bool = True,
+        keeps_first: bool = False,
+        number: int | None = None,
+    ) -> None:
+        """Say which operands may differ.
+
+        Args:
+            operands: Indices of tiles that are converted to one type and broadcast.
+            broadcast_ops: The ops that take a column or a row as it is.
+            broadcasts: False where the op itself broadcasts an operand.
+            keeps_first: The element type is that of the first. No other tile is wider.
+            number: The index of a number that is converted, too.
+        """
+        self.operands: Final = operands
+        self.first: Final = operands[0]
+        self.others: Final = operands[1:]
+        self.broadcast_ops: Final = broadcast_ops
+        self.broadcasts: Final = broadcasts
+        self.keeps_first: Final = keeps_first
+        self.number: Final = number
+        self.promoted: Final = operands if number is None else tuple(sorted((*operands, number)))
+
+    def differ(self, args: Sequence[Expr]) -> bool:
+        """True if operands of a call have several element types, or tiles several shapes."""
+        kind: Any = args[self.first].type
+        number = self.number
+        if number is not None:
+            of_number: Any = args[number].type
+            if of_number.dtype is not kind.dtype:
+                return True
+        for at in self.others:
+            other: Any = args[at].type
+            if other is kind:
+                continue
+            if other.dtype is not kind.dtype:
+                return True
+            shape = other.shape
+            if self.broadcasts and shape is not kind.shape and not same_dims(shape, kind.shape):
+                return True
+        return False
