@@ -44,7 +44,6 @@ from pypto._src.frontend.syntax.calls import call, op_call, too_large
 from pypto._src.frontend.syntax.operators import (
     binary_op,
     bool_op,
-    common_cast,
     compare,
     computed,
     unary_op,
@@ -311,6 +310,8 @@ def _branches(ctx: Context, node: ast.IfExp, condition: Expr) -> Expr:
         dtype = DataType.FP32
     a, b = ctx.as_expr(a, node.body, dtype), ctx.as_expr(b, node.orelse, dtype)
     if not same_joined_type(a.type, b.type):
+        from pypto._src.frontend.diagnose.operator_hints import common_cast
+
         one, two = spell_apart(a.type, b.type)
         texts = [ctx.source.text(part) for part in (node.body, node.orelse)]
         parts = same_value_type(a.type, b.type)

@@ -1,0 +1,340 @@
+"""Errors and hints of operators: what there is in place of one that there is not."""
+
+from __future__ import annotations
+
+import ast
+import math
+from collections.abc import Sequence
+from typing import Any, Final, cast
+
+from pypto._src.dtypes import DataType, bounds, holds, not_held
+from pypto._src.errors import InvalidOperationError, ParserError, ParserSyntaxError, ParserTypeError
+from pypto._src.frontend.source.python_names import items_of
+from pypto._src.frontend.state.context import Context, float_begin
+from pypto._src.frontend.state.messages import (
+    as_full,
+    describe,
+    dtype_like,
+    nearest,
+    number_in,
+    spell_dims,
+)
+from pypto._src.ir.array_types import ShapedType, TensorType, TileType, dtype_of
+from pypto._src.ir.exprs import (
+    Call,
+    Expr,
+)
+from pypto._src.ir.types import ScalarType
+from pypto._src.ops import tensor
+from pypto._src.ops.rules.boxes import elements
+from pypto._src.ops.unified import is_data
+
+_POWERS: Final = {-1: "recip", -0.5: "rsqrt", 0.5: "sqrt"}
+"""The ops that are a power of a tile."""
+
+_ROOTED: Final = frozenset({DataType.FP16, DataType.FP32})
+"""The elements that they take."""
+
+_MOST_LISTED: Final = 4  # items of a list that a hint writes out
+
+
+def last_item(ctx: Context, node: ast.expr, args: Sequence[Any]) -> str | None:
+    """Return the last item of a list that is read beyond its end, the key meant of a dict."""
+    if not isinstance(node, ast.Subscript):
+        return None
+    text, (container, key) = ctx.source.text(node.value), args
+    if isinstance(container, list | tuple) and container and isinstance(key, int):
+        return f"write {text}[{len(cast('Sequence[Any]', container)) - 1}]"
+    if isinstance(container, dict) and isinstance(key, str):
+        meant = nearest(key, [k for k in cast("dict[Any, Any]", container) if isinstance(k, str)])
+        return None if meant is None else f"write {text}[{meant!r}]"
+    return None
+
+
+def other_operator(ctx: Context, node: Any, symbol: str, left: Any, right: Any) -> str | None:
+    """Return the operator that there is in place of one that there is not."""
+    if isinstance(node, ast.AugAssign):
+        operands, begin = (node.target, node.value), f"{ctx.source.text(node.target)} = "
+    elif isinstance(node, ast.BinOp):
+        operands, begin = (node.left, node.right), ""
+    else:
+        return None
+    a, b = map(ctx.source.text, operands)
+    meant = None
+    if symbol == "@":
+        meant = f"{a} * {b}"
+    elif symbol == "//" and is_data(left) and left.type.dtype.is_float():
+        return f"write {a} /= {b}" if begin else f"write {a} / {b}"
+    elif symbol == "**" and isinstance(right, int | float):
+        kind = getattr(left, "type", None)
+        if right == 2 and isinstance(operands[0], ast.Name | ast.Subscript):
+            meant = f"{a} * {a}"
+        elif right in _POWERS and isinstance(kind, TileType) and kind.dtype in _ROOTED:
+            meant = f"pl.{_POWERS[right]}({a})"
+    elif symbol == "**" and isinstance(left, int | float) and left > 0 and _is_rooted(right):
+        meant = f"pl.exp({ctx.source.operand(operands[1])} * {math.log(left)!r})"
+    return None if meant is None else f"write {begin}{meant}"
+
+
+def _is_rooted(value: Any) -> bool:
+    """True for a tile or tensor of floats that ops on single elements take."""
+    return is_data(value) and value.type.dtype in _ROOTED
+
+
+def refuse_too_large(ctx: Context, node: Any, left: Any, right: Any) -> None:
+    """Raise the error for a number that no constant beside the other operand can be."""
+    from pypto._src.frontend.diagnose.fixits import sides
+
+    for value, other, operand_node in zip((left, right), (right, left), sides(node), strict=False):
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            continue
+        beside_int = isinstance(value, int) and not (
+            isinstance(other, Expr) and dtype_of(other).is_float()
+        )
+        dtype = DataType.INT64 if beside_int else DataType.FP32
+        if not holds(value, dtype):
+            raise ParserTypeError(
+                not_held(value, dtype),
+                ctx.span(operand_node),
+                hint=f"write {bounds(dtype)[value > 0]}",
+                slug="constant-range",
+            )
+
+
+def integers_hint(ctx: Context, node: Any, symbol: str, left: Any, right: Any) -> str | None:
+    """Return an operator on integers with casts of the operands that are floats."""
+    if not isinstance(node, ast.BinOp):
+        return None
+    texts: list[str] = []
+    from pypto._src.frontend.diagnose.fixits import integer_text
+
+    for value, operand_node in ((left, node.left), (right, node.right)):
+        is_int = isinstance(value, int) or (isinstance(value, Expr) and dtype_of(value).is_int())
+        text = ctx.source.operand(operand_node)
+        texts.append(text if is_int else integer_text(ctx, operand_node, value))
+    return f"write {f' {symbol} '.join(texts)}"
+
+
+def common_cast(ctx: Context, left: Any, right: Any) -> str | None:
+    """Return the cast that makes an integer and a float meet."""
+    for side, other in ((left, right), (right, left)):
+        if not isinstance(side, Expr) or not isinstance(side.type, ScalarType):
+            continue
+        wanted = getattr(other.type, "dtype", None) if isinstance(other, Expr) else None
+        dtype = "FP32" if wanted is None else wanted.member
+        floats = isinstance(other, float) or (wanted is not None and wanted.is_float())
+        if side.type.dtype.is_int() and floats:
+            name = getattr(side, "name", "...")
+            return float_begin(ctx, side) or f"write pl.cast({name}, pl.{dtype})"
+    return None
+
+
+def _unquoted(ctx: Context, node: Any, left: Any, right: Any) -> str | None:
+    """Return an operation with the number that a string beside the operator holds."""
+    if not isinstance(node, ast.BinOp):
+        return None
+    whole = ctx.source.text(node)  # has brackets around an operand, which its own text has not
+    for operand_node, value in ((node.left, left), (node.right, right)):
+        number = number_in(value) if isinstance(value, str) else None
+        text = ctx.source.text(operand_node)
+        if number is not None and isinstance(operand_node, ast.Constant) and whole.count(text) == 1:
+            return f"write {whole.replace(text, str(number))}"
+    return None
+
+
+def no_operator(
+    ctx: Context, node: Any, symbol: str, left: Any, right: Any, hint: str | None = None
+) -> ParserError:
+    return InvalidOperationError(
+        f"there is no {symbol!r} between {describe(left)} and {describe(right)}",
+        ctx.span(node),
+        hint=hint
+        or _unquoted(ctx, node, left, right)
+        or _as_number(ctx, node, symbol, left, right)
+        or _as_tile(ctx, node, symbol, left, right)
+        or _as_parameter(ctx, node, left, right),
+        slug="no-operator",
+    )
+
+
+def _as_number(ctx: Context, node: Any, symbol: str, left: Any, right: Any) -> str | None:
+    """Return an operation with a plain number for one of NumPy, or for True and False."""
+    if not isinstance(node, ast.BinOp):
+        return None
+    texts = [ctx.source.operand(node.left), ctx.source.operand(node.right)]
+    for at, value in enumerate((left, right)):
+        if isinstance(value, bool):
+            texts[at] = str(int(value))
+        elif type(value).__module__ in ("numpy", "ml_dtypes") and getattr(value, "shape", 0) == ():
+            texts[at] = repr(value.item())
+        else:
+            continue
+        return f"write {texts[0]} {symbol} {texts[1]}"
+    return None
+
+
+def _as_tile(ctx: Context, node: Any, symbol: str, left: Any, right: Any) -> str | None:
+    """Return an operation with a tile for an array of equal elements that a kernel makes."""
+    if not isinstance(node, ast.BinOp):
+        return None
+    pairs = (node.left, left, right), (node.right, right, left)
+    for at, (operand_node, value, other) in enumerate(pairs):
+        full = as_full(value, other.type.dtype) if is_data(other) else None
+        if full is None or not _is_made_here(ctx, operand_node):
+            continue
+        if isinstance(operand_node, ast.Name):
+            return f"begin with {operand_node.id} = {full}"
+        texts = [ctx.source.operand(node.left), ctx.source.operand(node.right)]
+        texts[at] = full
+        return f"write {texts[0]} {symbol} {texts[1]}"
+    return None
+
+
+def _is_made_here(ctx: Context, node: ast.expr) -> bool:
+    """True for an expression, and for a name that the kernel gives a value."""
+    return not isinstance(node, ast.Name) or node.id in ctx.names.values
+
+
+def _as_parameter(ctx: Context, node: Any, left: Any, right: Any) -> str | None:
+    """Suggest a parameter for an array from outside of the kernel."""
+    if not isinstance(node, ast.BinOp):
+        return None
+    for value, operand_node in ((left, node.left), (right, node.right)):
+        dtype = dtype_like(getattr(value, "dtype", None))
+        if isinstance(operand_node, ast.Name) and dtype is not None and hasattr(value, "__array__"):
+            kind = f"pl.Tensor[{list(value.shape)}, pl.{dtype.member}]"
+            return f"make it a parameter, {operand_node.id}: {kind}"
+        count = _count_of_numbers(value)
+        if count:
+            name = operand_node.id if isinstance(operand_node, ast.Name) else "row"
+            return f"make it a parameter, {name}: pl.Tensor[[1, {count}], pl.FP32]"
+    return None
+
+
+def _count_of_numbers(value: Any) -> int:
+    """Return how many numbers a list of numbers has, 0 for anything else."""
+    items = items_of(value) or ()
+    return len(items) if all(isinstance(item, int | float) for item in items) else 0
+
+
+def load_hint(ctx: Context, node: Any, symbol: str, left: Any, right: Any) -> str | None:
+    """Return the slice that makes a tile of the tensor beside a tile."""
+    if not (is_data(left) and is_data(right) and isinstance(node, ast.BinOp)):
+        return None
+    if isinstance(left.type, TensorType) == isinstance(right.type, TensorType):
+        return None
+    is_left = isinstance(left.type, TensorType)
+    operand_node, value = (node.left, left) if is_left else (node.right, right)
+    from pypto._src.frontend.state.roles import computes_with_tiles
+
+    if not computes_with_tiles(ctx.home):
+        loaded = _as_load(ctx, operand_node, value)
+        other = ctx.source.operand(node.right if is_left else node.left)
+        texts = (loaded, other) if is_left else (other, loaded)
+        return None if loaded is None else f"write {texts[0]} {symbol} {texts[1]}"
+    return (
+        f"write {ctx.source.text(operand_node)}[:]" if isinstance(operand_node, ast.Name) else None
+    )
+
+
+def _as_load(ctx: Context, node: ast.expr, value: Expr) -> str | None:
+    """Return the load of a tensor or of a part of one, as ``pl.incore`` regions have it."""
+    assert isinstance(value.type, ShapedType)
+    whole, begins = node, f"[{', '.join(['0'] * len(value.type.shape))}]"
+    if isinstance(value, Call) and value.op is tensor.view and isinstance(node, ast.Subscript):
+        whole, begins = node.value, spell_dims(elements(value.args[2]))
+    if not isinstance(whole, ast.Name):
+        return None
+    return f"pl.load({whole.id}, {begins}, {spell_dims(value.type.shape)})"
+
+
+def number_first(
+    ctx: Context, node: Any, symbol: str, name: str, left: Any, right: Any
+) -> ParserError:
+    error = no_operator(ctx, node, symbol, left, right)
+    if isinstance(node, ast.BinOp):
+        number_text, tile = ctx.source.text(node.left), ctx.source.text(node.right)
+        is_tile = isinstance(right.type, TileType)
+        if name == "sub":
+            negated = f"pl.neg({tile})" if is_tile else f"{ctx.source.operand(node.right)} * -1"
+            error.hint = f"write {negated} + {number_text}"
+        if name == "div" and is_tile and right.type.dtype.is_float():
+            times = "" if left == 1 else f" * {number_text}"
+            error.hint = f"write pl.recip({tile}){times}"
+    return error
+
+
+def is_test(ctx: Context, node: ast.expr) -> bool:
+    """True for the condition of a branch or loop, which no tile can be."""
+    around = (each for each in ast.walk(ctx.home.node) if isinstance(each, ast.If | ast.While))
+    return any(each.test is node for each in around)
+
+
+def of_masks(
+    ctx: Context, values: Sequence[ast.expr], is_and: bool, left: Any, right: Any
+) -> str | None:
+    """Return what ``and`` and ``or`` are on two comparisons of tiles, which are 1 or 0."""
+    kinds = [getattr(each, "type", None) for each in (left, right)]
+    dtypes = [kind.dtype for kind in kinds if isinstance(kind, TileType)]
+    if len(values) != 2 or len(dtypes) != 2 or dtypes[0] is not dtypes[1]:
+        return None
+    masks = [
+        ctx.source.text(value)
+        if isinstance(value, ast.Compare)
+        else f"{ctx.source.operand(value)} != 0"
+        for value in values
+    ]
+    if is_and:
+        return f"write {' * '.join(f'({mask})' for mask in masks)}"
+    return f"write max({', '.join(masks)})"
+
+
+def no_identity(ctx: Context, node: ast.Compare, symbol: str, left: Any, right: Any) -> ParserError:
+    """Return the error for ``is`` and ``in``, with the comparisons that they mean."""
+    error = no_operator(ctx, node, symbol, left, right)
+    text, items = ctx.source.text(node.left), node.comparators[0]
+    equal, word = ("!=", "and") if "not" in symbol else ("==", "or")
+    if isinstance(items, ast.List | ast.Tuple) and 0 < len(items.elts) <= _MOST_LISTED:
+        links = [f"{text} {equal} {ctx.source.text(item)}" for item in items.elts]
+        error.hint = f"write {f' {word} '.join(links)}"
+    elif isinstance(right, Expr):
+        error.hint = f"write {text} {equal} {ctx.source.text(items)}"
+    elif right is None:
+        error.hint = f"leave the test out: {text} is never None"
+    return error
+
+
+def of_tiles(ctx: Context, node: ast.Compare, symbol: str) -> str:
+    """Return a comparison of the tiles that tensors hold, or where such a one may stand."""
+    from pypto._src.frontend.state.roles import computes_with_tiles
+
+    if ctx.launches_regions:
+        return "write it inside with pl.at(level=pl.Level.CORE_GROUP):"
+    sides = [node.left, node.comparators[0]]
+    if not computes_with_tiles(ctx.home):
+        made = [
+            _as_load(ctx, p, ctx.value(p)) if is_data(ctx.value(p)) else ctx.source.text(p)
+            for p in sides
+        ]
+        if None in made:
+            return "write it in an InCore function, or inside with pl.incore():"
+        return f"inside with pl.incore():, write {made[0]} {symbol} {made[1]}"
+    tensors = [isinstance(getattr(ctx.value(p), "type", None), TensorType) for p in sides]
+    texts = [
+        f"{ctx.source.text(p)}[:]" if t else ctx.source.text(p)
+        for p, t in zip(sides, tensors, strict=True)
+    ]
+    return f"write {texts[0]} {symbol} {texts[1]}"
+
+
+def chain(ctx: Context, node: ast.Compare, symbols: Sequence[str]) -> ParserError:
+    operands = [ctx.source.text(item) for item in (node.left, *node.comparators)]
+    links = [
+        f"{a} {symbol} {b}" for a, symbol, b in zip(operands, symbols, operands[1:], strict=False)
+    ]
+    return ParserSyntaxError(
+        "comparisons cannot be chained",
+        ctx.span(node),
+        hint=f"write {' and '.join(links)}",
+        slug="comparison-chain",
+    )
