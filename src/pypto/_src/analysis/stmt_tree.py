@@ -275,7 +275,7 @@ class Retype(Mutator):
     def _in_order(self, node: Any) -> Any:
         old: tuple[Any, ...] = node.stmts
         new = self.each(old)
-        return node if all(map(is_, old, new)) else copy_with(node, {"stmts": tuple(new)})
+        return node if all(map(is_, old, new)) else node.__class__(tuple(new), node.span)
 
     def visit_AssignStmt(self, stmt: AssignStmt) -> Stmt:
         """Return the assignment of the new value to the new variable."""
@@ -396,4 +396,4 @@ class Retype(Mutator):
         same = all(a is b for a, b in zip(params, function.params, strict=True))
         if same and body is function.body:
             return function
-        return copy_with(function, {"body": body, "params": tuple(params)})
+        return function.with_body(body, params=params)
