@@ -8,3 +8,4 @@ from pypto._src.ops.names import *  # noqa: F403
 
 if not TYPE_CHECKING:  # to a type checker it would stand for any name
     __getattr__ = _lazy_names(__name__, _names.LATE)
+    __all__ = [*_names.__all__, *_names.LATE]
