@@ -253,6 +253,7 @@ REFUSED = [
         "shape-mismatch",
         "pl.row_expand_mul takes a column [64, 1] beside [64, 128], r has the shape [1, 128]",
         label="x is Tile[[64, 128], FP32], r is Tile[[1, 128], FP32]",
+        hint="pl.col_expand_mul(x, r)",
     ),
     Refused(
         reduce.col_expand_mul,
@@ -261,6 +262,7 @@ REFUSED = [
         "shape-mismatch",
         "pl.col_expand_mul takes a row [1, 128] beside [64, 128], c has the shape [64, 1]",
         label="x is Tile[[64, 128], FP32], c is Tile[[64, 1], FP32]",
+        hint="pl.row_expand_mul(x, c)",
     ),
     Refused(
         matmul.matmul,

@@ -27,6 +27,7 @@ _ELSEWHERE: Final = {
     "num_programs": "get_block_num",
     "multiply": "mul",
     "negative": "neg",
+    "pad": "fillpad",
     "power": "pow",
     "program_id": "get_block_idx",
     "reciprocal": "recip",
@@ -43,6 +44,7 @@ _ELSEWHERE: Final = {
 _KEYWORDS: Final = {
     "dtype": "target_type",
     "dim": "axis",
+    "axis": "dim",
     "fill_value": "value",
     "transpose_a": "a_trans",
     "transpose_b": "b_trans",

@@ -127,8 +127,11 @@ _TEXTS: ContextVar[Mapping[Expr, str]] = ContextVar("_TEXTS", default=MappingPro
 
 @contextmanager
 def spelling(texts: Mapping[Expr, str]) -> Generator[None]:
-    """Let errors call expressions what ``texts`` says, where they have no name."""
-    token = _TEXTS.set(texts)
+    """Let errors call expressions what ``texts`` says, where they have no name.
+
+    What is around this says so of others.
+    """
+    token = _TEXTS.set({**_TEXTS.get(), **texts})
     try:
         yield
     finally:

@@ -185,7 +185,7 @@ class Unified:
                 hint=f"write {other}({', '.join(getattr(a, 'name', '...') for a in args)})",
                 slug="no-overload",
             )
-        return self._closest(candidates, args).build(args, kwargs, span)
+        return self._closest(candidates, args, kwargs).build(args, kwargs, span)
 
     def _chosen(
         self, ops: Sequence[OpDef[..., Any]], args: Sequence[Any], kwargs: Mapping[str, Any]
@@ -193,9 +193,12 @@ class Unified:
         return next((op for op in ops if _takes(op, args, kwargs)), None)
 
     def _closest(
-        self, candidates: Sequence[OpDef[..., Any]], args: Sequence[Any]
+        self,
+        candidates: Sequence[OpDef[..., Any]],
+        args: Sequence[Any],
+        kwargs: Mapping[str, Any],
     ) -> OpDef[..., Any]:
-        """Return the op whose own error says best what is wrong.
+        """Return the op whose own error says best what is wrong: it has most of the keywords.
 
         Raises:
             OpError: none of the ops takes such a first operand, or there is no op.
@@ -220,8 +223,8 @@ class Unified:
                 else None,
                 slug="no-overload",
             )
-        enough = [op for op in same_start if len(args) <= len(op.params)]
-        return (enough or same_start)[0]
+        enough = [op for op in same_start if len(args) <= len(op.params)] or same_start
+        return max(enough, key=lambda op: len(kwargs.keys() & set(op.names)))
 
 
 def _parameters(op: OpDef[..., Any]) -> str:

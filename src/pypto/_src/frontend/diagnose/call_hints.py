@@ -90,6 +90,8 @@ def meant_call(ctx: Context, error: ParserError, node: ast.Call, func: ast.Attri
     if error.slug == InvalidOperationError.slug and node.args:
         return recipe(func.attr, texts)
     if error.slug == "attribute":
+        if func.attr == "size" and len(texts) == 1:
+            return f"write {ctx.source.text(func.value)}.shape[{texts[0].removeprefix('dim=')}]"
         axes = [text for text in texts[len(node.args) :] if text.startswith(("axis=", "dim="))]
         operands = [ctx.source.text(func.value), *texts[: len(node.args)], *axes]
         found = recipe(func.attr, operands)

@@ -17,6 +17,7 @@ from pypto._src.frontend.state.context import Context
 from pypto._src.frontend.state.live_names import read_names
 from pypto._src.frontend.syntax.loops import bounds, counted, for_
 from pypto._src.ir.enums import ForKind
+from pypto._src.suggestions import nearest_keyword
 
 _MOST_COPIES = 1 << 12
 
@@ -50,6 +51,14 @@ def _pipeline(ctx: Context, node: ast.For, call: ast.Call) -> None:
     """Parse ``pl.pipeline``: a loop in order, of which ``stage`` iterations overlap."""
     stages = [word.value for word in call.keywords if word.arg == "stage"]
     stage = ctx.value(stages[0]) if stages else None
+    for word in call.keywords if not stages else ():
+        if nearest_keyword(word.arg or "", ["stage"]) is not None:
+            raise ParserSyntaxError(
+                f"{ctx.source.text(call.func)} has no argument {word.arg!r}",
+                ctx.span(word),
+                hint=f"write stage={ctx.source.text(word.value)}",
+                slug="range-arguments",
+            )
     if not isinstance(stage, int) or isinstance(stage, bool) or stage < 1:
         raise ParserSyntaxError(
             "a pipeline has a number of stages"

@@ -31,11 +31,12 @@ from pypto._src.frontend.regions.products import (
 )
 from pypto._src.frontend.regions.stacked_products import matmul
 from pypto._src.frontend.source.python_names import items_of
-from pypto._src.frontend.state.context import Context
+from pypto._src.frontend.state.context import Context, refuse_unknown_keyword
 from pypto._src.frontend.state.known_sizes import divisor_of, number_of
 from pypto._src.frontend.state.messages import describe
 from pypto._src.frontend.syntax.annotations import plain_dims
 from pypto._src.frontend.syntax.calls import op_call
+from pypto._src.frontend.syntax.host_ops import OF_CREATE_TENSOR
 from pypto._src.frontend.syntax.tile_parts import store_op
 from pypto._src.ir.array_types import (
     TensorType,
@@ -249,7 +250,10 @@ def _create(
     ctx: Context, args: Sequence[Any], kwargs: Mapping[str, Any], node: ast.Call
 ) -> Expr | None:
     """A tensor made in a region is a tile: with a value throughout, or with none."""
-    given = _given(("shape", "dtype", "layout", "manual_dep", "init_value"), args, kwargs)
+    given = _given(OF_CREATE_TENSOR, args, kwargs)
+    refuse_unknown_keyword(ctx, node, kwargs, OF_CREATE_TENSOR)
+    if not {"shape", "dtype"} <= given.keys():
+        return op_call(ctx, tensor.create, args, kwargs, node)  # which says what is missing
     init = given.get("init_value")
     if init is not None:
         return _full(ctx, (given["shape"], given["dtype"], init), {}, node)
@@ -291,6 +295,7 @@ def _slice(
 ) -> Expr | None:
     """A slice of a tensor is a load of it; of a tile, the op's own matter."""
     given = _given(_OF_SLICE, args, kwargs)
+    refuse_unknown_keyword(ctx, node, kwargs, _OF_SLICE, _RENAMED)
     given = {_RENAMED.get(key, key): value for key, value in given.items()}
     given = {key: value for key, value in given.items() if value is not None and value is not False}
     if not {"x", "shape", "offset"} <= given.keys() <= set(_OF_SLICE):

@@ -27,7 +27,7 @@ from pypto._src.frontend.regions.product_operands import (
     own_tensor,
     plus,
 )
-from pypto._src.frontend.state.context import Context
+from pypto._src.frontend.state.context import Context, refuse_unknown_keyword
 from pypto._src.frontend.state.messages import describe
 from pypto._src.frontend.syntax.annotations import plain_dims
 from pypto._src.frontend.syntax.calls import op_call
@@ -45,7 +45,6 @@ from pypto._src.ops.define import BY_PYTHON_NAME
 from pypto._src.ops.layout import round_up, whole_box
 from pypto._src.ops.rules.type_rules import known_space
 from pypto._src.records import NamedTuple
-from pypto._src.suggestions import meant_keyword
 from pypto._src.targets import A2A3
 
 _ACC_BYTES: Final = DataType.FP32.bytes
@@ -84,15 +83,7 @@ def _by_name(
         return None
     if all(_is_placed(given[key]) for key in ("lhs", "rhs")):
         return None
-    for word in node.keywords:
-        if word.arg is not None and word.arg in kwargs and word.arg not in names:
-            raise ParserTypeError(
-                f"{ctx.source.text(node.func)} has no argument {word.arg!r}",
-                ctx.span(word),
-                hint=meant_keyword(word.arg, [name for name in names if name not in given])
-                or f"its arguments are {', '.join(names)}",
-                slug="unknown-keyword",
-            )
+    refuse_unknown_keyword(ctx, node, kwargs, names)
     return given
 
 
@@ -220,6 +211,7 @@ def _product(
             hint=_hint(given, inner, inner2, columns),
             slug="shape-mismatch",
         )
+    _check_types(ctx, operands, given, node)
     dtype = lhs.source.type.dtype if isinstance(lhs.source.type, TensorType) else DataType.FP32
     product = _Product(ctx, lhs, rhs, (left_axis, right_axis), dtype, node)
     _check_result(ctx, given.get("out_dtype"), product, node)
@@ -245,6 +237,35 @@ def _product(
     if acc is None or start is not None:
         return made
     return _sum(ctx, acc, in_vector_memory(ctx, made, node), node)
+
+
+def _check_types(
+    ctx: Context,
+    operands: tuple[Matrix, Matrix],
+    given: Mapping[str, Any],
+    node: ast.Call | ast.BinOp,
+) -> None:
+    """Check that both matrices have one element type; the ops on their parts know no names."""
+    kinds = [matrix.source.type for matrix in operands]
+    dtypes = [kind.dtype for kind in kinds if isinstance(kind, TensorType | TileType)]
+    if len(dtypes) < 2 or dtypes[0] is dtypes[1]:
+        return
+    if isinstance(node, ast.BinOp):
+        nodes = {"lhs": node.left, "rhs": node.right}
+    else:
+        names = _OF_MATMUL_ACC if "acc" in given else _OF_MATMUL
+        nodes = dict(zip(names, node.args, strict=False))
+        nodes |= {word.arg: word.value for word in node.keywords if word.arg}
+    lhs, rhs = (ctx.source.text(nodes[name]) for name in ("lhs", "rhs"))
+    wider = max(dtypes, key=lambda dtype: (dtype.is_float(), dtype.get_bit()))
+    text = rhs if dtypes[0] is wider else lhs
+    raise ParserTypeError(
+        f"a product is of matrices of one element type, {lhs} has {dtypes[0].member} and {rhs} "
+        f"{dtypes[1].member}",
+        ctx.span(node),
+        hint=f"write pl.cast({text}, pl.{wider.member})",
+        slug="dtype-mismatch",
+    )
 
 
 def _check_result(ctx: Context, wanted: Any, product: _Product, node: ast.Call) -> None:

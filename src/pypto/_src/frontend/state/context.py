@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import re
 from ast import Attribute, Name
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
 
@@ -58,6 +58,7 @@ from pypto._src.ir.stmts import AssignStmt, EvalStmt, Function, Stmt, checked_as
 from pypto._src.ir.types import ScalarType, TupleType, Type
 from pypto._src.ops import tensor
 from pypto._src.ops.unified import unified
+from pypto._src.suggestions import meant_keyword
 
 if TYPE_CHECKING:
     from pypto._src.frontend.state.region import Region
@@ -789,6 +790,36 @@ def refuse_keyword_twice(source: Source | Context, node: ast.Call) -> None:
                 slug="argument-count",
                 related=(Label(source.span(first), "given here"),),
             )
+
+
+def refuse_unknown_keyword(
+    ctx: Context,
+    node: ast.AST,
+    kwargs: Mapping[str, Any],
+    names: Sequence[str],
+    others: Collection[str] = (),
+) -> None:
+    """Raise the error for a keyword of a call that is none of ``names``; operators have none.
+
+    ``others`` are names of the same arguments elsewhere, which are taken and not told of.
+
+    Raises:
+        ParserTypeError: there is one.
+    """
+    known = {*names, *others}
+    if kwargs.keys() <= known or not isinstance(node, ast.Call):
+        return
+    for word in node.keywords:
+        if word.arg is None or word.arg not in kwargs or word.arg in known:
+            continue
+        given = {*names[: len(node.args)], *kwargs}
+        raise ParserTypeError(
+            f"{ctx.source.text(node.func)} has no argument {word.arg!r}",
+            ctx.span(word),
+            hint=meant_keyword(word.arg, [name for name in names if name not in given])
+            or f"its arguments are {', '.join(names)}",
+            slug="unknown-keyword",
+        )
 
 
 def body_of(stmts: list[Stmt], span: Span) -> Stmt:

@@ -117,17 +117,20 @@ def _evaluate(ctx: Context, found: _Yield | None) -> Yielded | None:
             f"pl.yield_ has {counted(len(found.values), 'value')} for "
             f"{counted(len(names), 'name')}",
             ctx.span(found.node),
-            hint=f"write {yield_text(names, _as_many(ctx, found, names))}",
+            hint=_as_many(ctx, found, names),
             slug="yield-count",
         )
     values = [ctx.value(value) for value in found.values]
     return Yielded(found.names, kinds, values, found.values, ctx.span(found.node))
 
 
-def _as_many(ctx: Context, found: _Yield, names: Sequence[str]) -> list[str]:
-    """Return the values of a yield, and names for those that it lacks."""
+def _as_many(ctx: Context, found: _Yield, names: Sequence[str]) -> str:
+    """Suggest the yield with as many values as names: for those that it lacks, the names' own."""
     texts = [ctx.source.text(value) for value in found.values]
-    return [*texts, *names[len(texts) :]][: len(names)]
+    lacking = names[len(texts) :]
+    if any(name not in ctx.names.values for name in lacking):  # they only begin with the yield
+        return f"give it {counted(len(names), 'value')}: one for each of {', '.join(names)}"
+    return f"write {yield_text(names, [*texts, *lacking][: len(names)])}"
 
 
 def yield_text(names: Sequence[str], values: Sequence[str]) -> str:

@@ -170,7 +170,7 @@ def call(ctx: Context, node: ast.Call) -> Any:
         if name in _ON_HOST and (ctx.launches_regions or is_op):
             from pypto._src.frontend.syntax.host_ops import meant
 
-            callee, args, kwargs = meant(callee, args, kwargs)
+            callee, args, kwargs = meant(ctx, callee, args, kwargs, node)
             if "init_value" in kwargs:
                 from pypto._src.frontend.regions.filled_tensors import filled
 

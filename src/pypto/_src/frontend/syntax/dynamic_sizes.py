@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 
-from pypto._src.errors import ParserTypeError
+from pypto._src.errors import ParserTypeError, UndefinedVariableError
+from pypto._src.frontend.source.python_names import MISSING
 from pypto._src.frontend.state.context import Context
 from pypto._src.frontend.state.messages import describe
 from pypto._src.frontend.syntax.annotations import plain_dim
@@ -34,7 +35,25 @@ def bind_dynamic(ctx: Context, node: ast.Call, func: ast.Attribute) -> None:
             hint=f"write {ctx.source.text(func)}(0, {name_node.id})",
             slug="bind-dynamic",
         )
+    is_known = name_node.id in ctx.names.values
     ctx.names.bind(name_node.id, plain_dim(kind.shape[axis]))
+    if not is_known:
+        _check_named(ctx, name_node)
+
+
+def _check_named(ctx: Context, node: ast.Name) -> None:
+    """Raise an error if nothing outside is the name of a size: the size would be constant."""
+    value = ctx.environment.get(node.id)
+    hint = f'write {node.id} = pl.dynamic("{node.id}") outside'
+    if value is MISSING:
+        raise UndefinedVariableError(f"{node.id!r} is not defined", ctx.span(node), hint=hint)
+    if isinstance(value, str):
+        raise ParserTypeError(
+            f"bind_dynamic takes the name of a size, {node.id} is {describe(value)}",
+            ctx.span(node),
+            hint=hint,
+            slug="bind-dynamic",
+        )
 
 
 def dimension(ctx: Context, node: ast.Call) -> tuple[int, ast.Name]:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+import ast
+from typing import Any, Final, TypeAlias
 
+from pypto._src.frontend.state.context import Context, refuse_unknown_keyword
 from pypto._src.ir.array_types import TensorType
 from pypto._src.ir.exprs import Expr
 from pypto._src.ops import tensor
@@ -12,7 +14,13 @@ from pypto._src.ops.define import BY_PYTHON_NAME
 _Call: TypeAlias = "tuple[Any, list[Any], dict[str, Any]]"
 
 
-def meant(callee: Any, args: list[Any], kwargs: dict[str, Any]) -> _Call:
+OF_CREATE_TENSOR: Final = ("shape", "dtype", "layout", "manual_dep", "init_value")
+"""The arguments of ``pl.create_tensor`` in functions with regions."""
+
+
+def meant(
+    ctx: Context, callee: Any, args: list[Any], kwargs: dict[str, Any], node: ast.Call
+) -> _Call:
     """Return the op that a name stands for here, with its arguments."""
     name: str = callee.__name__
     source = args[0] if args else None
@@ -20,9 +28,9 @@ def meant(callee: Any, args: list[Any], kwargs: dict[str, Any]) -> _Call:
     if name == "reshape" and is_tensor:
         return tensor.reshape_view, args, kwargs
     if name in ("create", "create_tensor"):
-        names = ("shape", "dtype", "layout", "manual_dep", "init_value")
-        given = {**dict(zip(names, args, strict=False)), **kwargs}
-        if {"shape", "dtype"} <= given.keys() <= set(names):
+        given = {**dict(zip(OF_CREATE_TENSOR, args, strict=False)), **kwargs}
+        refuse_unknown_keyword(ctx, node, kwargs, OF_CREATE_TENSOR)
+        if {"shape", "dtype"} <= given.keys():
             init = given.get("init_value")
             words = {} if init is None else {"init_value": init}
             return tensor.create, [given["shape"], given["dtype"]], words

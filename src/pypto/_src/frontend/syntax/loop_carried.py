@@ -70,14 +70,16 @@ def _carrying_text(ctx: Context, node: ast.For) -> str:
     """Return a target for a loop with init_values: ``i, (a, b)``, of the names at hand."""
     target = node.target
     names = [item.id for item in ast.walk(target) if isinstance(item, ast.Name)]
-    carried = names[1:]
-    if not carried:
-        assert isinstance(node.iter, ast.Call)
-        words = [word.value for word in node.iter.keywords if word.arg == "init_values"]
-        values = [item for word in words for item in getattr(word, "elts", [])]
+    assert isinstance(node.iter, ast.Call)
+    words = [word.value for word in node.iter.keywords if word.arg == "init_values"]
+    values = [item for word in words for item in getattr(word, "elts", [])]
+    variable, carried = names[:1] or ["i"], names[1:]
+    if len(names) == len(values) > 1:  # the variable lacks
+        variable, carried = ["i" if "i" not in names else "step"], names
+    elif not carried:
         carried = [v.id if isinstance(v, ast.Name) else f"c{i}" for i, v in enumerate(values)]
     comma = "," if len(carried) == 1 else ""
-    return f"{names[0] if names else 'i'}, ({', '.join(carried)}{comma})"
+    return f"{variable[0]}, ({', '.join(carried)}{comma})"
 
 
 def name_tuple(node: ast.expr) -> list[ast.Name] | None:

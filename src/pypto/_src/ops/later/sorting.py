@@ -200,12 +200,15 @@ def _merge_type(o: Operands) -> Type:
             shown=(0,),
         )
     if columns % (4 * length):
+        name, half = operand_name(o, 0), columns // 2
         refuse(
             o,
-            f"{called(o.op)} merges four runs of {length} columns into one, {operand_name(o, 0)} "
-            f"has {columns} columns",
+            f"{called(o.op)} merges four runs of {length} columns into one, {name} has {columns} "
+            "columns",
             "tile-shape",
-            "merge the halves: pl.mrgsort(first, second)",
+            f"pl.mrgsort({name}[:, :{half}], {name}[:, {half}:])"
+            if half == length
+            else "merge the halves: pl.mrgsort(first, second)",
             shown=(0,),
         )
     return tile_type(o.tile(0).shape, D.FP32, MemorySpace.Vec)

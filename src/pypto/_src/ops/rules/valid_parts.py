@@ -37,7 +37,7 @@ def check_sizes(o: Operands, shape: Sequence[Expr], valid: Sequence[Expr]) -> No
             f"{called(o.op)} makes partly valid tiles of at most two dimensions, got the shape "
             f"{dims(shape)} and {len(valid)} valid sizes",
             "valid-shape",
-            f"give one size a dimension, as in valid_shapes={dims(shape)}"
+            f"give one size a dimension, as in {dims(shape)}"
             if len(shape) <= 2
             else f"declare the tensor with two dimensions, and load {dims(shape[-2:])} of it",
             shown=(0,),
