@@ -1,4 +1,4 @@
-"""Python source -> IR. Knows the language's grammar; what an op is, it asks the op."""
+"""Python source -> IR. Knows the language's grammar; asks each op what it is."""
 
 from pypto._src.frontend.excepthook import install
 

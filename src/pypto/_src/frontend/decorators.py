@@ -115,7 +115,7 @@ def _function(func: Any, options: Options, frame: FrameType) -> Any:
 
 
 def _misused(func: Any, options: Options, frame: FrameType) -> ParserSyntaxError:
-    """Return the error for ``@pl.function`` above a class, or with a type that is none."""
+    """Return the error for ``@pl.function`` above a class, or with what is no function type."""
     location = span_of_frame(frame)
     if isinstance(func, type):
         return ParserSyntaxError(

@@ -1,8 +1,8 @@
 """Functions that are spliced into the kernels that call them: ``@pl.jit.inline`` and its kin.
 
-The text is read when a kernel first calls the function, and stays what it was then. A function of
-``@pl.jit.incore`` is one whose whole body is a region; one of ``@pl.jit.extern`` is another one
-that somebody registered in its place.
+The text is read when a kernel first calls the function, and stays what it was then. The whole body
+of a function of ``@pl.jit.incore`` is a region; for one of ``@pl.jit.extern``, the function that
+somebody registered in its place is called.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """What the statements around the kernels of a text define, without executing them.
 
-Expressions mean here what they mean in a kernel, so a constant is what the front end computes of
+Expressions mean here what they mean in a kernel, so a constant is what the front end computes for
 it. Definitions and imports that it cannot know are left out: a kernel that reads one is refused
-there. A statement that is there for what it does, such as a call, is refused where it stands.
+there. A statement that is written for its effect, such as a call, is refused where it stands.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Programs from text: ``pl.parse(text)`` reads what the printer writes, and kernels in general.
 
-The text is Python that is read, not executed: kernels are parsed from the syntax tree, constants
-and imports around them are understood as far as they go (`module_statements`). Only a text that the
-caller trusts is executed; its kernels, too, are parsed from the one tree, without being compiled
-first. Annotations are never evaluated by Python.
+The text is Python that is read, not executed: kernels are parsed from the syntax tree, and
+constants and imports around them are understood as far as possible (`module_statements`). Only a
+text that the caller trusts is executed; its kernels, too, are parsed from the one tree, without
+being compiled first. Annotations are never evaluated by Python.
 """
 
 from __future__ import annotations
@@ -525,7 +525,7 @@ class _Text:
         environment: Environment,
         options: Options,
     ) -> bool:
-        """Add a function of the language to a program; False if it is none."""
+        """Add a function of the language to a program; False if it is not one."""
         made = self._decoration(node.decorator_list[0]) if node.decorator_list else None
         if made is None or made[0] is not decorators.function:
             return False

@@ -1,4 +1,4 @@
-"""Whole functions and programs: signatures, results, what calls what."""
+"""Whole functions and programs: signatures, results, which function calls which."""
 
 from __future__ import annotations
 

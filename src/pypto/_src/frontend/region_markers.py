@@ -1,4 +1,4 @@
-"""What kernels write around the work of cores: regions, blocks, tasks, and more kinds of loops.
+"""What kernels write around the work of cores: regions, blocks, tasks, and further kinds of loops.
 
 Like `markers`, these objects are recognised by identity, and do next to nothing outside a kernel.
 A kernel without regions never loads this module.

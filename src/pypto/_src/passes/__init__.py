@@ -1,1 +1,1 @@
-"""IR to IR. One pass a file; `base` runs and verifies them, `pipelines` puts them in order."""
+"""IR to IR. One pass per file; `pipeline` runs and verifies them, `pass_manager` orders them."""

@@ -1,6 +1,6 @@
 """What a pass is, and what a caller puts around passes: contexts and instruments.
 
-Knows no pass. A pass subclasses `Pass`, states its property sets and defines `run`:
+Knows no particular pass. A pass subclasses `Pass`, states its property sets and defines `run`:
 
     class LegalizeTiles(Pass):
         requires = IRPropertySet(IRProperty.SSAForm, IRProperty.TypeChecked)

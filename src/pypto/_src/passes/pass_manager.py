@@ -1,6 +1,6 @@
 """The named orders of passes, and running one of them with its dumps.
 
-Knows which passes there are and in which order they run, nothing of what they do.
+Knows which passes there are and in which order they run, not what they do.
 """
 
 from __future__ import annotations

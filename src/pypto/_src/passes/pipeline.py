@@ -1,4 +1,4 @@
-"""Passes in order, and the verification between them. Knows no pass."""
+"""Passes in order, and the verification between them. Knows no particular pass."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class PassPipeline:
 
 
 class _Claims:
-    """What the passes of one run say of the programs that they return, and what of it is verified.
+    """What the passes of one run claim about the programs they return, and how much is verified.
 
     Verifying is as much work as a pass. So a property that held before is not verified after each
     pass but where it may be lost; the programs are kept until then, to tell which pass lost it.

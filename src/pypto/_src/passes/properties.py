@@ -1,4 +1,4 @@
-"""What holds of a program between passes: the properties, and sets of them."""
+"""What holds for a program between passes: the properties, and sets of them."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class IRPropertySet:
         return _set_of(self._items)
 
     def empty(self) -> bool:
-        """True if there is none."""
+        """True if the set has no property."""
         return not self._items
 
     def to_list(self) -> list[IRProperty]:

@@ -8,8 +8,8 @@ of its parameter says what it is tried on; its docstring is ``before -> after``:
         return e.left if const_value(e.right) == 0 else None
 
 The driver tries the rules of a node, after its operands are done, until none of them changes it.
-Calls that make tiles and tensors are tried on the rules of `Call` alone, and what a rule makes of
-one has its type.
+Only the rules of `Call` are tried on calls that make tiles and tensors, and what a rule makes of
+such a call has its type.
 """
 
 from __future__ import annotations

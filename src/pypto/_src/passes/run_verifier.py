@@ -1,4 +1,4 @@
-"""RunVerifier: reports what is wrong with a program, and goes on."""
+"""RunVerifier: reports what is wrong with a program, and continues."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Verification of properties, and what a pipeline has verified of the program that it hands on."""
+"""Verification of properties, and what a pipeline has verified of the program it hands on."""
 
 from __future__ import annotations
 

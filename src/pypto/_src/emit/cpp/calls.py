@@ -1,7 +1,7 @@
 """Calls of ops in C++: the instruction of each, its operands, and the parts of tensors it touches.
 
-Owns addresses inside tensors and what an op's own form may do (`ir.sites.CppSite`). Refuses to know
-statements: who writes a call says where its result goes.
+Owns addresses inside tensors and what an op's own form may do (`ir.emit_sites.CppSite`). Refuses to
+know statements: who writes a call says where its result goes.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Calls of ops in the PTO dialect: operands, results, and what an op's own form may do.
 
 Owns the standard form of an operation and the site that other forms write to
-(`ir.sites.PtoSite`). Refuses to know statements: who writes a call says which variable it defines.
+(`ir.emit_sites.PtoSite`). Refuses to know statements: who writes a call says which variable it
+defines.
 """
 
 from __future__ import annotations
@@ -159,7 +160,7 @@ class Calls:
 
 
 class Site:
-    """One call, as the op's own form sees it (`ir.sites.PtoSite`)."""
+    """One call, as the op's own form sees it (`ir.emit_sites.PtoSite`)."""
 
     dst: str
 

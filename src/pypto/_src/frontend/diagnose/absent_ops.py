@@ -1,4 +1,4 @@
-"""Operators of other versions of the language that are not here: why, and what to write."""
+"""Operators of other versions of the language that do not exist here: why, and what to write."""
 
 from __future__ import annotations
 

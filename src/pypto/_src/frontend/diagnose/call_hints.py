@@ -96,7 +96,7 @@ def meant_call(ctx: Context, error: ParserError, node: ast.Call, func: ast.Attri
         operands = [ctx.source.text(func.value), *texts[: len(node.args)], *axes]
         found = recipe(func.attr, operands)
         if found is not None or recipe(func.attr, [""]) is not None:
-            error.hint = None  # which knows nothing of the other arguments
+            error.hint = None  # which does not know the other arguments
             return _assigned(ctx, func, found)
     found = re.match(r"write (pl\.\w+)\(", error.hint or "")
     if error.slug != "attribute" or found is None or not texts:

@@ -1,7 +1,7 @@
 """What an op's refusal means where it is called: the user's words, the argument, a call to type.
 
-Leaf code says what is wrong with the operands. The text of the call tells the rest: under which
-name the op was called, which argument it is about, and how the call could be written instead.
+Leaf code says what is wrong with the operands. The text of the call tells the rest: the name under
+which the op was called, the argument at fault, and how the call could be written instead.
 A hint that spells a call is tried before it is given. All of this runs on errors only.
 """
 

@@ -1,6 +1,6 @@
-"""Operands that lie in another memory than the unit reads: found when a body is complete.
+"""Operands that lie in a memory that the unit does not read: found when a body is complete.
 
-That is after the calls were parsed, since a later line may say where a tile is.
+That is after the calls are parsed, since a later line may say where a tile is.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What ops on tiles are on numbers, for calls that give numbers where tiles are wanted."""
+"""What to write for ops on tiles that are called with numbers."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def of_number(site: Site) -> str | None:
 def _has_value(known: OfNumber, number: float) -> bool:
     """True if the operator for an op gives a real number where its operand is a constant."""
     if isinstance(number, float) and not math.isfinite(number):
-        return False  # nobody can write it
+        return False  # it cannot be written
     try:
         return isinstance(known.value(number), int | float)
     except ArithmeticError:

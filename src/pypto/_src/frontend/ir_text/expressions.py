@@ -343,7 +343,7 @@ class Values:
         return self.plain_call(Op(self.dotted(func)), node, kind)
 
     def dotted(self, func: ast.Attribute) -> str:
-        """Return the name of an op that nobody registered."""
+        """Return the name of an op that is not registered."""
         last = func.attr
         parts = [last[:-1] if last[-1:] == "_" and keyword.iskeyword(last[:-1]) else last]
         node = func.value

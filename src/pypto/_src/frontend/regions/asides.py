@@ -1,4 +1,4 @@
-"""What programs say to the parser, ask of the chip, or note for it: nothing that is computed.
+"""What programs tell the parser, ask the chip, or note for it: nothing that is computed.
 
 ``pl.static_assert`` and ``pl.static_print`` act while a program is parsed; ``pl.get_block_num()``
 and the like are numbers that are known then; fences and marks for debuggers change no value.

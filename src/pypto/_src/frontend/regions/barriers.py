@@ -1,7 +1,7 @@
-"""Barriers of a launch, ``pl.system.syncall()``: all blocks come to it before one goes on.
+"""Barriers of a launch, ``pl.system.syncall()``: all blocks reach one before any continues.
 
-A launch with barriers is several launches, one after the other. What a block knows on both sides
-of a barrier are numbers, which each launch computes anew; everything else goes through memory.
+A launch with barriers is several launches, one after the other. A block knows only numbers on both
+sides of a barrier, and each launch computes these anew; everything else goes through memory.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ _OF_SOFT: Final = ("gm_workspace", "used_cores")
 
 
 def _check_options(ctx: Context, call: ast.Call) -> None:
-    """Check who waits at a barrier, and how: they change no value.
+    """Check what waits at a barrier, and how: these options change no value.
 
     Raises:
         ParserSyntaxError: there are no such cores, or no such way to wait.

@@ -1,7 +1,7 @@
 """What the blocks of a launch write: parts of tensors that do not overlap.
 
-Blocks run at the same time. What is found here is certain as far as the indices tell: a store whose
-place does not depend on the block, and one whose box is longer than the step from block to block.
+Blocks run at the same time. The overlaps found here are certain as far as the indices tell: a store
+whose place does not depend on the block, and one whose box is longer than the step between blocks.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""What kernels say to other ranks: transfers to and from windows, signals.
+"""What kernels exchange with other ranks: transfers to and from windows, signals.
 
 A peer's part of a window is a view of the tensor that has the parts of all ranks. So a transfer is
-a load or store as any other; signals alone have ops of their own.
+a load or store like any other; only signals have ops of their own.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Numbers among the indices of a tensor, ``x[b, :, :]``: a dimension less than it has.
+"""Numbers among the indices of a tensor, ``x[b, :, :]``: the result has a dimension less.
 
 An index is one place in its dimension. The tensor is taken as one in which that dimension and
 the next are one: ``x[b, 4:8, :]`` of [B, S, D] is ``x[b * S + 4 : b * S + 8, :]`` of [B * S, D].

@@ -1,4 +1,4 @@
-"""What of a value each of the two vector cores of a cluster has: ``pl.aiv_shard``."""
+"""Which part of a value each of the two vector cores of a cluster has: ``pl.aiv_shard``."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Lists of numbers, ``counts = pl.array.create(4, pl.INT32)``, whose items are read and assigned.
 
-A list is a small tensor in memory, which begins with zeros: its items may be indexed by numbers
+A list is a small tensor in memory that begins with zeros. So its items may be indexed by numbers
 that are known only when the program runs, in loops and branches, and functions that are spliced
-change the caller's.
+change the list of their caller.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def item(ctx: Context, numbers: Numbers, index: Any, node: ast.AST) -> Expr:
     """Return an item, as it is now."""
     read = tensor.read.build((numbers.held, [index]), {}, ctx.span(node))
     value = Var("item", read.type, read.span)
-    ctx.append(value, read, read.span)  # a later assignment is none to what is read here
+    ctx.append(value, read, read.span)  # a later assignment does not change what is read here
     if numbers.dtype is DataType.BOOL:
         return binary(Ne, value, ConstInt(0, DataType.INT32), read.span)
     return value if dtype_of(value) is numbers.dtype else Cast(value, numbers.dtype, read.span)

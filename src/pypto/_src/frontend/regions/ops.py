@@ -1,7 +1,7 @@
-"""What ops mean inside a region, where tensors lie in global memory and all else in tiles.
+"""What ops mean inside a region, where tensors lie in global memory and all else is in tiles.
 
-A tensor beside tiles is loaded; ops that make or take apart tensors outside make and take apart
-tiles. Which form of an op that is, the tables here say; what it does is the op's.
+A tensor beside tiles is loaded; ops that make tensors or take them apart outside do so with tiles
+here. The tables here say which form of an op that is; the op says what it does.
 """
 
 from __future__ import annotations
@@ -400,7 +400,7 @@ def _part_of_valid(
     begins: Sequence[Any],
     node: Any,
 ) -> Expr:
-    """Return a part of a tile that is valid in part: what of it is valid in the tile is valid."""
+    """Return a part of a partly valid tile, valid where the tile is."""
     assert isinstance(tile.type, TileType)
     mark = BY_PYTHON_NAME["block", "set_validshape"]
     whole = op_call(ctx, mark, (tile, plain_dims(tile.type.shape)), {}, node)

@@ -4,7 +4,7 @@ A product takes its operands from Left and Right memory, where they come from Ma
 gives a tile in Acc. What was loaded for it is loaded to Mat; what was computed goes through a
 tensor of the region's own, and so does a product that vector ops take.
 
-A name that a loop or branch assigns to is of a tile in one memory: `settle` and `settled` choose.
+A name that a loop or branch assigns to is a tile in one memory: `settle` and `settled` choose it.
 """
 
 from __future__ import annotations
@@ -296,9 +296,9 @@ def settled(ctx: Context, name: str, value: Expr, node: ast.AST) -> Expr:
 
 
 def settle(ctx: Context, bodies: Sequence[ast.stmt]) -> None:
-    """Let products be in vector memory to which a loop or branch assigns what is no product.
+    """Move a product to vector memory if a loop or branch assigns something else to its name.
 
-    So are those to which it adds products beside vector work, which they would have to outlive.
+    So it does with one to which products are added beside vector work, which it could not outlive.
     """
     for stmt in (inner for body in bodies for inner in ast.walk(body)):
         if not isinstance(stmt, ast.Assign | ast.AugAssign):

@@ -1,11 +1,11 @@
 """Matrix products in regions: in blocks that fit Acc memory, of parts that fit Left and Right.
 
 Operands that are larger than Left or Right memory are multiplied in parts of K, products larger
-than Acc memory in blocks. `product_operands` brings them to the memories that they are read from.
+than Acc memory in blocks. `product_operands` brings operands to the memories they are read from.
 
-Rows and columns that fill no boxes of the memories on the way are padded there, with elements that
-are not valid. A product of a single row, one that is padded itself and one made in blocks have
-another shape in Acc memory than they have as values; they are values in vector memory.
+Rows and columns that do not fill the boxes of a memory are padded there, with elements that
+are not valid. A product of a single row, one that is itself padded and one made in blocks have
+another shape in Acc memory than they have as values; so they become values in vector memory.
 """
 
 from __future__ import annotations
@@ -467,7 +467,7 @@ def copied(ctx: Context, source: Expr, begins: Sequence[Any], target: Expr, node
 
 
 def _is_free(ctx: Context, made: Gathered, target: Expr) -> bool:
-    """True if nobody else has a product, and its blocks may go to ``target`` while it is made."""
+    """True if nothing else has a product, and its blocks may go to ``target`` while it is made."""
     product = made.product
     assert isinstance(target.type, TensorType)
     rounds = product.summed is DataType.FP32 and target.type.dtype in _NARROWED

@@ -1,8 +1,9 @@
 """Regions: statements that run on one core, as blocks of a launch, or in a scope of tasks.
 
-A region computes with tiles: a slice of a tensor is a copy in on-chip memory, an assignment to
-one a store. In the IR it is the scope that ``with pl.incore():`` marks, of ops on tiles, and the
-blocks of a launch are a parallel loop around it. What a region hands out is a tensor of its own.
+A region computes with tiles: a slice of a tensor is a copy in on-chip memory, and an assignment to
+one is a store. In the IR a region is the scope that ``with pl.incore():`` marks, with ops on tiles;
+the blocks of a launch are a parallel loop around it. A value that a region hands out becomes a
+tensor of its own.
 """
 
 from __future__ import annotations
@@ -494,7 +495,7 @@ def _is_read_elsewhere(ctx: Context, region: ast.AST, name: str) -> bool:
 
 
 def _own_tensor(ctx: Context, region: Region, name: str, value: Var) -> Var | None:
-    """Return the tensor outside that a value takes the place of, if nobody else can see it."""
+    """Return the tensor outside that a value replaces, if nothing else can see it."""
     outside = region.shadowed.get(name)
     if outside is None or outside not in ctx.made_here:
         return None

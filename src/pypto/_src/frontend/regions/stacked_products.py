@@ -1,8 +1,8 @@
 """Products of vectors and of stacks of matrices in regions: the products of matrices, one by one.
 
-What is no matrix is one in memory: a stack [.., M, K] is the rows [.. * M, K], a vector a single
-row. The products are stored under each other in a tensor of the region's own, whose reshaped view
-has the shape that the op gives to the product.
+What is not a matrix is one in memory: a stack [.., M, K] is the rows [.. * M, K], a vector a single
+row. The products are stored one below the other in a tensor of the region's own, and a reshaped
+view of it has the shape that the op gives to the product.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Tasks: their names, lists of them, and what waits for what.
 
 The statements of a program stand in an order that gives the right result, and the runtime finds
-what tasks wait for by what they read and write. So a task's name has no value: it is checked
+what tasks wait for from what they read and write. So the name of a task has no value: it is checked
 where it is used, and leaves nothing in the IR.
 """
 

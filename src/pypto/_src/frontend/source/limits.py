@@ -1,6 +1,6 @@
-"""How large values may get that the front end computes: a short text must not fill the memory.
+"""How large the values that the front end computes may get: a short text must not fill the memory.
 
-Knows Python's numbers, texts and lists; nothing of the language.
+Knows Python's numbers, strings and lists, not the language.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def _is_long(bounds: Sequence[int]) -> bool:
 
 
 def item_count(values: Iterable[Any]) -> int:
-    """Return how many items values have, those in them included; no more than there may be.
+    """Return how many items values have, nested ones included, up to how many there may be.
 
     A list counts each time it is in another one, as it does to whoever goes through them.
     """

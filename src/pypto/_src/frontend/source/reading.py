@@ -1,8 +1,8 @@
-"""What a text may use that is read and not executed: the language, constants, what it is given.
+"""What a text that is read, not executed, may use: the language, constants, what it is given.
 
 A kernel's text is Python, and Python's names lead everywhere: from any function to its module, from
-there to the file system. So a text that nobody vouches for reads attributes of the language's
-modules and enumerations alone, and calls what makes values and nothing else.
+there to the file system. So a text that nobody vouches for may read only attributes of the
+language's modules and enumerations, and may call only what makes values.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _CALLABLE: Final = frozenset(
         *(id(getattr(builtins, name)) for name in _BUILTINS.split()),
     }
 )
-"""The identities of what may be called: an object that only says it is equal is no such one."""
+"""The identities of what may be called: an object that only claims to be equal does not count."""
 
 
 class Unread(NamedTuple):
@@ -73,7 +73,7 @@ class Reading:
         return base in (DataType, Span) or isinstance(base, Enum | EnumMeta | DataType)
 
     def may_call(self, callee: Any) -> bool:
-        """True if a Python object may be called that is nothing of the language."""
+        """True if a Python object that is not part of the language may be called."""
         return id(callee) in _CALLABLE or any(callee is value for value in self.given.values())
 
     def may_pass(self, value: Any) -> bool:

@@ -1,6 +1,6 @@
 """Where a function's or class's text is, and its syntax tree.
 
-Knows files, notebooks (their cells are in `linecache`), ``python -c``; nothing of the language.
+Knows files, notebooks (their cells are in `linecache`) and ``python -c``, not the language.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ TEXT_LINES: Final = "__pypto_text__"
 
 
 def file_lines(filename: str, module: dict[str, Any] | None = None) -> list[str]:
-    """Return the lines of a file, notebook cell or ``-c`` command; empty if nobody has them."""
+    """Return the lines of a file, notebook cell or ``-c`` command; empty if they are not known."""
     own: list[str] | None = None if module is None else module.get(TEXT_LINES)
     if own is not None:
         return own

@@ -1,4 +1,4 @@
-"""What is in Python's syntax tree: its nodes, and which names its statements assign."""
+"""What Python's syntax tree holds: its nodes, and the names that its statements assign."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""How the front end puts together calls of a form that it met before.
+"""How the front end puts together calls of a form that it has met before.
 
 Which op of a name is meant, and how the arguments of a call become operands and keywords, follow
-from the form of the call as it is written (`ir.call_forms`). So the first call of a form is built
-by the op, and tells how to put together the others.
+from the form of the call as it is written (`ir.call_forms`). So the op builds the first call of
+a form, and that call tells how to put together the others.
 
 Knows nothing of syntax, names or errors: what an op refuses is never a form.
 """

@@ -209,7 +209,7 @@ class Context:
         self.reshaped: set[Var] = set()  # variables that are a tensor in another shape
         self.transposed: set[Expr] = set()  # copies of tensors with two dimensions swapped
         self.launches: bool | None = None  # see `launches_regions`
-        self.live: Any = None  # which names are read after regions, once somebody asks
+        self.live: Any = None  # which names are read after regions, once that is asked
         self.names = Names()
         self.outer: dict[str, Any] = {}  # names of the environment, looked up once
         self.block: list[Stmt] = []

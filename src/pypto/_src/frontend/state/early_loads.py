@@ -1,7 +1,7 @@
-"""Tensors that a loop or branch of a region makes tiles of: they are loaded before it.
+"""Tensors that a loop or branch of a region turns into tiles: they are loaded before it.
 
-That a name is of a tensor before a statement and of a tile inside shows when the statement is
-parsed. It is parsed again then, behind the load.
+That a name stands for a tensor before a statement and for a tile inside it shows only when the
+statement is parsed. It is then parsed again, after the load.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """What evaluating an expression does besides giving a value: calls of functions, ops that write.
 
-An expression is evaluated where it stands in a statement. One that is dropped, as what is not
-chosen of ``(f(x), n)[1]``, or read several times is evaluated before the statement, once; what
-stands to its left, before it; what ``and`` and ``or`` come to only sometimes, in a branch.
+An expression is evaluated where it stands in a statement. One that is dropped (``f(x)`` in
+``(f(x), n)[1]``) or read several times is evaluated once, before the statement; what stands to its
+left, before it; what ``and`` and ``or`` reach only sometimes, in a branch.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from pypto._src.ir.types import TupleType, UnknownType
 
 
 def has_effect(value: Any) -> bool:
-    """True for calls that do more than give a value; of functions nobody knows."""
+    """True for calls that do more than give a value, and calls of functions that are not known."""
     op: OpDef[..., Any] | None = op_of(value)
     if op is None:
         return isinstance(value, Call)

@@ -1,4 +1,4 @@
-"""Errors of one parse: how many are kept, where those from elsewhere arose, ops' errors as ours."""
+"""Errors of one parse: how many are kept, where they arose, how those of ops read."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ _PLACE: Final = "__pypto_place__"
 
 
 def note_span(error: Exception, span: Span) -> None:
-    """Keep where in a kernel an error arose that is no error of the front end; the first counts."""
+    """Keep where in a kernel an error from outside the front end arose; the first place counts."""
     if not hasattr(error, _PLACE):
         setattr(error, _PLACE, span)
         error.add_note(f"raised while {span.filename}, line {span.begin_line}, was parsed")

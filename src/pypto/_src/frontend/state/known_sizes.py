@@ -1,7 +1,7 @@
 """Integers that are known while a kernel is parsed, and differences of integers that are not.
 
 ``i + 16`` minus ``i`` is 16 whatever ``i`` is; ``rows // 2`` is 32 where ``rows`` was set to 64 and
-to nothing else. Knows scalars; nothing of syntax, slices or ops.
+to nothing else. Knows scalars, not syntax, slices or ops.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Which names of a Python function are read after one of its statements.
 
-Goes backwards through the syntax tree, once a loop nest. Knows names, and what the statements of
-Python do with them; of kernels, that a region has no value that another run of it made: no block
-that of another block, no iteration of a loop around it that of the one before; and that what a loop
-assigns is known after it in a region, but not between regions.
+Goes backwards through the syntax tree, once per loop nest. Knows names, and what the statements of
+Python do with them. About kernels it knows that a region has no value that another run of it made:
+a block none of another block, an iteration of a loop around it none of the one before; and that
+what a loop assigns is known after it inside a region, but not between regions.
 """
 
 from __future__ import annotations

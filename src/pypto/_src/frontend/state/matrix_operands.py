@@ -1,8 +1,8 @@
 """Operands of the matrix unit that a program has not moved: loads go to Mat, and moves are added.
 
-A load says Vec unless it says another memory. One whose tile only the matrix unit takes goes to
+A load goes to Vec unless it names another memory. One whose tile only the matrix unit takes goes to
 Mat instead; one whose tile vector ops take, too, is made twice. What vector ops have computed gets
-to the matrix unit by way of a tensor only, which is up to the program.
+to the matrix unit only by way of a tensor, which is up to the program.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def with_moves(
 
 
 def _moved(value: Expr, spaces: frozenset[MemorySpace]) -> Expr | None:
-    """Return a tile in Mat, or a load, as an op takes it; None for one that is none of these."""
+    """Return a tile in Mat, or a load, as an op takes it; None for anything else."""
     space = known_space(value)
     if _is_load(value) and space is MemorySpace.Vec and space not in spaces:
         value = _placed(value, MemorySpace.Mat)

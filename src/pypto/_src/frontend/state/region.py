@@ -1,4 +1,4 @@
-"""What is known of a region while it is parsed: what stands before it, what it loads."""
+"""What is known about a region while it is parsed: what stands before it, what it loads."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ class Region:
         self.ended: dict[int, list[Stmt]] = {}  # the blocks that are parsed, by identity
         self.divided: Span | None = None  # where its options have a pl.split
         self.lanes: tuple[Any, ast.expr] | None = None
-        """In a loop over the vector cores: what of a value each has, and the loop's variable."""
+        """In a loop over the vector cores: which part of a value each has; the loop's variable."""
 
     def shadow(self, name: str, level: int, outside: Var) -> bool:
         """Let a tile have the name of a tensor outside; False if the name is the region's own."""

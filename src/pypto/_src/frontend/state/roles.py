@@ -1,6 +1,6 @@
-"""Whether a function that is parsed computes with tiles, on a core, or with tensors, on the host.
+"""Whether the function being parsed computes with tiles, on a core, or with tensors, on the host.
 
-Its role proper (`ir.roles`) follows from the ops that it has; slices need it before.
+Its actual role (`ir.roles`) follows from its ops; slices must know earlier.
 """
 
 from __future__ import annotations

@@ -102,7 +102,7 @@ def combine(kind: type[BinaryExpr], left: Any, right: Any, span: Span) -> Expr:
         TypeError: the operands have no common type.
     """
     if right.__class__ is int and 0 <= right < _SMALL and id(left.type) in _INTS:
-        # Most numbers are such ones.
+        # Most numbers are like this.
         right = checked_int(right, _INDEX if kind in LOGICAL else left.type, span)
     elif not isinstance(left, Expr):
         left = number(left, None if kind in LOGICAL else _element(right), span)

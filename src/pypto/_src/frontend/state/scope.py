@@ -1,7 +1,7 @@
 """What each local name means at the present point of a function.
 
 A Python name is one `Var` as long as its type stays (docs/architecture.md, "Before SSA"). Knows
-blocks and visibility; nothing of syntax.
+blocks and visibility, not syntax.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from pypto._src.ops.rules.type_rules import cast_text
 from pypto._src.records import NamedTuple
 
 BROKEN: Final = object()
-"""Stands for a variable whose definition has an error; who reads it says nothing more."""
+"""Stands for a variable whose definition has an error; reading it reports nothing more."""
 
 
 def first_tile(name: str, old: Var, kind: Type) -> str | None:
@@ -127,7 +127,7 @@ class Names:
         self.left: dict[str, Any] = {}  # what branches that leave this iteration bind
         self.retyped: dict[Var, Retyped] = {}  # those that have a name of an outer block
         self.jumped: dict[str, Var] = {}  # of these, what a jump leaves this iteration with
-        # Loop variables, which nobody assigns, with a number that divides all their values.
+        # Loop variables, which nothing assigns, with a number that divides all their values.
         self.fixed: dict[Var, int] = {}
         self.sizes: dict[Var, None] = {}  # how much is valid of tiles, whose types name it
         self.tuples: dict[int, Type] = {}  # types, by their ids, that ``sizes`` was told of
@@ -201,7 +201,7 @@ class Names:
         self.bind(name, var)
 
     def lose(self, bound: dict[str, Any], why: str) -> None:
-        """Remember names that went out of scope, for the error of who reads them."""
+        """Remember names that went out of scope, for the error of reading them."""
         for name, value in bound.items():
             if value is BROKEN or value.__class__ in OF_THE_FUNCTION:
                 self.bind(name, value)

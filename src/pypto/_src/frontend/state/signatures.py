@@ -1,4 +1,4 @@
-"""What callers know of a function of the program, which may not be parsed yet."""
+"""What callers know about a function of the program, which may not be parsed yet."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Signature(NamedTuple):
 
 
 class Swapped(NamedTuple):
-    """A call that only reads an output, and writes what is none: perhaps the other way round."""
+    """A call that only reads an output, and writes a non-output: perhaps they are swapped."""
 
     called: Signature
     call: Call

@@ -1,4 +1,4 @@
-"""How much of a tile is valid: names for it where a call says it as an expression, and in results.
+"""How much of a tile is valid: names for sizes that a call gives as expressions, and in results.
 
 Types name valid sizes, so each is a number or a variable. Knows when a variable is still what an
 expression computes; knows no op.
@@ -87,7 +87,7 @@ def with_called_sizes(
 def with_known_names(
     ctx: Context, op: Any, args: Sequence[Any], kwargs: Mapping[str, Any], span: Span
 ) -> Call | None:
-    """Return the call with the valid sizes of its tiles for the same computed anew in its lists.
+    """Return the call with its tiles' valid sizes in place of the same sizes computed in its lists.
 
     A tile loaded with ``valid_shapes=[pl.min(8, n), 64]`` is stored to a region of the size
     ``[pl.min(8, n), 64]``. None if nothing in the lists is such a size, or the op still refuses.

@@ -1,7 +1,7 @@
-"""Windows: memory that each rank has a part of and all ranks reach.
+"""Windows: memory of which each rank has a part and which all ranks reach.
 
-In the IR a window is one tensor [ranks, elements], a row for each rank. What a kernel calls by the
-parameter's name is its own rank's row in the shape of the annotation; a peer's is another row.
+In the IR a window is one tensor [ranks, elements], a row for each rank. The parameter's name stands
+for the row of the kernel's own rank, in the shape of the annotation; a peer's part is another row.
 """
 
 from __future__ import annotations

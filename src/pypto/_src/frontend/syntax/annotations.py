@@ -300,7 +300,7 @@ def shape_of(ctx: Context, node: ast.expr) -> list[Expr | int]:
 
 
 def _integer_hint(ctx: Context, node: ast.expr, index: int, dims: Sequence[Any]) -> str | None:
-    """Return what a dimension that is no integer is meant to be, where a list is written out."""
+    """Return what a non-integer dimension is meant to be, where a list is written out."""
     dim_node, found = _part(node, index), plain_value(dims[index])
     if isinstance(found, str) and found.isidentifier() and dim_node is not node:
         return f'write pl.dynamic("{found}")'

@@ -1,7 +1,7 @@
 """Assignments, and expressions that stand alone as statements.
 
-Owns what an assignment does with each form of target, and which values may be dropped. Knows
-nothing of blocks: how names behave at the end of one is in `scope`, `branches` and `loops`.
+Owns what an assignment does with each form of target, and which values may be dropped. Does
+not know blocks: how names behave at the end of one is in `scope`, `branches` and `loops`.
 """
 
 from __future__ import annotations
@@ -277,7 +277,7 @@ def _is_updated_in_place(ctx: Context, old: Any) -> bool:
 
 
 def expression(ctx: Context, node: ast.Expr) -> None:
-    """Parse an expression without a name: what it does has to be its effect."""
+    """Parse an expression whose value gets no name: it must have an effect."""
     if isinstance(node.value, ast.Constant):
         return  # a docstring, or `...`
     if _is_bind_dynamic(ctx, node.value):

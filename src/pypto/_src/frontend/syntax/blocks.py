@@ -1,6 +1,6 @@
 """Nested blocks: their statements, the names they bind, and the yield that may end them.
 
-Owns how a block is parsed and what its yield says. What becomes of the yielded values and of the
+Owns how a block is parsed and what its yield says. What becomes of the yielded values and the
 bound names is up to the statement that has the block: `branches`, `loops`.
 """
 

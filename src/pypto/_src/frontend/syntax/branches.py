@@ -1,6 +1,6 @@
 """If statements: two blocks, and what both leave behind.
 
-Owns how names and yields of the branches are brought together. Knows nothing of loops.
+Owns how names and yields of the branches are brought together. Does not know loops.
 """
 
 from __future__ import annotations
@@ -163,7 +163,7 @@ def _create_before(ctx: Context, var: Var, block: Block) -> None:
 
 
 def _merge_retyped(ctx: Context, node: ast.If, then: dict[str, Var], orelse: Block) -> None:
-    """Let names of other types go on to have them if both branches agree, or nobody reads them."""
+    """Let names keep other types if both branches agree, or nothing reads the names."""
     from pypto._src.frontend.state.live_names import live_after
 
     names = ctx.names

@@ -1,4 +1,4 @@
-"""Calls: of ops in every spelling, of other functions, of inline functions, of Python's own.
+"""Calls: of ops in every spelling, of other functions, of inline functions, of Python's functions.
 
 What a call is follows from the object that the callee's name stands for, never from its text.
 """

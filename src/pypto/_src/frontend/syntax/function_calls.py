@@ -249,7 +249,7 @@ def _argument_hint(
 
 
 def _accepts(wanted: Type, found: Type, sizes: dict[Var, Expr]) -> bool:
-    """True if an argument has a parameter's type; its symbolic dimensions are found on the way."""
+    """True if an argument has a parameter's type; this also finds its symbolic dimensions."""
     if wanted is found and is_plain(wanted):
         return True
     if isinstance(wanted, (TensorType, TileType)):
@@ -319,7 +319,7 @@ def _note_outputs(ctx: Context, called: Signature, operands: Sequence[Expr], mad
 
 
 def _note_swapped(ctx: Context, called: Signature, call: Call) -> None:
-    """Note outputs, not written so far, that a call reads while it writes what is no output."""
+    """Note outputs, not written so far, that a call reads while it writes a non-output."""
     for read, value in enumerate(call.args):
         origin = ctx.origins.get(value)
         is_read = called.directions[read] is ParamDirection.In

@@ -210,7 +210,7 @@ def bounds(ctx: Context, call: ast.Call) -> tuple[Expr, Expr, Expr]:
 
 
 def _bound(ctx: Context, node: ast.expr) -> Expr:
-    """Return a loop bound; ``n / 2`` is none, since Python's ``range`` does not take it either."""
+    """Return a loop bound; ``n / 2`` is refused, as Python's ``range`` refuses it."""
     bound = ctx.scalar(node, "a loop bound", integer=True)
     if node.__class__ is ast.Name or node.__class__ is ast.Constant:
         return bound
@@ -368,7 +368,7 @@ def _while_values(ctx: Context, node: ast.For) -> None:
 
 
 def _repeated(ctx: Context, test: ast.expr, what: str) -> Expr:
-    """Return the condition of a loop, which each iteration computes anew.
+    """Return the condition of a loop, which each iteration computes again.
 
     Raises:
         UnsupportedFeatureError: it takes statements, which would run once, before the loop.

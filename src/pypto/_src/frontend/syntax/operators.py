@@ -296,7 +296,7 @@ def _skipped(
     span, is_and, symbol = ctx.span(node), kind is And, "and" if kind is And else "or"
     known = ConstBool(not is_and, span)
     condition = left if isinstance(left, Expr) else ConstBool(bool(left), span)
-    _on_scalars(ctx, node, kind, symbol, condition, right)  # which refuses what is no scalar
+    _on_scalars(ctx, node, kind, symbol, condition, right)  # which refuses what is not a scalar
     value = _on_scalars(ctx, node, kind, symbol, ConstBool(is_and, span), right)
     run = body_of([*statements, YieldStmt((value,), span)], span)
     skip = body_of([YieldStmt((known,), span)], span)

@@ -94,7 +94,7 @@ def _is_another_part(declared: Type, found: Type) -> bool:
 
 
 def _count_hint(ctx: Context, wanted: Sequence[Type], values: Sequence[Expr]) -> str | None:
-    """Return what is declared after all, or what of it the function has at hand."""
+    """Return what is declared after all, or as much of it as the function has at hand."""
     if values:
         kinds = [_annotation(value.type) for value in values]
         shown = f"tuple[{', '.join(kinds)}]" if len(kinds) > 1 else kinds[0]

@@ -2,7 +2,7 @@
 
 A slice of a tensor is a tile where the function computes with tiles, else a view of the tensor; a
 slice of a tile is a part of it. Knows which op a slice means and how its bounds become offsets and
-sizes; what the op makes of them is the op's.
+sizes; the op says what it makes of them.
 """
 
 from __future__ import annotations
@@ -460,7 +460,7 @@ def _resized(ctx: Context, node: ast.Subscript, sizes: Mapping[int, int]) -> str
 
 
 def _no_slice(ctx: Context, node: ast.Subscript, items: Sequence[Any]) -> ParserError:
-    """Return the error of an index that is no slice, such as that of one element or row."""
+    """Return the error for an index that is not a slice, such as that of one element or row."""
     text = ctx.source.text(node.value)
     index = node.slice
     index_nodes = index.elts if isinstance(index, ast.Tuple) else [index]

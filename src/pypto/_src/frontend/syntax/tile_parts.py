@@ -1,4 +1,4 @@
-"""Parts of tiles, and tiles of which a part is another one.
+"""Parts of tiles, and tiles of which a part is another tile.
 
 A part is a view (`new_tiles.view`); that of a column is one of the row of the same bytes. Knows
 which ops make a part; which syntax means one is said elsewhere.

@@ -1,7 +1,7 @@
 """Integer divisions by a number that is zero: each fails whenever it runs.
 
-What is guarded by a constant, as in ``if WIDTH > 0: n // WIDTH``, does not run. So the front end
-notes such divisions while it reads, and looks for those that can run once a function is read.
+A division guarded by a constant, as in ``if WIDTH > 0: n // WIDTH``, does not run. So the front end
+notes such divisions while it reads a function, and afterwards looks for those that can run.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """SSA form: every definition gets its own variable, and yields, iter_args and results are supplied.
 
 Branches hand on what they assign through `return_vars`, loops through `IterArg`s; which variables
-those are is decided in `ssa_plan`. A variable that the function defines once keeps its name (and
+those are is decided in `liveout`. A variable that the function defines once keeps its name (and
 stays the same object); others are numbered, see docs/decisions/0003-ssa-names.md.
 
-The builder and the pass ConvertToSSA both use `to_ssa`. Expects no jumps (`ssa_jumps`) and knows
+The builder and the pass ConvertToSSA both use `to_ssa`. Expects no jumps (`jumps`) and knows
 nothing of calls between functions, which the pass expands before.
 """
 
@@ -67,7 +67,7 @@ _SHALLOW: Final = 20
 def to_ssa(function: Function, unassigned_value: UnassignedValue | None = None) -> Function:
     """Return ``function`` in SSA form; one that is in it already is returned as it is.
 
-    The function has no break, continue or early return: `ssa_jumps.lower_function_jumps`. A
+    The function has no break, continue or early return: `jumps.lower_function_jumps`. A
     variable that some paths do not assign has there what ``unassigned_value`` returns for it.
 
     Raises:

@@ -87,7 +87,7 @@ class Known(dict[Any, Part]):
 
 
 class Look(NamedTuple):
-    """What going through a function once has shown; see `verify_ssa`."""
+    """What going through a function once has shown; see `ir.verify.ssa`."""
 
     left: Sequence[Stmt]
     """Those of `doubtful`, and those in which a call stands in another, in the order of the text.

@@ -1,8 +1,8 @@
 """AllocateMemoryAddr: every on-chip buffer gets its address, or the user learns what is too big.
 
 Buffers of one memory space follow each other in order of first definition, those whose sizes are
-whole cache lines first: so these begin at one, which takes no byte more. Which buffers share is
-decided before, by MemoryReuse; a space in which every buffer has an address already stays.
+whole cache lines first: so each of these begins at a cache line, at no cost in bytes. MemoryReuse
+has decided before which buffers share; a space in which every buffer has an address stays as it is.
 """
 
 from __future__ import annotations

@@ -1,15 +1,15 @@
 """Dynamic storage allocation: where in one memory each buffer lies, given when it is needed.
 
 Two buffers that are needed at the same time must not overlap. `first_fit` takes near linear time.
-`best_fit` asks for the lowest height: several orders of first fit, and, where none of them reaches
-the bound, which is the weight of buffers each two of which meet, a branch and bound over canonical
-placements, in which every buffer lies on another one or at the bottom. It counts its steps instead
-of looking at a clock, so that the same program gets the same plan on every machine.
+`best_fit` looks for the lowest height: it tries several orders of first fit. Where none of them
+reaches the bound, the total size of buffers that are all needed at once, it runs a branch and bound
+over canonical placements, in which every buffer lies on another one or at the bottom. It counts its
+steps instead of looking at a clock, so that a program gets the same plan on every machine.
 
 `plan` adds what in-place results need: a buffer that begins in the very statement in which another
 one ends (times 2p + 1 and 2p) takes the same bytes, all of them, or none.
 
-Knows sizes and times, nothing of the IR.
+Knows sizes and times, not the IR.
 """
 
 from __future__ import annotations

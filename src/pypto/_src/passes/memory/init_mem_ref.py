@@ -1,9 +1,9 @@
 """InitMemRef: every tensor and tile variable gets the buffer it lives in.
 
-Variables that are one buffer share one `MemRef`: views, the result of a store and its tensor, and
+Variables that name one buffer share one `MemRef`: views, the result of a store and its tensor, and
 everything that a loop carries or a branch hands on under one name. Where lifetimes forbid the last,
-a `block.move` into the carried buffer is inserted. No two values that are needed at the same time
-ever share. Packing buffers into less memory is the work of other passes.
+a `block.move` into the carried buffer is inserted. Two values that are needed at the same time
+never share. Packing buffers into less memory is the work of other passes.
 """
 
 from __future__ import annotations
@@ -278,7 +278,7 @@ class _Plan:
             self.merge(updated, stmt.var)
 
     def _updated(self, product: Expr) -> Var | None:
-        """Return the accumulator operand whose bytes the result of a product has to be."""
+        """Return the accumulator operand whose bytes the result of a product must have."""
         op = op_of(product)
         if op is None or op.view_of is not None or not isinstance(product, Call):
             return None

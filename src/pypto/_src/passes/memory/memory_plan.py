@@ -1,7 +1,7 @@
 """The memory plan of a program: which bytes each tile has and when, as text and as a drawing.
 
-Reads the addresses of a compiled program, or plans those it does not have yet. Decides nothing
-that the passes decide.
+Reads the addresses of a compiled program, or plans those that it does not have yet. Decides nothing
+that is for the passes to decide.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """MemoryReuse: buffers that are never needed at the same time become one.
 
 Why only when memory is short, and how buffers are chosen: docs/decisions/0005-memory-reuse.md.
-Works on whole buffers, whose places are decided later; only where those do not fit although the
-bytes needed at any time do, it gives addresses itself.
+Works on whole buffers, whose addresses are decided later. It gives addresses itself only where the
+buffers do not fit although the bytes needed at any one time do.
 """
 
 from __future__ import annotations

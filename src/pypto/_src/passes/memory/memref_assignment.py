@@ -1,11 +1,11 @@
 """Which memory references the tensors and tiles of a function have, before their types say so.
 
-A memory reference is part of a type, the type of a variable, and that of all that names it: who
-changes one copies all statements behind it. Four passes in a row change references, or only look
-at them. So in a pipeline they hand on the statements that they got with the references beside them,
-and the statements are made once, when somebody else asks for the program.
+A memory reference is part of a type, the type of a variable, and that of all that names it: to
+change one is to copy all statements behind it. Four passes in a row change references, or only look
+at them. So in a pipeline they hand on the statements that they got, with the references beside
+them, and the statements are rebuilt once, when something else asks for the program.
 
-Knows how references get into types. Which ones these are the passes decide.
+Knows how references get into types; the passes decide which ones these are.
 """
 
 from __future__ import annotations
@@ -146,7 +146,7 @@ class MemRefs:
 
 
 class _Normal(Retype):
-    """Makes bodies normal on the way, as `NormalizeStmtStructure` has them."""
+    """Also brings bodies into the form of `NormalizeStmtStructure`."""
 
     def body(self, stmt: Stmt) -> Stmt:
         """Return the body with its variables replaced."""

@@ -1,6 +1,6 @@
-"""What to change so that the tiles of a kernel fit: each advice is planned before it is given.
+"""What to change so that the tiles of a kernel fit: each change is planned before it is suggested.
 
-Tries the change that costs least first: a load that moves down to where it is needed, then tiles
+Tries the cheapest change first: a load that moves down to where it is needed, then tiles
 of half as many rows, a quarter, and so on, then of fewer columns.
 """
 

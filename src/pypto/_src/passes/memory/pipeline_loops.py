@@ -7,13 +7,13 @@
                                                        out_2 = store(exp(t_2), [i + 1, 0], out_1)
 
 Nothing is reordered: the pipes of a core do that. Where ``t_1`` and ``t_2`` are different bytes, a
-load waits only for the last use of its own buffer, ``stage`` iterations before, by a flag of its
-own. The iterations that are left over where ``stage`` does not divide their number follow behind,
+load waits, by a flag of its own, only for the last use of its own buffer, ``stage`` iterations
+before. Where ``stage`` does not divide the number of iterations, those that are left over follow,
 in the same buffers.
 
-Copies have buffers of their own only where several pipes work with these: what one pipe alone does
-is in order anyway. Where memory is short, buffers of one iteration share bytes first as far as that
-holds nobody up; then the loop gets fewer stages, and the log says so.
+Copies have buffers of their own only where several pipes work with these: what one pipe does alone
+is in order anyway. Where memory is short, buffers of one iteration share bytes first, as far as
+that delays nothing; then the loop gets fewer stages, and the log says so.
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ class _Shared(NamedTuple):
 
 
 class _Buffers:
-    """The buffers of a function: who works with them, and how copies of them fit into memory."""
+    """The buffers of a function: which pipes use them, and how copies of them fit into memory."""
 
     def __init__(self, given: MemRefs, target: Target, wanted: Stages) -> None:
         self.target = target

@@ -1,7 +1,7 @@
 """DeadCode: values that nothing needs are not computed.
 
-Needed is what has an effect and what that reads, through branches and loops: also a carried value
-that only feeds itself goes. Loops without a bound stay, as they may not end.
+What has an effect is needed, and so is what that reads, through branches and loops; a carried value
+that only feeds itself goes, too. Loops without a bound stay, as they may not end.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """LoopInvariantMotion: what a loop computes anew on every iteration is computed before it.
 
-A value moves if everything it reads is defined outside the loop. What could be an error, such as
-a load outside a tensor, moves only out of loops that surely run, and what reads a tensor only out
-of loops that write none.
+A value moves if everything it reads is defined outside the loop. What could fail, such as
+a load outside a tensor, moves only out of loops that are sure to run; what reads a tensor, only out
+of loops that write to none.
 """
 
 from __future__ import annotations

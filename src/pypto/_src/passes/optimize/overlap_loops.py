@@ -1,11 +1,11 @@
 """OverlapLoops: loops of kernels that load and compute ask for several stages.
 
-It does what a user does who writes ``pl.pipeline(..., stage=2)`` for ``pl.range``; the copies that
+It does what a user does by writing ``pl.pipeline(..., stage=2)`` for ``pl.range``; the copies that
 then overlap are made later, by PipelineLoops, as far as they fit into memory. Loops with stages of
 their own stay, and so do kernels with flags of their own, whose authors have done it by hand.
 
-Loops of regions with work for both kinds of cores are not in kernels any more when it runs. A
-`PassManager` that has it lets OutlineIncoreScopes give them as many stages.
+When it runs, loops of regions with work for both kinds of cores are no longer in kernels. A
+`PassManager` that has this pass lets OutlineIncoreScopes give them as many stages.
 """
 
 from __future__ import annotations

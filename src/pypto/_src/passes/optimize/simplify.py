@@ -1,7 +1,7 @@
 """Simplify: constants are folded, identities removed, decided branches and empty loops resolved.
 
-Every rule keeps the value bit for bit, also of floats, with wrapping integers and their errors:
-what would be an error stays one. Works on SSA form before tiles have memory references.
+Every rule keeps the value bit for bit, for floats, too, and for integers that wrap; what would be
+an error stays one. Works on SSA form before tiles have memory references.
 """
 
 from __future__ import annotations

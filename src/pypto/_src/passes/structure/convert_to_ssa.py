@@ -1,7 +1,7 @@
 """ConvertToSSA: every definition gets its own variable.
 
 The pass is thin: calls between kernels are expanded in `inline_calls`, jumps become conditions in
-`ir.ssa_jumps`, and the form itself, which the IRBuilder completes too, is made in `ir.ssa`.
+`ir.ssa.jumps`, and the form itself, which the IRBuilder completes, too, in `ir.ssa.construct`.
 """
 
 from __future__ import annotations

@@ -62,7 +62,7 @@ def can_copy_iterations(loop: ForStmt) -> bool:
 
 
 class _Copy(Clone):
-    """Copies a body, and names its variables anew."""
+    """Copies a body, and gives its variables new names."""
 
     def __init__(
         self, mapping: dict[Var, Expr], names: NewNames, memrefs: Mapping[MemRef, MemRef]

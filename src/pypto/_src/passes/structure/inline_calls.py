@@ -1,10 +1,10 @@
-"""InlineCalls: what a kernel calls becomes part of the kernel; ConvertToSSA does this first.
+"""InlineCalls: what a kernel calls becomes part of the kernel. ConvertToSSA does this first.
 
 A core runs one kernel and calls nothing, so every call of a program function inside a kernel is
 expanded where it stands, with variables of its own. Tensors are handed over by reference, scalars
 and tiles by value. Host functions keep their calls: each call of a kernel there is a launch.
 
-Works on the form before SSA. Expects no early returns (`ir.ssa_jumps`).
+Works on the form before SSA. Expects no early returns (`ir.ssa.jumps`).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Numbers for the instructions of a function, and which of them touch the same bytes.
 
-Gives every instruction the bits that `checker_state` speaks of, and for each access the set of bits
+Gives every instruction the bits that `checker_state` describes, and for each access the set of bits
 that it conflicts with. Knows loops only by how deep they nest.
 """
 
@@ -203,7 +203,7 @@ class Conflicts:
                 writes.setdefault(chunk, []).extend(positions)
             for access in instruction.tensors:
                 if access.root not in accesses.written:
-                    continue  # what nobody writes is in no conflict
+                    continue  # what nothing writes is in no conflict
                 tensor = self.tensors.get(access.root)
                 if tensor is None:
                     tensor = self.tensors[access.root] = _Tensor()

@@ -1,8 +1,9 @@
 """Lets no pipe raise an event again while the last wait for it may still be under way.
 
 Where nothing tells the source of a flag that this wait is over, the target *acknowledges* it: a
-flag the other way, set and waited for just before. What a second set of a raised flag does is not
-known of the hardware (hardware sheet, 3.3, F5); if it is lost the waiting pipe hangs.
+flag the other way, set and waited for just before. It is not known what the hardware does when a
+raised flag is set again (hardware sheet, 3.3, F5); if the second set is lost, the waiting pipe
+hangs.
 
 Knows events; leaves it to `insert_sync` to write them down.
 """

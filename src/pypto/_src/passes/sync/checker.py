@@ -1,13 +1,13 @@
 """Checks the synchronisation of functions: races, and the discipline of flags and barriers.
 
 Two accesses of the same bytes, one of them a write, that nothing orders are a race (hardware sheet,
-3.1 and 3.2). The whole of a function is covered, every path, any number of iterations; the
-argument stands in `checker_dataflow`. Works on any function with memory references, whoever put the
+3.1 and 3.2). All of a function is covered: every path, any number of iterations; the
+argument is in `checker_dataflow`. Works on any function with memory references, whoever put the
 flags there.
 
-It decides the sheet's model exactly but for this: paths that conditions exclude may be reported;
-and distinct parameters are taken as distinct memory where no call in the program gives them one,
-iterations of a parallel loop as independent.
+It decides the sheet's model exactly, with these exceptions: it may report paths that conditions
+exclude; distinct parameters count as distinct memory where no call in the program gives them the
+same, and iterations of a parallel loop as independent.
 """
 
 from __future__ import annotations

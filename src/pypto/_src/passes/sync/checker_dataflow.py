@@ -1,12 +1,12 @@
 """Follows every path through a function and finds what its flags and barriers leave open.
 
-Paths are joined where they meet, and a loop is gone through until its state stays as it is. A join
-keeps only what holds on either way, and there are finitely many bits, so that this ends, and what
+Paths are joined where they meet, and a loop is followed until its state no longer changes. A join
+keeps only what holds on both paths, and there are finitely many bits. So this ends, and what
 holds then holds for any number of iterations: no race, deadlock or leak is missed. It can report
-one on a path that no run takes, when two conditions exclude it; those that depend on the iteration
-of a loop, or are equal, are decided (`check_paths`).
+one on a path that no run takes, when two conditions exclude it; conditions that depend on the
+iteration of a loop, or are equal, are decided (`branch_conditions`).
 
-The time is that of one pass over a function's statements for each state that loops take, with sets
+It takes one pass over a function's statements for each state that its loops take, with sets
 of as many bits as it has instructions.
 """
 

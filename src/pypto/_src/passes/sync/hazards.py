@@ -1,6 +1,6 @@
 """Which earlier instructions an instruction conflicts with: the accesses of a function so far.
 
-Knows accesses and blocks, and nothing of what is already ordered.
+Knows accesses and blocks, but not what is already ordered.
 """
 
 from __future__ import annotations
@@ -135,7 +135,7 @@ class History:
 
     def __init__(self, accesses: Accesses) -> None:
         self.integers = accesses.integers
-        self.written_tensors = accesses.written  # what nobody writes is in no conflict
+        self.written_tensors = accesses.written  # what nothing writes is in no conflict
         self.chunks = _Chunks()
         self.tensors: dict[Var, _Parts] = {}
 

@@ -1,13 +1,14 @@
 """InsertSync: flags and barriers, so that no pipe overtakes what it depends on.
 
 A flag orders what one pipe did before it is set before what another pipe does after it waits. Which
-flags and barriers a function needs is decided in `planner`; this module gives the flags their
-event numbers and writes them down. Eight events exist for each ordered pair of pipes. A set moves
-down to where one is free; if there is none the flag becomes a barrier for all pipes, which
-the report counts.
+flags and barriers a function needs is decided in `planner`; this module gives the flags their event
+numbers and writes them down. There are eight events for each ordered pair of pipes. A set moves
+down to where one is free; if there is none the flag becomes a barrier for all pipes, which the
+report counts.
 
-What others may have made superfluous is left out if the checker then still finds nothing, and a
-flag that might be raised again too early waits to be acknowledged (`prune`, `acknowledge`).
+A flag or barrier that others may have made superfluous is left out if the checker then still finds
+nothing, and a flag that might be raised again too early waits to be acknowledged (`prune`,
+`acknowledge`).
 """
 
 from __future__ import annotations

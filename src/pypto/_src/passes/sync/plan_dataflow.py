@@ -1,6 +1,6 @@
-"""Goes through a function with the flags and barriers of a plan, before they are written down.
+"""Follows a function with the flags and barriers of a plan, before they are written down.
 
-Each flag of a plan is one of its own, raised and waited for alternately on every path; so a state
+Each flag of a plan is separate, raised and waited for alternately on every path; so a state
 is what pipes know and what raised flags tell. Event numbers come in `acknowledge`.
 """
 
@@ -50,7 +50,7 @@ class _Alarm(Findings):
 class Act(NamedTuple):
     """What a pipe does beside a statement: it sets a flag, waits for one, or has a barrier."""
 
-    of: Flag | ProgramPoint | None  # None for what nobody suspects
+    of: Flag | ProgramPoint | None  # None for what is not suspected
     flag: Flag | None = None
     sets: bool = False
     primes: bool = False  # for the first iteration of a loop

@@ -487,7 +487,7 @@ def learn_inside(
 
 
 def _orders(choices: Iterable[_Choice], need: Need) -> bool:
-    """True if who waits for the flags knows that a need is met."""
+    """True if the pipe that waits for the flags knows that a need is met."""
     pipe, number = need.queue, need.number
     for _, _, _, token in choices:  # noqa: SIM110 of few, thousands of times
         if token[pipe] >= number:

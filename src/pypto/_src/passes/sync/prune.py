@@ -1,14 +1,14 @@
 """Leaves out of a plan the flags and barriers without which the checker still finds nothing.
 
-A suspect is tried at the place where it acts: what follows is gone through with and without it,
+A suspect is tried at the place where it acts: what follows is checked with and without it,
 from the states that the checker has there, until something races (it is needed) or both states are
 the same again (it is superfluous). Mostly that takes a few statements. Inside a loop the states
 are those of all its iterations, as the checker finds them; so a suspect that leaves these as they
 are is superfluous in every iteration. What goes from one iteration to the next, and what is open at
 the end of a block, is tried with the whole statement that holds the block. A race there is found
 with states that can only know too much, so it proves the need in any case. Most suspects are needed
-by the very instruction before which they act, which shows without a trial when a statement is gone
-through.
+by the very instruction before which they act, which shows without a trial when the statement is
+checked.
 
 Knows plans, states and paths; event numbers are given later.
 """

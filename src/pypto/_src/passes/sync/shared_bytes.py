@@ -1,7 +1,7 @@
 """Which tiles of a function have the same bytes because the memory plan gave them to both.
 
-A view, a carried tile and what a branch hands on are where the tile is that they come from; all
-other tiles with the same bytes were put there by the plan. Knows no instruction and no flag.
+A view, a carried tile and what a branch hands on are where the tile that they come from is; all
+other tiles with the same bytes were put there by the plan. Knows no instructions and no flags.
 """
 
 from __future__ import annotations

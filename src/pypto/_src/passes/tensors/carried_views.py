@@ -5,8 +5,8 @@
             d1 = store(load(src), dst)      ->            store(load(src), view)
         dst = pl.yield_(d1)
 
-A kernel that gets another part of the same tensor, too, makes both views itself, which it could not
-do with one that a loop carries, nor return what it has made itself.
+A kernel that also gets another part of the same tensor makes both views itself. It could not make
+one that a loop carries, nor return one that it has made itself.
 """
 
 from __future__ import annotations

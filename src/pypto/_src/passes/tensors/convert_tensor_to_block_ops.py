@@ -5,10 +5,10 @@
                               out_0_1 = pl.block.store(y_tile, [0, 0], [64, 128], out_0)
                               return out_0_1
 
-A tensor that a kernel returns and did not get is a new Out parameter ``out_<N>``, one that it needs
-in between a new parameter ``tmp_<N>``; callers create both.
+A tensor that a kernel returns and was not given is a new Out parameter ``out_<N>``; one that it
+needs in between, a new parameter ``tmp_<N>``. Callers create both.
 
-How a kernel is rewritten is in `tensor_kernels`, which is loaded for programs that have such.
+How a kernel is rewritten is in `tensor_kernels`, which is loaded only for programs that need it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the cores have to do with statements: whose work they are, what they use and change."""
+"""How statements concern the cores: whose work they are, what they use and what they change."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def used_in(top: Stmt) -> dict[Var, None]:
 
 
 def changed_in_place(stmt: Stmt) -> list[Var]:
-    """Return the tiles that a statement itself changes; scratch of what makes a tile is none."""
+    """Return the tiles that a statement itself changes, except scratch of ops that make a tile."""
     call = stmt.expr if isinstance(stmt, EvalStmt) else None
     op = None if call is None else op_of(call)
     if op is None or not isinstance(call, Call):

@@ -2,9 +2,9 @@
 
 A `Group` is a run of tensor ops that share one space of elements, the shape that all their tensors
 broadcast to. For each tile of that space the tensors' parts are loaded, the ops are done on tiles
-(`ops.conversion`), and what others need is stored. Tiles take as much of vector memory as leaves
-room for a second set; the last tile of a dimension that tiles do not fill overlaps the one before.
-Where rows are too long for reductions to have them whole, the group falls into several, and a
+(`ops.conversion`), and what others need is stored. Tiles take as much of vector memory as they can
+with room for a second set; where tiles do not fill a dimension, the last overlaps the one before.
+Where rows are too long to be reduced whole, the group is split into several, and a
 reduction adds up its parts.
 
 Which ops make a group is decided by `fusion_groups`, where results lie by `tensor_buffers`.

@@ -1,12 +1,12 @@
 """Which tensor ops of a kernel become one loop nest over tiles.
 
 Ops are taken in one after another, in the order of the program. A run of them whose tensors fit
-together is one `tile_tensors.Group`: what only its own ops use never goes to memory. What crosses a
-branch, a loop or the border of a group does, to its place in `tensor_buffers`. The order of reads
-and writes stays.
+together is one `elementwise_loops.Group`: what only its own ops use never goes to memory. What
+crosses a branch, a loop or the border of a group does, to its place in `tensor_buffers`. The order
+of reads and writes stays.
 
-Knows single ops and the names of tensors, nothing of statements and control flow. The loops over
-tiles come from `tile_tensors` and `tile_moves`.
+Knows single ops and the names of tensors, not statements and control flow. The loops over
+tiles come from `elementwise_loops` and `matmul_and_reshape_loops`.
 """
 
 from __future__ import annotations
@@ -138,7 +138,7 @@ class Waiting:
         self.copy(var, tensor_math.reshape.build([sums, list(shape_of(var))], {}, span))
 
     def _step(self, var: Var, value: Call) -> Var:
-        """Return a variable for what the next step takes, and nobody else."""
+        """Return a variable for what only the next step takes."""
         step = Var(self.buffers.name(var.name), value.type, value.span)
         self.uses[step] = 1
         return step
@@ -325,7 +325,7 @@ class Waiting:
         """Write a group that does not fit as several: each ends with its reductions."""
         last = [pair for pair in pending.sinks if self._waits(pair[0], pending)]
         waiting = [(s, a) for s, a in pending.sinks if all(s is not other for other, _ in last)]
-        for sink, _ in last:  # read once more after all groups: it has to be in memory
+        for sink, _ in last:  # read again after all groups: it must be in memory
             self.uses[sink.value] = self.uses.get(sink.value, 0) + 1
         current = _Pending()
         for var, call in pending.calls:
@@ -408,7 +408,7 @@ class Waiting:
             self.buffers.rename(after, name, sink.target)
 
     def copy(self, var: Var, call: Call) -> None:
-        """Write a tensor that is made otherwise than element by element to its home."""
+        """Write a tensor that is not made element by element to its home."""
         self._only_vector(call)
         self.flush()
         op = op_of(call)

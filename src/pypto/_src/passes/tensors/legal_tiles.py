@@ -87,7 +87,7 @@ class _Rows:
         self._concerned = concerned
         self.spaces = spaces
         self.rows: dict[Var, list[tuple[Block, Var]]] = {}
-        self.candidates: dict[Var, None] = {}  # to be dropped if nobody reads them
+        self.candidates: dict[Var, None] = {}  # to be dropped if nothing reads them
         self._row_shapes: dict[int, MakeTuple] = {}
         self.made: dict[Var, Call] = {}  # decomposed calls as the program has them, by result
 

@@ -1,7 +1,7 @@
 """LegalizeTiles: tiles become acceptable to both targets, so that emitters never choose.
 
-A call that no target executes becomes the ones that it stands for (`OpDef.parts_of`), as one on
-tiles of several element types or shapes:
+A call that no target executes becomes the calls that it stands for (`OpDef.parts_of`), and so does
+one on tiles of several element types or shapes:
 
     c = add(a, b)   ->   wide = cast(b); c = add(a, wide)
 
@@ -83,7 +83,7 @@ def with_legal_tiles(function: Function, facts: PassFacts = NOTHING_KNOWN) -> Fu
     """
     stmts = [*stmts_in(function.body)]
     some = facts.one_of_each_form(function)
-    if 2 * len(some) > len(stmts):  # then who is concerned is found at once
+    if 2 * len(some) > len(stmts):  # then those concerned are found at once
         some = stmts
     made = _made(some)
     calls = [s.value for s in made]

@@ -1,4 +1,4 @@
-"""Loops over rows, or columns, for ops that want these whole: gathering, sorting, first positions.
+"""Loops over rows, or columns, for ops that need them whole: gathering, sorting, first positions.
 
 Each row of such a result comes from the same rows of the operands. So as many as fit on chip are
 loaded, the op is done on the tiles, and what it makes is stored.

@@ -1,8 +1,8 @@
 """Loops over tiles for products of matrices and for tensors that are copied in another shape.
 
-What lies where afterwards is another order of the same elements (`write_reshape`,
-`write_transpose`), or a product in Acc memory (`write_product`). `tile_tensors` does all ops whose
-tensors agree in their shape.
+The result is the same elements in another order (`write_reshape`,
+`write_transpose`), or a product in Acc memory (`write_product`). `elementwise_loops` does all ops
+whose tensors agree in their shape.
 """
 
 from __future__ import annotations

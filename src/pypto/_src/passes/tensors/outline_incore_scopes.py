@@ -4,7 +4,7 @@
         t = pl.tensor.mul(x, n)      ->    # def main_incore_0(n, out: InOut, x): t = ...; y = ...
         y = pl.tensor.assemble(out, t, [0, 0])
 
-How a function is rewritten is in `outlined_scopes`, which is loaded for programs with scopes.
+How a function is rewritten is in `outlined_scopes`, which is loaded only for programs with scopes.
 """
 
 from __future__ import annotations

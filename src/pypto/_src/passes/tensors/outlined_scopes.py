@@ -56,7 +56,7 @@ _ON_HOST: Final = (tensor.view, tensor.reshape_view, tensor.create, tensor.dim)
 
 _VIEWS: Final = (tensor.view, tensor.reshape_view)
 _DEFINED_AND_USED: Final = 2
-"""How often a variable of a function is counted at least that somebody uses."""
+"""The least count of a variable of a function that something uses."""
 
 
 def outlined(function: Function, names: NewNames, stages: int) -> list[Function]:
@@ -98,7 +98,7 @@ def _with_own_views(function: Function) -> Function:
 
 
 def _without_unused_views(body: Stmt) -> Stmt:
-    """Return a body without the tensors in another shape, and views of them, that nobody uses.
+    """Return a body without the tensors in another shape, and views of them, that nothing uses.
 
     Kernels that use them make them.
     """

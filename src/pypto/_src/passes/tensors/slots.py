@@ -1,4 +1,4 @@
-"""Tensors in which one iteration hands over its tiles: consecutive iterations have different ones.
+"""Tensors that hand over the tiles of one iteration: consecutive iterations have different ones.
 
     held = create([128, 64])                 slots = create([256, 64])
     for i in range(8):                       for i in range(8):
@@ -7,8 +7,8 @@
                                                  vector(held, ...)
 
 With one tensor, the product of the next iteration waits until the vector work of this one has read
-it. A loop with two stages has two slots: the cube works one iteration ahead, and no further, as the
-slot that it writes next is the one that is still to be read, which the order of tasks respects.
+it. A loop with two stages has two slots: the cube works one iteration ahead and no further, since
+the slot that it writes next is still to be read, which the order of tasks respects.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Scopes with matrix and vector work become scopes of one of them each, which no core does alone.
+"""Scopes with matrix and vector work, which no core does alone, become scopes with one of the two.
 
     with pl.incore():                            for b in pl.range(4):
         for b in pl.range(4):                        with pl.incore():  # on the cube core
@@ -11,9 +11,9 @@
 
 Loops and branches that hold both go to the host function, with the scalars that they need. Tiles
 that go from one scope to another lie in tensors between them, or are loaded again; those of one
-iteration of a loop with stages in slots, so that a core may be ahead of the other. So do those of
-which one core reads an element that another one, or the host, needs: these read it from there. A
-scope stays as it is where that is impossible: an accumulator has to be kept over vector work.
+iteration of a loop with stages lie in slots, so that one core may be ahead of the other. Tiles of
+which the other core, or the host, needs an element lie in tensors, too: it is read from there. A
+scope stays as it is where that is impossible: where an accumulator must be kept over vector work.
 """
 
 from __future__ import annotations
@@ -435,7 +435,7 @@ class _Splitter:
         return not self._written.isdisjoint(self._roots.get(value, (value,)))
 
     def _floats(self, stmt: AssignStmt) -> bool:
-        """True for a tile that each part makes for itself: of tensors that nobody writes."""
+        """True for a tile that each part makes for itself: of tensors that nothing writes."""
         call = stmt.value
         op = op_of(call)
         if not isinstance(call, Call) or not _is_tile(stmt.var) or op is None or op.writes:

@@ -374,7 +374,7 @@ class _Lowering:
         return values
 
     def result(self, stmt: ReturnStmt) -> None:
-        """Rewrite the return; what is no parameter yet becomes one."""
+        """Rewrite the return; a value that is not a parameter becomes one."""
         values: list[Expr] = []
         for value in stmt.value:
             home = self.buffers.homes.get(value) if isinstance(value, Var) else None

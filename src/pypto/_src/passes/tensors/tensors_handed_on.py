@@ -11,10 +11,10 @@
                                                 a2 = assemble(a, kept)
                                             a, b = pl.yield_(a2, b2)
 
-A host function hands tensors on: after ``a, b = b, a`` either name is of one tensor or the other,
-by the number of iterations. Kernels, and what orders them, want to know which. A copy means the
-same where nobody sees the tensors under other names: what is handed on is not used again but as
-what it was handed on to.
+A host function hands tensors on: after ``a, b = b, a`` each name stands for one tensor or the
+other, depending on the number of iterations. Kernels, and what orders them, must know which. A copy
+means the same where the tensors are not seen under other names: what is handed on is used again
+only as what it was handed on to.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Loops over the tiles of tensors in global memory, and the loads and stores in them.
 
-A dimension whose size is known is cut into tiles of one size. One that is known at run time only
-may be smaller than any tile: for it there are several sizes, the last of which is 1, and the
+A dimension whose size is known is cut into tiles of one size. One whose size is known only at run
+time may be smaller than any tile: it has several sizes of tiles, the last of which is 1, and the
 largest that fits is taken, or one after the other where tiles must not overlap.
 """
 

@@ -1,7 +1,7 @@
 """Orders of the statements of a scope that let each core do much in one piece.
 
-A core hands nothing but vector tiles to the other one: an accumulator that vector work interrupts
-would be lost. Both orders here give what the written one gives.
+A core hands only vector tiles to the other one: an accumulator that vector work interrupts
+would be lost. Both orders here give the same results as the order in the source.
 """
 
 from __future__ import annotations
