@@ -94,7 +94,7 @@ from pypto._src.lazy import lazy_names
 
 if TYPE_CHECKING:
     from pypto._src.compiled_folder import compile
-    from pypto._src.frontend.ir_text.statements import parse
+    from pypto._src.frontend.ir_text.programs import parse
     from pypto._src.ir.builders.builder import (
         IRBuilder,
         add,
@@ -259,7 +259,7 @@ __getattr__ = lazy_names(
         "register_op_conversion_custom": "pypto._src.ops.conversion",
         "get_op": "pypto._src.ops.lookup",
         "is_op_registered": "pypto._src.ops.lookup",
-        "parse": "pypto._src.frontend.ir_text.statements",
+        "parse": "pypto._src.frontend.ir_text.programs",
         "PassContext": "pypto._src.passes.pass_base",
         "VerificationLevel": "pypto._src.passes.verification",
         "VerificationMode": "pypto._src.passes.verification",

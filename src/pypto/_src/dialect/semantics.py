@@ -8,12 +8,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Final, cast
+from typing import Any, Final
 
-import ml_dtypes
 import numpy as np
 from xdsl.dialects.builtin import IntegerAttr
 
+from pypto._src.dialect.conversions import converted, integers
 from pypto._src.dialect.rules import attribute_of
 from pypto._src.dialect.tile_ops import TileOp
 from pypto._src.dialect.types import TileType, Word
@@ -342,29 +342,6 @@ def _select_scalar(step: Step) -> None:
     _put(dst, np.where(bits, src, _beside(step.values["scalar"], src)))
 
 
-def _odd(x: Array) -> Array:
-    cut = np.trunc(x)
-    step = (cut != x) & (np.fmod(cut, 2) == 0)
-    return cut + np.where(step, np.copysign(1.0, x), 0.0)
-
-
-def _away(x: Array) -> Array:
-    cut = np.trunc(x)
-    return cut + np.where(np.abs(x - cut) >= 0.5, np.copysign(1.0, x), 0.0)
-
-
-_ROUND: Final[Mapping[str, Callable[[Array], Array]]] = {
-    "NONE": np.trunc,
-    "RINT": np.rint,
-    "CAST_RINT": np.rint,
-    "ROUND": _away,
-    "FLOOR": np.floor,
-    "CEIL": np.ceil,
-    "TRUNC": np.trunc,
-    "ODD": _odd,
-}
-
-
 def _convert(step: Step) -> None:
     src, dst = step.tile("src"), step.tile("dst")
     mode, saturates = step.word("rmode") or "CAST_RINT", step.word("sat_mode") == "ON"
@@ -378,66 +355,6 @@ def _convert(step: Step) -> None:
             simulator=step.simulator,
         ),
     )
-
-
-def converted(
-    x: Array, dtype: np.dtype[Any], mode: str, *, saturates: bool, simulator: bool
-) -> Array:
-    """Return elements as those of another type.
-
-    Without saturation, integers of 8 and 16 bits wrap, wider ones take the nearest number, and NaN
-    gives 0. ``simulator``: floats go through 32-bit integers, as an x86 processor makes them.
-    """
-    if dtype.kind not in "iu":
-        return _floats(x, dtype, saturates)
-    limits = np.iinfo(dtype)
-    if x.dtype.kind in "iu":
-        return np.clip(x, limits.min, limits.max).astype(dtype) if saturates else x.astype(dtype)
-    rounded = _ROUND[mode](x.astype(np.float64))
-    if simulator:
-        return _as_x86(rounded, x.dtype, dtype, saturates)
-    return _integers(np.where(np.isnan(rounded), 0, rounded), dtype, saturates)
-
-
-def _floats(x: Array, dtype: np.dtype[Any], saturates: bool) -> Array:
-    wide = x.astype(np.float32)
-    result = wide.astype(dtype)
-    if not saturates:
-        return result
-    facts = cast("Any", ml_dtypes.finfo(dtype))  # which knows NumPy's own types, too
-    limit = float(facts.max)
-    return np.where(np.isnan(wide), result, np.clip(wide, -limit, limit).astype(dtype))
-
-
-def _integers(x: Array, dtype: np.dtype[Any], saturates: bool) -> Array:
-    """Return integral 64-bit floats as integers; what 64 bits do not hold wraps to 0."""
-    inside = (x >= -(2.0**63)) & (x < 2.0**63)
-    whole = np.where(inside, x, 0).astype(np.int64)
-    if not saturates and dtype.itemsize < 4:
-        return whole.astype(dtype)
-    limits = np.iinfo(dtype)
-    whole = np.where(x >= 2.0**63, limits.max, np.where(x < -(2.0**63), limits.min, whole))
-    return np.clip(whole, limits.min, limits.max).astype(dtype)
-
-
-def _as_x86(x: Array, source: np.dtype[Any], dtype: np.dtype[Any], saturates: bool) -> Array:
-    """Return integral floats as integers in the way of the recorded simulator.
-
-    What the processor's conversion does not hold gives its smallest number. Saturation clips to
-    the narrower of both types, where NaN is the largest number.
-    """
-    if saturates:
-        limits = np.iinfo(dtype)
-        low, high = float(limits.min), float(limits.max)
-        if source.itemsize == 2:
-            largest = float(np.finfo(source).max)
-            low, high = max(low, -largest), min(high, largest)
-        if dtype.itemsize < 4 or source.itemsize == 2:
-            x = np.clip(np.where(np.isnan(x), high, x), low, high)
-    wide = np.dtype(np.int64 if dtype.itemsize == 8 else np.int32)
-    limits = np.iinfo(wide)
-    holds = (x >= float(limits.min)) & (x < -float(limits.min))
-    return np.where(holds, np.where(holds, x, 0).astype(wide), limits.min).astype(dtype)
 
 
 def _transpose(step: Step) -> None:
@@ -572,7 +489,7 @@ def _quantize(step: Step) -> None:
     values = src.within(dst.valid) * scale.data[: dst.valid[0], :1]
     if step.has("offset"):
         values = values + step.tile("offset").data[: dst.valid[0], :1]
-    _put(dst, _integers(np.rint(values.astype(np.float64)), dst.data.dtype, saturates=True))
+    _put(dst, integers(np.rint(values.astype(np.float64)), dst.data.dtype, saturates=True))
 
 
 def _dequantize(step: Step) -> None:

@@ -179,7 +179,7 @@ class _Header:
                 self._read(match[1], match[2], Span(filename, number, 0, number, len(line) - 1))
 
     def _read(self, key: str, text: str, span: Span) -> None:
-        from pypto._src.frontend.ir_text import statements as literal
+        from pypto._src.frontend.ir_text import programs as literal
         from pypto._src.frontend.ir_text.expressions import Values
 
         if key == "program":
@@ -277,7 +277,7 @@ class _Text:
         Raises:
             ParserError: it is neither printed text nor a kernel.
         """
-        from pypto._src.frontend.ir_text import statements as literal
+        from pypto._src.frontend.ir_text import programs as literal
 
         try:
             return [literal.read(self.tree, self.source)]
