@@ -235,6 +235,23 @@ def test_an_option_that_slices_do_not_have() -> None:
         odd.parse(X, X)
 
 
+def test_elements_are_assigned(target: Any) -> None:
+    """An element of a tensor is assigned where it lies, in loops, branches and blocks."""
+
+    @pl.jit(target=target)
+    def turned(x: pl.Tensor[[16, 64], pl.FP32], y: pl.Out[pl.Tensor[[64, 16], pl.FP32]]):
+        for i in pl.spmd(64):
+            for j in pl.range(16):
+                y[i, j] = x[j, i]
+                if j == 3:
+                    y[i, j] = 0.5
+        return y
+
+    wanted = X.T.copy()
+    wanted[:, 3] = 0.5
+    np.testing.assert_array_equal(result(turned, X, np.zeros((64, 16), np.float32)), wanted)
+
+
 def test_new_tensors_outside_regions(target: Any) -> None:
     """`pl.full` and `pl.arange` outside regions are tensors, which regions read."""
 

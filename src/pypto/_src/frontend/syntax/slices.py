@@ -123,7 +123,8 @@ def write(ctx: Context, target: ast.Subscript, value: Any, source: ast.expr) -> 
         return
     if is_number(value) and isinstance(base, Expr) and isinstance(base.type, ShapedType):
         index = _element(ctx, target, base.type)
-        if index is not None and ctx.region is None and not ctx.launches_regions:
+        in_kernel = ctx.region is not None and isinstance(base.type, TensorType)
+        if index is not None and (in_kernel or not (ctx.region or ctx.launches_regions)):
             number = ctx.as_expr(value, source, base.type.dtype)
             ctx.block.append(EvalStmt(_written(ctx, base, index, number, target), ctx.span(target)))
             return
