@@ -160,6 +160,7 @@ def test_a_second_method_gets_a_free_name() -> None:
         ("np.clip(t, 0.0, 1.0)", "pl.minimum(pl.maximum(t, 0.0), 1.0)"),
         ("t.mean(axis=1)", "pl.mul(pl.row_sum(t), 1.0 / t.shape[1])"),
         ("t.sum()", "pl.sum(t, -1)"),
+        ("t.max(axis=1, keepdims=True)", "pl.max(t, axis=1, keepdim=True)"),
     ],
 )
 def test_what_other_libraries_write(found: str, wanted: str) -> None:
@@ -284,6 +285,12 @@ NAMES = ["FP16", "FP32", "BF16", "INT32", "BOOL", "Tensor", "tensor", "Vec", "ma
 def test_nearest(name: str, meant: str | None) -> None:
     """Element types by their names elsewhere, misspelt names in their own case, other words."""
     assert nearest(name, NAMES) == meant
+
+
+@pytest.mark.parametrize(("name", "meant"), [("CORE", "CORE_GROUP"), ("UPDOWN", "UP_DOWN")])
+def test_nearest_of_members(name: str, meant: str) -> None:
+    """A member of two words is found by the first one, and without what joins them."""
+    assert nearest(name, ["CORE_GROUP", "UP_DOWN", "CHIP", "LEFT_RIGHT"]) == meant
 
 
 def test_a_name_that_there_is_not_is_an_attribute_error() -> None:

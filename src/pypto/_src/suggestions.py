@@ -78,8 +78,8 @@ def nearest(name: str, known: Collection[str]) -> str | None:
     """Return the known name that ``name`` most likely means.
 
     That is the element type of that name elsewhere; one spelled alike, whatever the case of its
-    letters; one that begins it (``Vec`` for ``Vector``); or the one for what other libraries call
-    ``name``.
+    letters; one that begins it (``Vec`` for ``Vector``), or the only one whose first word it is;
+    or the one for what other libraries call ``name``.
     """
     spelled = {text.lower(): text for text in sorted(set(known), reverse=True)}
     low = name.lower()
@@ -98,7 +98,10 @@ def nearest(name: str, known: Collection[str]) -> str | None:
         same = [text for text in known if text.lower() == found and text[:1] == name[:1]]
         return same[0] if same else spelled[found]
     begins = [text for text in spelled if len(text) >= 3 and low.startswith(text)]
-    return spelled[max(begins, key=len)] if begins else None
+    if begins:
+        return spelled[max(begins, key=len)]
+    longer = [text for text in spelled if text.startswith(f"{low}_")]
+    return spelled[longer[0]] if len(longer) == 1 else None
 
 
 def _is_class(name: str) -> bool:
@@ -107,7 +110,7 @@ def _is_class(name: str) -> bool:
 
 def _is_number_lost(name: str, known: str) -> bool:
     """True if ``known`` is an element type with a number, such as INT8, and ``name`` has none."""
-    return known.isupper() and not known.isalpha() and name.isalpha()
+    return known.isupper() and any(map(str.isdigit, known)) and name.isalpha()
 
 
 def did_you_mean(name: str, known: Iterable[str], prefix: str = "") -> str | None:

@@ -106,6 +106,7 @@ def meant_call(ctx: Context, error: ParserError, node: ast.Call, func: ast.Attri
     lists = {sum(param.kind == INTS for param in each.params) for each in ops}
     if lists == {1} and not isinstance(node.args[0], ast.List | ast.Tuple | ast.Name):
         texts = [f"[{', '.join(texts)}]"]  # x.reshape(64, 128)
+    texts = [text.replace("keepdims=", "keepdim=") for text in texts]  # as NumPy has it
     return f"write {found[1]}({', '.join([ctx.source.text(func.value), *texts])})"
 
 

@@ -28,7 +28,7 @@ from pypto._src.frontend.regions.product_operands import (
     plus,
 )
 from pypto._src.frontend.state.context import Context, refuse_unknown_keyword
-from pypto._src.frontend.state.messages import describe
+from pypto._src.frontend.state.messages import describe, dtype_like
 from pypto._src.frontend.syntax.annotations import plain_dims
 from pypto._src.frontend.syntax.calls import op_call
 from pypto._src.ir.array_types import TensorType, TileType, static_shape, valid_part
@@ -84,7 +84,26 @@ def _by_name(
     if all(_is_placed(given[key]) for key in ("lhs", "rhs")):
         return None
     refuse_unknown_keyword(ctx, node, kwargs, names)
+    _check_options(ctx, given, node)
     return given
+
+
+def _check_options(ctx: Context, given: Mapping[str, Any], node: ast.Call) -> None:
+    """Check that an element type is one, and that flags are flags: a text is true for Python."""
+    wanted = {"out_dtype": DataType, "a_trans": int, "b_trans": int}
+    for name, kind in wanted.items():
+        value = given.get(name)
+        if value is None or isinstance(value, kind):
+            continue
+        word = next((word for word in node.keywords if word.arg == name), None)
+        dtype = dtype_like(value) or DataType.FP32
+        raise ParserTypeError(
+            f"argument {name!r} of {ctx.source.text(node.func)} is {describe(value)}, "
+            f"a {'DataType' if kind is DataType else 'bool'} was wanted",
+            ctx.span(node if word is None else word.value),
+            hint=f"write {f'pl.{dtype.member}' if kind is DataType else 'True'}",
+            slug="argument-kind",
+        )
 
 
 def product_of_matrices(ctx: Context, given: Mapping[str, Any], node: ast.Call) -> Expr:
