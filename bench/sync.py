@@ -20,7 +20,7 @@ import argparse
 import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from pypto._src.analysis.accesses import Accesses, Instruction
 from pypto._src.analysis.affine import trip_count
@@ -30,9 +30,12 @@ from pypto._src.ir.roles import Role, role
 from pypto._src.ir.stmts import ForStmt, Function, Stmt, WhileStmt
 from pypto._src.passes.pass_manager import PassManager
 from pypto._src.passes.sync.checker import check_sync
-from pypto._src.passes.sync.hazards import History, Need, meeting
+from pypto._src.passes.sync.hazards import History, meeting
 from pypto._src.passes.sync.insert_sync import InsertSync, SyncReport, is_sync
 from pypto._src.targets import A2A3
+
+if TYPE_CHECKING:
+    from pypto._src.passes.sync.hazards import Need
 
 
 class Plain(NamedTuple):

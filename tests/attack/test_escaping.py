@@ -42,7 +42,7 @@ from tests.attack.markers import (
 )
 
 EXAMPLES = cases(Path(__file__).parents[2] / "examples")
-MOST = effort.count(200, thorough_run=600)
+MOST = effort.count(100, thorough_run=600)
 """Markers that are planted into one example, in turn, at least one into each text."""
 SMALL = ["softmax", "rmsnorm", "gelu_mlp"]  # with kernels of both cores, and orchestrations
 

@@ -34,6 +34,7 @@ WATCHDOG_S = 120.0
 
 THREADS = effort.part(["2", "1"], 2)
 """How many run the tasks of an orchestration."""
+ORCHESTRATIONS = ("no_tasks", "short_tasks", "host_ops", "endless_tasks")
 
 
 def attack(
@@ -118,7 +119,7 @@ def test_signal_to_another_thread_ends_a_wait() -> None:
 
 
 @pytest.mark.parametrize("threads", THREADS)
-@pytest.mark.parametrize("name", ["no_tasks", "short_tasks", "endless_tasks", "host_ops"])
+@pytest.mark.parametrize("name", effort.part(ORCHESTRATIONS, 2, first=1))
 def test_interrupt_ends_an_orchestration(name: str, threads: str) -> None:
     """The host and its tasks in all threads end, and nobody writes the arrays any more."""
     compiler()

@@ -15,7 +15,7 @@ from tests import effort
 from tests.attack.mutants import KINDS, PLANTED, PROBE
 
 ROOT = Path(__file__).parents[2]
-COUNT = effort.count(300, thorough_run=1000)
+COUNT = effort.count(150, thorough_run=1000)
 
 
 @pytest.mark.parametrize("kind", KINDS)

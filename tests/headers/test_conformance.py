@@ -25,7 +25,7 @@ from tests.headers.conformance import (
 SHARE = 0.97
 ROW = re.compile(r"\| (?P<id>[\w.-]+) \| (?P<ours>compiles|refused) \| (?P<reason>.+) \|")
 # One of so many cases is executed, and compiled in both modes; the script takes all of them.
-EVERY = 4
+EVERY = effort.count(8, thorough_run=4)
 NOWHERE = ("TADDC", "TSUBC", "TADDSC", "TSUBSC")
 
 
@@ -107,7 +107,7 @@ def test_strict_mode_refuses_by_its_rules(judged: Judged) -> None:
     rules = set(re.findall(r'PTO_NPU_RULE\((?:[^;"]|\n)*?"([^"]+)"\);', text))
     rules |= {f"{name}: no NPU has this instruction" for name in NOWHERE}
     extra = [name for name in judged.strict if name not in judged.lax]
-    assert len(extra) > 50
+    assert len(extra) > 200 // EVERY
     messages = {judged.strict[name] for name in extra}
     assert {text for text in messages if not any(rule in text for rule in rules)} == set()
 
@@ -116,6 +116,6 @@ def test_recorded_runs_come_out_equal(toolchain: Toolchain) -> None:
     """Executed, the units give the recorded numbers within the recorded tolerance."""
     good = [case for case in read_cases(DATA) if case.compiles]
     runs = [run for run in read_runs(DATA) if chosen(run.case)]
-    assert len(runs) > 150
+    assert len(runs) > 600 // EVERY
     assert {run.case for run in runs} <= {case.name for case in good}
     assert execute(toolchain, good, runs, DATA) == {}

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from pypto._src.run.toolchain import Toolchain
+from tests import effort
 from tests.headers import test_values
 from tests.headers.harness import INCLUDE, PRELUDE, WARNINGS, Library, function, tensor, tile
 
@@ -205,15 +206,14 @@ def compile_program(toolchain: Toolchain, folder: Path, text: str, *flags: str) 
     return result
 
 
-@pytest.mark.parametrize(
-    "flags",
-    [
-        ("-std=c++17", "-O2"),
-        ("-std=c++20", "-O0", "-march=native"),
-        ("-std=c++17", "-O0", "-DPTO_CPU_SOFT_HALF"),
-    ],
-    ids=" ".join,
+MODES = (
+    ("-std=c++17", "-O2"),
+    ("-std=c++20", "-O0", "-march=native"),
+    ("-std=c++17", "-O0", "-DPTO_CPU_SOFT_HALF"),
 )
+
+
+@pytest.mark.parametrize("flags", effort.part(MODES, 2), ids=" ".join)
 def test_compiles_without_warnings(
     toolchain: Toolchain, tmp_path: Path, flags: tuple[str, ...]
 ) -> None:

@@ -247,7 +247,7 @@ def run(library: Library, dtype: str, code: Array, results: int, late: bool) -> 
     return [*(t.view(np.uint8) for t in tensors), out, dump]
 
 
-@pytest.mark.parametrize("flags", ["", "-mno-avx512f", "-DPTO_SCALAR"])
+@pytest.mark.parametrize("flags", effort.part(("", "-mno-avx512f", "-DPTO_SCALAR"), 3))
 def test_nobody_can_tell(toolchain: Toolchain, flags: str) -> None:
     """Random programs give the same bits with waiting loads and without."""
     late = Library(KERNELS, variant(toolchain, flags))

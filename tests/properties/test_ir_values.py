@@ -28,7 +28,7 @@ from tests.properties.ir_values import ENUM_MEMBERS, Coverage, drawn_program, re
 CHUNKS = effort.count(1, thorough_run=10)
 """Of programs."""
 
-CHUNK = 500
+CHUNK = effort.count(200, thorough_run=500)
 
 
 def check(whole: ir.Program) -> None:

@@ -19,7 +19,7 @@ from tests.properties.kernels import random_matrix_source, random_mixed_source, 
 from tests.properties.test_programs import COUNTS, arguments, main, tensors
 
 MAKERS = {"vector": random_source, "mixed": random_mixed_source, "matrix": random_matrix_source}
-CHUNK, CHUNKS = 100, effort.count(2, thorough_run=10)
+CHUNK, CHUNKS = 100, effort.count(1, thorough_run=10)
 
 
 @pytest.mark.parametrize("chunk", range(CHUNKS))
