@@ -14,6 +14,7 @@ import pytest
 from pypto import ir
 from pypto._src.errors import SerializeError
 from pypto._src.lazy import lazy_module
+from tests import effort
 from tests.api.facts import Refused, Table, check, rows
 from tests.api.test_07_comparison import DEEP
 from tests.ir.samples import BOOL, FP32, INT, assign, function, kernel, loop_sum, program, seq, var
@@ -267,9 +268,10 @@ def test_files(tmp_path: Path) -> None:
     assert [p.name for p in tmp_path.iterdir()] == ["program.pir"]
 
 
-@pytest.mark.parametrize("make", DEEP.values(), ids=DEEP)
-def test_depth(make: Callable[[int], ir.IRNode]) -> None:
+@pytest.mark.parametrize("kind", effort.part(DEEP, 3))
+def test_depth(kind: str) -> None:
     """Nothing recurses over depth: 10,000 expressions or 2,000 statements inside each other."""
+    make = DEEP[kind]
     again(make(1))
 
 

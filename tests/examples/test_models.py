@@ -18,7 +18,7 @@ MODELS = [
 
 @pytest.mark.skipif(find_toolchain() is None, reason="no C++ compiler")
 @pytest.mark.parametrize(
-    "model", effort.part(MODELS, 2), ids=lambda model: model.name.replace(" ", "-")
+    "model", effort.part(MODELS, 3), ids=lambda model: model.name.replace(" ", "-")
 )
 def test_model_stays_within_its_bound(model: Model) -> None:
     """Two layers against NumPy in float64; what the program makes is less than it is given."""

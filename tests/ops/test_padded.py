@@ -18,7 +18,7 @@ from tests.natively import compile_together, compiler
 from tests.ops.padded import ROWS, Row, compare_text, sample, subject
 from tests.ops.test_native import compare
 
-PARTS = effort.count(72, thorough_run=24)
+PARTS = effort.count(144, thorough_run=24)
 
 
 @pytest.mark.parametrize("part", [0, 7])

@@ -31,6 +31,7 @@ from pypto._src.run.arguments import Bound
 from pypto._src.run.native import KernelError
 from pypto._src.run.scheduler import NativeHost, Scheduling, thread_count
 from pypto._src.run.toolchain import find_toolchain
+from tests import effort
 from tests.run.programs import Broken, Flows, Steps
 from tests.run.scripts import COLS, OPS, ROWS, WORDS, Scripted
 
@@ -83,7 +84,7 @@ def outcome(compiled: CompiledProgram, steps: Array, x: Array, y: Array) -> Outc
     return (first.tobytes(), second.tobytes(), held.tobytes(), level)
 
 
-@pytest.mark.parametrize("threads", [1, 2, 4])
+@pytest.mark.parametrize("threads", effort.part([1, 2, 4], 2))
 def test_random_graphs(threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Tasks on overlapping views and temporaries leave the bytes that one after the other does."""
     monkeypatch.setenv("PYPTO_NUM_THREADS", str(threads))
@@ -205,7 +206,7 @@ class _Writer:
                 self.lines.append(f"{indent}    b = self.mix(x, {self.pick(others)}, b)")
 
 
-@pytest.mark.parametrize("seed", range(24))
+@pytest.mark.parametrize("seed", effort.part(range(24), 2))
 def test_random_programs(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Random texts with loops, branches, exchanged tensors and views run as in the interpreter."""
     writer = _Writer(seed)
