@@ -67,8 +67,9 @@ def test_interpreter_agrees_with_numpy(loaded: Loaded, interpreted: Mapping[str,
 def test_a_call_agrees_with_numpy(loaded: Loaded) -> None:
     """What the decorated function does with arrays, of different sizes where it takes any."""
     case = loaded.case
-    extents = CALLS.get(next(name for name in SIZES if name.endswith(f"/{loaded.name}")), ())
-    for seed, extent in enumerate([None, *effort.part(extents, 6)]):
+    name = next(name for name in SIZES if name.endswith(f"/{loaded.name}"))
+    extents = CALLS.get(name, ()) if name in effort.part(CALLS, 3, first=1) else ()
+    for seed, extent in enumerate([None, *effort.part(extents, 2)]):
         rng = np.random.default_rng(seed + 2)
         arguments = case.inputs(rng) if extent is None else loaded.inputs(rng, extent)
         expected = case.reference(**arguments)

@@ -18,6 +18,7 @@ from pypto._src.ir.traversal.mutator import Mutator
 from pypto._src.ir.traversal.recursion import nesting
 from pypto._src.ir.traversal.walk import copy_with
 from pypto._src.passes.pass_manager import OptimizationStrategy, PassManager
+from tests import effort
 from tests.natively import compiler
 
 _TEXT = """
@@ -137,7 +138,7 @@ def test_ten_thousand_operators_are_evaluated(place: str, side: str) -> None:
     assert (out == 3).all()
 
 
-@PLACES
+@pytest.mark.parametrize("place", effort.part(_DEEP, 2))
 @pytest.mark.parametrize(
     ("side", "strategy"),
     [("left", OptimizationStrategy.Default), ("right", OptimizationStrategy.PTOAS)],

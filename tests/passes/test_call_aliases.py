@@ -20,6 +20,7 @@ from pypto._src.interp.pipe_interpreter import StrictEvaluator
 from pypto._src.ir.roles import Role, role
 from pypto._src.ir.stmts import Program
 from pypto._src.passes.pass_manager import OptimizationStrategy, PassManager
+from tests import effort
 from tests.passes.test_iteration_accesses import body
 
 HEAD = """\
@@ -303,7 +304,7 @@ def outcome(program: Program) -> tuple[str, Any]:
     return "", big
 
 
-@pytest.mark.parametrize("chunk", range(4))
+@pytest.mark.parametrize("chunk", effort.part(range(4), 2))
 def test_random_kernels(chunk: int) -> None:
     """Flags are right for what calls share; and races are found where they are for other calls."""
     races = 0

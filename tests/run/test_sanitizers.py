@@ -68,7 +68,7 @@ def variables(which: str) -> dict[str, str]:
     return found
 
 
-@pytest.mark.parametrize("which", SANITIZERS)
+@pytest.mark.parametrize("which", effort.part(SANITIZERS, 2, first=1))
 def test_task_graphs_are_clean(which: str) -> None:
     """Task graphs, their errors and their memory run under each sanitizer without a report."""
     done = subprocess.run(
