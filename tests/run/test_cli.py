@@ -947,3 +947,29 @@ def test_demo_of_an_unknown_case(capsys: pytest.CaptureFixture[str]) -> None:
 def test_relative_error(found: list[float], wanted: list[float], error: float) -> None:
     """The error is a part of the larger of 1 and the expected value; NaN fits only NaN."""
     assert relative_error(found, wanted) == error
+
+
+WHOLE = """
+import pypto.language as pl
+
+M = pl.dynamic("M")
+
+
+@pl.jit
+def scale(x: pl.Tensor[[M, 64], pl.FP32], y: pl.Out[pl.Tensor[[M, 64], pl.FP32]]):
+    with pl.at(level=pl.Level.CORE_GROUP):
+        y[:, :] = pl.mul(x, 2.0)
+    return y
+"""
+
+
+def test_check_of_sizes_that_a_call_gives(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """What computes with a whole tensor is checked for a size, as a call compiles it."""
+    path = tmp_path / "whole.py"
+    path.write_text(WHOLE, "utf-8")
+    found = refused(capsys, "check", str(path))
+    assert "its size is known only at run time" in found
+    assert "= note: calls compile it for their sizes; to check some, add --size M=64\n" in found
+    assert "pto     ok" in output(capsys, "check", str(path), "--size", "M=17")

@@ -68,7 +68,7 @@ def evaluate(source: str) -> str:
 
 
 def _examine(shown: dict[str, Any], printed: io.StringIO) -> None:
-    *_, (name, program) = checked_in(str(FILE)).items()
+    *_, (name, program) = checked_in(str(FILE), {}).items()
     if isinstance(program, CallError):
         raise program
     if not isinstance(program, Program):

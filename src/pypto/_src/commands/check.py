@@ -70,7 +70,7 @@ def _counts(text: str) -> tuple[int, ...]:
 
 def _check(args: argparse.Namespace) -> int:
     path, _ = split(args.file)
-    found = checked_in(args.file)
+    found = checked_in(args.file, args.sizes)
     programs = {name: each for name, each in found.items() if isinstance(each, Program)}
     progress = Progress("checking", len(found))
     outcomes: dict[str, list[Stage]] = {}

@@ -282,12 +282,15 @@ def load_text(text: str, command: str, *, execute: bool) -> Program:
     return _chosen(path, name, programs if programs and name not in found else found)
 
 
-def checked_in(text: str) -> Mapping[str, Program | HostFunction | CallError]:
+def checked_in(
+    text: str, sizes: Mapping[str, int]
+) -> Mapping[str, Program | HostFunction | CallError]:
     """Execute a file; return what ``FILE[:NAME]`` has to be checked, by name.
 
     Without a name that is every program, and the functions that are in none of them; those of
     ``@pl.jit`` if there are no others. Of a kernel of ranks whose sizes only its launches know
-    there is the error that says so.
+    there is the error that says so. Kernels that need sizes with names as numbers are made for
+    ``sizes``.
 
     Raises:
         PyptoError: the file fails, or has no such program.
@@ -314,7 +317,7 @@ def checked_in(text: str) -> Mapping[str, Program | HostFunction | CallError]:
     for name, each in _named(variables, JitFunction).items() if not found else ():
         try:
             if not each.is_host:
-                found[name] = each.declared()
+                found[name] = each.declared(sizes)
         except CallError as error:
             if not hosts:
                 raise

@@ -7,12 +7,12 @@ import functools
 import sys
 import threading
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from types import FrameType
+from types import FrameType, MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from pypto._src.diagnostics import span_of_caller, span_of_frame
 from pypto._src.driver import CompiledProgram, TargetName, pass_manager
-from pypto._src.errors import CallError, ParserSyntaxError, PyptoError
+from pypto._src.errors import CallError, ParserError, ParserSyntaxError, PyptoError
 from pypto._src.frontend.decorators import unwrapped
 from pypto._src.frontend.inline_kernels import InlineKernel
 from pypto._src.frontend.programs import Options
@@ -220,8 +220,10 @@ class JitFunction(Entry):
             error.at(span_of_frame(sys._getframe(1)))  # pyright: ignore[reportPrivateUsage]
             raise
 
-    def declared(self) -> Program:
+    def declared(self, sizes: Mapping[str, int] = MappingProxyType({})) -> Program:
         """Return the program for the shapes of the annotations; each call gives the scalars.
+
+        Where it needs sizes that have a name as numbers, it is the one for ``sizes``.
 
         Raises:
             CallError: an annotation has no shape, or a constant of the kernel has no default.
@@ -230,7 +232,18 @@ class JitFunction(Entry):
         version = self._present()
         scalars = [p for p in version.parameters if isinstance(p, ScalarParameter)]
         numbers = {p.name: RUNTIME for p in scalars if p.default is REQUIRED}
-        return version.program(version.views(version.arguments((), numbers)))
+        try:
+            return version.program(version.views(version.arguments((), numbers)))
+        except ParserError as error:
+            if error.slug != "slice-size":
+                raise
+            if sizes:
+                return self.of_sizes((), {**version.declared_arguments(sizes), **numbers})
+            try:
+                version.declared_arguments(sizes)
+            except CallError as missing:
+                error.noted(f"calls compile it for their sizes; to check some, add {missing.hint}")
+            raise
 
     def declared_arguments(self, sizes: Mapping[str, int]) -> dict[str, Any]:
         """Return arguments of the kinds that annotations declare, by name; sizes by theirs.

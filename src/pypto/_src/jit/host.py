@@ -10,6 +10,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 from pypto._src.diagnostics import span_of_caller, span_of_frame
@@ -101,7 +102,7 @@ class HostFunction(JitFunction):
             raise
         return HostProgram(self, named.get("config"), [*made.programs])
 
-    def declared(self) -> Program:
+    def declared(self, sizes: Mapping[str, int] = MappingProxyType({})) -> Program:
         """Refuse: there is no program but those of the kernels.
 
         Raises:
