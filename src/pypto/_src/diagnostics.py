@@ -202,7 +202,11 @@ def show_kept_lines() -> None:
     """Put the lines of texts where Python itself looks for them, too."""
     import linecache
 
-    for filename, lines in _WAITING.items():
+    while _WAITING:
+        try:
+            filename, lines = _WAITING.popitem()
+        except KeyError:  # another thread was faster
+            return
         linecache.checkcache(filename)
         whole = [*lines]
         if whole and not whole[-1].endswith("\n"):
@@ -211,7 +215,6 @@ def show_kept_lines() -> None:
             # No time stamp: not re-read.
             entry = (sum(map(len, whole)), None, whole, filename)
             linecache.cache[filename] = _KEPT[filename] = entry
-    _WAITING.clear()
 
 
 def known_lines(filename: str) -> list[str]:
