@@ -1,10 +1,10 @@
-"""Ops on the bits of integers, shifts, and the remainder, which belongs to no other family.
+"""Bitwise ops, shifts, and remainders, which fit no other family.
 
-All run on the vector pipe. Two tiles that differ in shape or element type are made equal
-(`promotion`); a number beside a tile has the tile's element type. What the assembler has no
-instruction for on A2/A3 becomes ones that it has: logic on 32 bits works on the same bytes as
-elements of 16 bits, and a number beside 32-bit elements fills a tile first. Remainders get their
-scratch tile in LegalizeTiles.
+All run on the vector pipe. Two tiles that differ in shape or element type are broadcast and
+promoted (`promotion`); a scalar operand has the tile's element type. Where the assembler has no
+instruction on A2/A3, others are used: bitwise ops on 32 bits treat the same bytes as 16-bit
+elements, and a scalar operand of a 32-bit op fills a tile first. LegalizeTiles adds the scratch
+tile of a remainder.
 """
 
 from __future__ import annotations
@@ -53,16 +53,16 @@ else:
 
 D = DataType
 BITS: Final = INTEGERS | {D.INT8, D.UINT8}
-"""Element types of logic and of shifts by a tile."""
+"""Element types of bitwise ops and of shifts by a tile."""
 BITS_AND_NUMBER: Final = BITS - {D.UINT32}
-"""Element types of logic with a number: the assembler fills no tile of UINT32 with it."""
+"""Element types of bitwise ops with a number: the assembler cannot fill a tile of UINT32."""
 NARROW: Final = BITS - {D.INT32, D.UINT32}
-"""Element types of logic that the chip has; with 32 bits it stands for something else."""
+"""Element types of the chip's bitwise instructions; 32-bit ops are decomposed."""
 REMAINDERS: Final = frozenset({D.FP32, D.INT32})
 
 
 # --------------------------------------------------------------------------------------------
-# Logic on two tiles
+# Bitwise ops on two tiles
 # --------------------------------------------------------------------------------------------
 
 
@@ -76,7 +76,7 @@ def _halves(kind: Type) -> TileType:
 
 
 def _logic(mnemonic: str) -> Callable[[PtoSite], None]:
-    """Return the form of an instruction on tiles that takes elements of up to 16 bits."""
+    """Return the PTO emitter for a tile instruction that takes elements of at most 16 bits."""
 
     def emit(site: PtoSite) -> None:
         kind, tiles = site.call.type, site.call.args
@@ -93,7 +93,7 @@ def _logic(mnemonic: str) -> Callable[[PtoSite], None]:
 
 
 def _with_scratch(o: Operands) -> Type:
-    """Return the type of two tiles and a scratch tile of their type: [R, C]."""
+    """Return the result type for two tiles and a scratch tile of the same type: [R, C]."""
     kind = two_tiles(o)
     check_same_dtype(o, 0, 2)
     check_same_shape(o, 0, 2)
@@ -103,7 +103,7 @@ def _with_scratch(o: Operands) -> Type:
 bits_of_tiles: Final = partial(
     block_op, types=two_tiles, valid=equal_part, dtypes=BITS, promotion=Promotion(0, 1)
 )
-"""Registers an op on the bits of two tiles [R, C], element by element."""
+"""Registers an elementwise bitwise op on two tiles [R, C]."""
 
 
 @bits_of_tiles(
@@ -112,7 +112,7 @@ bits_of_tiles: Final = partial(
     isa="TAND",
 )
 def and_(lhs: Tile, rhs: Tile) -> Tile:
-    """Return the bits that are set in both ``lhs`` and ``rhs`` [R, C], element by element."""
+    """Return the bitwise AND of ``lhs`` and ``rhs`` [R, C], element by element."""
     ...
 
 
@@ -122,7 +122,7 @@ def and_(lhs: Tile, rhs: Tile) -> Tile:
     isa="TOR",
 )
 def or_(lhs: Tile, rhs: Tile) -> Tile:
-    """Return the bits that are set in ``lhs`` or ``rhs`` [R, C] or both, element by element."""
+    """Return the bitwise OR of ``lhs`` and ``rhs`` [R, C], element by element."""
     ...
 
 
@@ -131,28 +131,28 @@ def or_(lhs: Tile, rhs: Tile) -> Tile:
     complete=scratch_like("tmp", "lhs", "rhs"),
     reads=(0, 1),
     writes=(2,),
-    in_place=(),  # the instruction reads its sources after it has written
+    in_place=(),  # the instruction reads its sources after writing its result
     numpy=lambda lhs, rhs, _scratch: lhs ^ rhs,
     pto=_logic("pto.txor"),
     isa="TXOR",
 )
 def xor(lhs: Tile, rhs: Tile, tmp: Tile | None = None) -> Tile:
-    """Return the bits that are set in just one of ``lhs`` and ``rhs`` [R, C].
+    """Return the bitwise XOR of ``lhs`` and ``rhs`` [R, C], element by element.
 
-    ``tmp`` [R, C] is scratch of the same element type, made here unless given.
+    ``tmp`` [R, C] is a scratch tile of the same element type, created if omitted.
     """
     ...
 
 
 # --------------------------------------------------------------------------------------------
-# Logic on a tile and a number
+# Bitwise ops on a tile and a number
 # --------------------------------------------------------------------------------------------
 
 
 def _bits_and_number(o: Operands) -> Type:
-    """Return the type of logic on a tile and a number: [R, C], s -> [R, C]."""
+    """Return the type of a bitwise op on a tile and a number: [R, C], s -> [R, C]."""
     dtype = o.tile(0).dtype
-    if dtype is D.UINT32:  # of two tiles it exists
+    if dtype is D.UINT32:  # which the op on two tiles takes
         refuse(
             o,
             f"{called(o.op)} of a tile and a number takes elements of {members(o.op.dtypes)}, "
@@ -165,7 +165,7 @@ def _bits_and_number(o: Operands) -> Type:
 
 
 def _number_and_scratch(o: Operands) -> Type:
-    """Return the type of a tile, a number and a scratch tile of the tile's type: [R, C]."""
+    """Return the result type for a tile, a number and a scratch tile of the tile's type: [R, C]."""
     kind = _bits_and_number(o)
     check_same_dtype(o, 0, 2)
     check_same_shape(o, 0, 2)
@@ -177,10 +177,10 @@ bits_of_tile_and_number: Final = partial(
     types=_bits_and_number,
     valid=equal_part,
     dtypes=BITS_AND_NUMBER,
-    in_place=(),  # the assembler wants source and result apart
+    in_place=(),  # the assembler wants distinct buffers for source and result
     promotion=Promotion(0, number=1, keeps_first=True),
 )
-"""Registers an op on the bits of a tile [R, C] and a number."""
+"""Registers a bitwise op on a tile [R, C] and a number."""
 
 
 @bits_of_tile_and_number(
@@ -192,7 +192,7 @@ bits_of_tile_and_number: Final = partial(
     isa="TANDS",
 )
 def ands(lhs: Tile, rhs: Scalar) -> Tile:
-    """Return the bits that are set in both ``rhs`` and each element of ``lhs`` [R, C]."""
+    """Return the bitwise AND of each element of ``lhs`` [R, C] and ``rhs``."""
     ...
 
 
@@ -205,7 +205,7 @@ def ands(lhs: Tile, rhs: Scalar) -> Tile:
     isa="TORS",
 )
 def ors(lhs: Tile, rhs: Scalar) -> Tile:
-    """Return the bits that are set in ``rhs`` or in each element of ``lhs`` [R, C] or both."""
+    """Return the bitwise OR of each element of ``lhs`` [R, C] and ``rhs``."""
     ...
 
 
@@ -221,15 +221,15 @@ def ors(lhs: Tile, rhs: Scalar) -> Tile:
     isa=on_all("TXORS", RESULT, 0),
 )
 def xors(lhs: Tile, rhs: Scalar, tmp: Tile | None = None) -> Tile:
-    """Return the bits that are set in just one of ``rhs`` and each element of ``lhs`` [R, C].
+    """Return the bitwise XOR of each element of ``lhs`` [R, C] and ``rhs``.
 
-    ``tmp`` [R, C] is scratch of the same element type, made here unless given.
+    ``tmp`` [R, C] is a scratch tile of the same element type, created if omitted.
     """
     ...
 
 
 def _inverted(o: Operands) -> Type:
-    """Return the type of a tile [R, C] with its bits inverted: [R, C]."""
+    """Return the type of the bitwise NOT of a tile: [R, C]."""
     dtype, name = o.tile(0).dtype, operand_name(o, 0)
     if dtype in BITS_AND_NUMBER:
         ones = 255 if dtype is D.UINT8 else -1
@@ -262,10 +262,9 @@ def not_(tile: Tile) -> Tile:
     isa="TSHL",
 )
 def shl(lhs: Tile, rhs: Tile) -> Tile:
-    """Return ``lhs`` [R, C] shifted to the left by ``rhs`` [R, C] bits, element by element.
+    """Return ``lhs`` [R, C] shifted left by ``rhs`` [R, C] bits, element by element.
 
-    Bits that leave the element are lost. A negative count, or one of at least the element's
-    width, gives 0.
+    Bits shifted out are lost. A negative count, or one of at least the element's width, gives 0.
     """
     ...
 
@@ -277,16 +276,16 @@ def shl(lhs: Tile, rhs: Tile) -> Tile:
     isa="TSHR",
 )
 def shr(lhs: Tile, rhs: Tile) -> Tile:
-    """Return ``lhs`` [R, C] shifted to the right by ``rhs`` [R, C] bits, element by element.
+    """Return ``lhs`` [R, C] shifted right by ``rhs`` [R, C] bits, element by element.
 
-    Signed elements keep their sign, unsigned ones are filled with zeros. A negative count, or
-    one of at least the element's width, gives 0, of a negative element -1.
+    The shift is arithmetic for signed elements and logical for unsigned ones. A negative count, or
+    one of at least the element's width, gives 0, or -1 for a negative element.
     """
     ...
 
 
 def _by_number(other: str) -> Callable[[Operands], Type]:
-    """Return the rule of a shift by a number; ``other`` shifts the other way."""
+    """Return the type rule of a shift by a number; the hint names the opposite shift ``other``."""
 
     def rule(o: Operands) -> Type:
         kind, count = tile_and_scalar(o), const_value(o.args[1])
@@ -314,10 +313,10 @@ def _by_number(other: str) -> Callable[[Operands], Type]:
     isa="TSHLS",
 )
 def shls(lhs: Tile, rhs: Scalar) -> Tile:
-    """Return ``lhs`` [R, C] shifted to the left by ``rhs`` bits.
+    """Return ``lhs`` [R, C] shifted left by ``rhs`` bits.
 
-    Bits that leave the element are lost. A constant count is not negative; a negative one at run
-    time, or one of at least the element's width, gives 0.
+    Bits shifted out are lost. A constant count must not be negative; at run time a negative count,
+    or one of at least the element's width, gives 0.
     """
     ...
 
@@ -333,11 +332,11 @@ def shls(lhs: Tile, rhs: Scalar) -> Tile:
     isa="TSHRS",
 )
 def shrs(lhs: Tile, rhs: Scalar) -> Tile:
-    """Return ``lhs`` [R, C] shifted to the right by ``rhs`` bits.
+    """Return ``lhs`` [R, C] shifted right by ``rhs`` bits.
 
-    Signed elements keep their sign, unsigned ones are filled with zeros. A constant count is not
-    negative; a negative one at run time, or one of at least the element's width, gives 0, of a
-    negative element -1.
+    The shift is arithmetic for signed elements and logical for unsigned ones. A constant count must
+    not be negative; at run time a negative count, or one of at least the element's width, gives 0,
+    or -1 for a negative element.
     """
     ...
 
@@ -346,14 +345,15 @@ def shrs(lhs: Tile, rhs: Scalar) -> Tile:
 # Remainders
 # --------------------------------------------------------------------------------------------
 
-_SCRATCH_STEP: Final = 8  # elements of 32 bits in a block of tile memory
-_REPEAT: Final = 64  # elements of 32 bits that one step of an instruction works on
+_SCRATCH_STEP: Final = 8  # 32-bit elements per block of tile memory
+_REPEAT: Final = 64  # 32-bit elements per repeat of a vector instruction
 
 
 def remainder(lhs: Array, rhs: Array) -> Array:
-    """Return ``lhs - floor(lhs / rhs) * rhs`` of one element type, rounded once.
+    """Return ``lhs - floor(lhs / rhs) * rhs`` for equal element types, rounded once.
 
-    It has the sign of ``rhs``; a zero has that of ``lhs``. Over 0 integers give 0, floats NaN.
+    It has the sign of ``rhs``, or of ``lhs`` if it is 0. For a divisor of 0, integers give 0 and
+    floats NaN.
     """
     if lhs.dtype.kind in "iu":
         return np.mod(lhs, rhs)
@@ -362,13 +362,13 @@ def remainder(lhs: Array, rhs: Array) -> Array:
 
 
 def _scratch_columns(columns: int) -> int:
-    """Return how wide the scratch of a remainder of two tiles is: a row, and two more a step."""
+    """Return the scratch width for a remainder of two tiles: a row plus 2 elements per repeat."""
     wanted = columns + 2 * -(-columns // _REPEAT)
     return round_up(wanted, _SCRATCH_STEP)
 
 
 def _given_scratch(wider: bool) -> Decomposition:
-    """Return what a remainder stands for: itself with a scratch tile, on rows for columns.
+    """Return the decomposition that adds a scratch tile to a remainder, and makes columns rows.
 
     y = rem(a, b)  ->  s = create_tile(...); y = rem(a, b, s)
     """
@@ -378,7 +378,7 @@ def _given_scratch(wider: bool) -> Decomposition:
         assert isinstance(kind, TileType)
         shape = static_shape(kind)
         if shape is None:
-            return None  # InitMemRef refuses the tile
+            return None  # InitMemRef rejects the tile
         args = list(call.args)
         if is_column(kind):
             args = [_as_row(arg, let) for arg in args]
@@ -431,7 +431,7 @@ def _remainder_type(o: Operands) -> Type:
     isa="TREM",
 )
 def rem_on_target(lhs: Tile, rhs: Tile, tmp: Tile) -> Tile:
-    """Return what `rem` of ``lhs`` and ``rhs`` is; ``tmp`` is scratch."""
+    """Return `rem` of ``lhs`` and ``rhs``; ``tmp`` is scratch."""
     ...
 
 
@@ -451,8 +451,8 @@ def rem_on_target(lhs: Tile, rhs: Tile, tmp: Tile) -> Tile:
 def rem(lhs: Tile, rhs: Tile) -> Tile:
     """Return ``lhs - floor(lhs / rhs) * rhs`` [R, C], which has the sign of ``rhs``.
 
-    Over 0 it is 0 for integers and NaN for floats. The A2/A3 chip computes it of integers exactly
-    up to a magnitude of 2**24.
+    A divisor of 0 gives 0 for integers and NaN for floats. On A2/A3, integer results are exact
+    up to magnitudes of 2**24.
     """
     ...
 
@@ -471,7 +471,7 @@ def rem(lhs: Tile, rhs: Tile) -> Tile:
     isa=on_all("TREMS", RESULT, 0),
 )
 def rems_on_target(lhs: Tile, rhs: Scalar, tmp: Tile) -> Tile:
-    """Return what `rems` of ``lhs`` and ``rhs`` is; ``tmp`` is scratch."""
+    """Return `rems` of ``lhs`` and ``rhs``; ``tmp`` is scratch."""
     ...
 
 
@@ -492,7 +492,7 @@ def rems_on_target(lhs: Tile, rhs: Scalar, tmp: Tile) -> Tile:
 def rems(lhs: Tile, rhs: Scalar) -> Tile:
     """Return ``lhs - floor(lhs / rhs) * rhs`` [R, C], which has the sign of ``rhs``.
 
-    Over 0 it is 0 for integers and NaN for floats. The A2/A3 chip computes it of integers exactly
-    up to a magnitude of 2**24.
+    A divisor of 0 gives 0 for integers and NaN for floats. On A2/A3, integer results are exact
+    up to magnitudes of 2**24.
     """
     ...

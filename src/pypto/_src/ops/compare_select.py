@@ -1,8 +1,8 @@
-"""Ops that compare elements and that choose between them.
+"""Ops that compare elements and ops that select between them.
 
 All run on the vector pipe. The user's masks are tiles like the operands, 1 where true and 0 where
-false; the vector unit knows only packed bits. LegalizeTiles puts these in: a comparison becomes one
-that gives bits and a choice between 1 and 0, a choice compares its mask with 0 first.
+false; the vector unit knows only packed bits. LegalizeTiles converts: a comparison becomes one that
+gives bits followed by a select between 1 and 0, and a select first compares its mask with 0.
 """
 
 from __future__ import annotations
@@ -76,34 +76,33 @@ else:
 
 D = DataType
 COMPARED: Final = FLOATS | {D.INT32}
-"""Element types that the vector unit compares; of integers it only tells equal ones."""
+"""Element types that the vector unit compares; integers only for equality."""
 
 EQ, NE, LT, LE, GT, GE = range(6)
 MODES: Final = ("EQ", "NE", "LT", "LE", "GT", "GE")
-"""Names of the comparisons, at their numbers."""
+"""Names of the comparisons, indexed by ``cmp_type``."""
 
 
 # --------------------------------------------------------------------------------------------
-# Packed bits, as the vector unit compares and chooses
+# Packed bits, with which the vector unit compares and selects
 # --------------------------------------------------------------------------------------------
 
 
 def _compare(lhs: Array, rhs: Any, mode: int) -> Array:
-    """Return where a comparison holds. A NaN is unequal to everything, neither less nor greater."""
+    """Return where a comparison holds; a NaN is unequal to everything, neither less nor greater."""
     compare: Any = (np.equal, np.not_equal, np.less, np.less_equal, np.greater, np.greater_equal)
     held: Array = compare[mode](lhs, rhs)
     return held
 
 
-_STEP: Final = 32  # bytes that rows of a tile are a multiple of
-_SCRATCH: Final = 16  # elements of UINT32 that a choice works in
+_STEP: Final = 32  # the row size of a tile is a multiple of this many bytes
+_SCRATCH: Final = 16  # UINT32 elements of scratch that a select needs
 
 
 def _bits_type(o: Operands) -> Type:
-    """Return the type of packed bits for a tile [.., C]: [R, C up to 32s], C / 8 bytes of it valid.
+    """Return the type of packed bits of a tile [.., C]: [R, C rounded up to 32], C / 8 bytes valid.
 
-    One bit an element, the lowest first, those of its padding included; the width is what all
-    targets take.
+    One bit per element, lowest first, padding included; all targets take this width.
     """
     two_tiles(o)
     rows, columns = (1, 1) if static_shape(o.tile(0)) is None else declared_shape(o.tile(0))
@@ -124,9 +123,9 @@ def _mode(call: Call) -> str:
 
 
 def _all_of_each(site: PtoSite, *tiles: int) -> list[tuple[str, str]]:
-    """Return names and types of the operands, of ``tiles`` that are valid in part all bytes.
+    """Return names and types of the operands; partly valid ``tiles`` are retyped as whole tiles.
 
-    Bits are packed for whole tiles: what a row of them has no meaning for, nobody looks at.
+    Bits are packed for whole tiles; nothing reads those of elements that are not valid.
     """
     operands = list(zip(site.args, site.arg_types, strict=True))
     for at in tiles:
@@ -137,7 +136,7 @@ def _all_of_each(site: PtoSite, *tiles: int) -> list[tuple[str, str]]:
 
 
 def _bits_pto(site: PtoSite) -> None:
-    (lhs, kind), (rhs, _) = _all_of_each(site, 0, 1)[:2]  # both are of one type
+    (lhs, kind), (rhs, _) = _all_of_each(site, 0, 1)[:2]  # both have the same type
     site.emit(
         f"pto.tcmp ins({lhs}, {rhs} {{cmpMode = #pto<cmp {_mode(site.call).lower()}>}} : "
         f"{kind}, {kind}) outs({site.dst} : {site.dst_type})"
@@ -148,7 +147,7 @@ def _bits_cpp(site: CppSite) -> None:
     kind = site.call.type
     assert isinstance(kind, TileType)
     assert kind.tile_view is not None
-    # Where a row of bits ends; the model of the chip on other CPUs counts on it.
+    # Where a row of bits ends; the CPU model of the chip relies on it.
     site.emit(f"{site.dst}.SetValidCol({const_value(kind.tile_view.valid_shape[1])});")
     lhs, rhs = (name_of_all(site, at) for at in (0, 1))
     site.emit(f"TCMP({site.dst}, {lhs}, {rhs}, CmpMode::{_mode(site.call)});")
@@ -165,7 +164,7 @@ def _bits_cpp(site: CppSite) -> None:
     isa=_bits_cpp,
 )
 def cmp_on_target(lhs: Tile, rhs: Tile, per_byte: Axis, cmp_type: int = EQ) -> Tile:
-    """Return the bits that tell where ``lhs`` and ``rhs`` compare; ``per_byte`` is 8."""
+    """Return the packed bits of the comparison of ``lhs`` and ``rhs``; ``per_byte`` is 8."""
     ...
 
 
@@ -207,11 +206,10 @@ def sel_on_target(mask: Tile, lhs: Tile, rhs: Tile, tmp: Tile) -> Tile:
 
 
 def _as_row(value: Expr, let: Let) -> Expr:
-    """Return a tile as the target compares it: columns and narrow tiles as a row of their bytes.
+    """Return a tile as the target compares it: columns and narrow tiles reshaped to one row.
 
-    A5 wants the bits in a tile of the same shape, and rows of that have 32 bytes, one an element.
-    So it does not take fewer than 32 elements; A2/A3 does. Narrow tiles that are valid in part stay
-    as they are, too.
+    A5 wants the bits in a tile of the same shape, whose rows have 32 bytes, one per element. So it
+    does not take fewer than 32 elements; A2/A3 does. Partly valid narrow tiles are not reshaped.
     """
     kind = value.type
     assert isinstance(kind, TileType)
@@ -223,7 +221,7 @@ def _as_row(value: Expr, let: Let) -> Expr:
 
 
 def _filled(like: Expr, value: float, let: Let, name: str) -> Expr:
-    """Return a tile like another, of one value."""
+    """Return a tile like ``like``, filled with ``value``."""
     kind = like.type
     assert isinstance(kind, TileType)
     if valid_part(kind) is not None:
@@ -232,14 +230,14 @@ def _filled(like: Expr, value: float, let: Let, name: str) -> Expr:
 
 
 def _of_number(kind: TileType, number: Expr, let: Let, name: str) -> Expr:
-    """Return a tile of one number; no target fills one of unsigned elements."""
+    """Return a tile filled with ``number``; unsigned elements are filled as signed ones."""
     dtype = SIGNED_OF.get(kind.dtype)
     if dtype is None:
         return let(name, full.build([kind.shape, kind.dtype, number], {}))
     value = const_value(number)
     if value is None:
         number = Cast(number, dtype)
-    else:  # of the same bits
+    else:  # the signed number with the same bits
         bits = kind.dtype.get_bit()
         value &= (1 << bits) - 1
         number = ConstInt(value - (value >> (bits - 1) << bits), dtype)
@@ -248,7 +246,7 @@ def _of_number(kind: TileType, number: Expr, let: Let, name: str) -> Expr:
 
 
 def _equatable(value: Expr, let: Let) -> Expr:
-    """Return a tile of integers in a type that the vector unit compares: equal if they are."""
+    """Return a tile of integers in a type that the vector unit compares, preserving equality."""
     value = signed(value, let)
     kind = value.type
     assert isinstance(kind, TileType)
@@ -258,10 +256,10 @@ def _equatable(value: Expr, let: Let) -> Expr:
 
 
 def _held(lhs: Expr, rhs: Expr, mode: int, let: Let) -> tuple[Expr, bool]:
-    """Return bits that tell where a comparison holds, and whether they say where it does not.
+    """Return the packed bits of a comparison, and whether they are inverted.
 
-    The vector unit compares integers for equality only: a <= b is max(a, b) == b. Those of 16 bits
-    it compares as floats, which hold them exactly.
+    The vector unit compares integers for equality only: a <= b is max(a, b) == b. 16-bit integers
+    are compared as floats, which represent them exactly.
     """
     kind, inverted = lhs.type, False
     assert isinstance(kind, TileType)
@@ -291,7 +289,7 @@ def _is_static(call: Call) -> bool:
 
 
 def _shaped(value: Call, call: Call, let: Let) -> Expr:
-    """Return the result in the shape that the call has; see `_as_row`."""
+    """Return ``value`` reshaped to the shape of ``call``; see `_as_row`."""
     kind, found = call.type, value.type
     assert isinstance(kind, TileType)
     assert isinstance(found, TileType)
@@ -306,7 +304,7 @@ def _shaped(value: Call, call: Call, let: Let) -> Expr:
 
 
 def check_mode(o: Operands) -> None:
-    """Check the number of a comparison.
+    """Check ``cmp_type``, the number of a comparison.
 
     Raises:
         OpError: there is no such comparison.
@@ -333,21 +331,21 @@ def _compared_with_number(o: Operands) -> Type:
 
 
 def mask(lhs: Array, rhs: Any, cmp_type: int = EQ) -> Array:
-    """Return 1 where a comparison holds, else 0, as elements of the type of ``lhs``."""
+    """Return 1 where a comparison holds, else 0, in the element type of ``lhs``."""
     return _compare(lhs, rhs, cmp_type).astype(lhs.dtype)
 
 
 def _as_choice(call: Call, let: Let) -> Expr | None:
-    """Return what a comparison stands for: y = cmp(a, b)  ->  y = sel(bits of it, 1, 0)."""
+    """Decompose a comparison: y = cmp(a, b)  ->  y = sel(its bits, 1, 0)."""
     if not _is_static(call):
-        return None  # InitMemRef refuses the tile
+        return None  # InitMemRef rejects the tile
     lhs, bits = _compared_bits(call, let)
     yes, no = _filled(lhs, 1, let, "ones"), _filled(lhs, 0, let, "zeros")
     return _shaped(_choice(bits, yes, no, let), call, let)
 
 
 def _compared_bits(call: Call, let: Let) -> tuple[Expr, tuple[Expr, bool]]:
-    """Return the first tile that `cmp` or `cmps` compares, and the bits of `_held`."""
+    """Return the first operand of `cmp` or `cmps` as a tile, and what `_held` returns."""
     lhs = _as_row(call.args[0], let)
     number = not isinstance(call.args[1].type, TileType)
     rhs = _number(lhs, call.args[1], let) if number else _as_row(call.args[1], let)
@@ -373,10 +371,11 @@ def _number(like: Expr, number: Expr, let: Let) -> Expr:
     with_scratch=cmp_on_target,
 )
 def cmp(lhs: Tile, rhs: Tile, cmp_type: int = 0) -> Tile:
-    """Return 1 where ``lhs`` and ``rhs`` [R, C] compare, else 0, of their element type.
+    """Return 1 where comparison ``cmp_type`` holds for ``lhs`` and ``rhs`` [R, C], else 0.
 
-    ``cmp_type`` is 0 for equal, 1 not equal, 2 less, 3 less or equal, 4 greater, 5 greater or
-    equal. A NaN is unequal to everything, and neither less nor greater.
+    The result has their element type. ``cmp_type`` is 0 for equal, 1 not equal, 2 less, 3 less or
+    equal, 4 greater, 5 greater or equal. A NaN is unequal to everything, and neither less nor
+    greater.
     """
     ...
 
@@ -392,20 +391,20 @@ def cmp(lhs: Tile, rhs: Tile, cmp_type: int = 0) -> Tile:
     decomposition=_as_choice,
 )
 def cmps(lhs: Tile, rhs: Scalar, cmp_type: int = 0) -> Tile:
-    """Return 1 where ``lhs`` [R, C] and the number ``rhs`` compare, else 0; see `cmp`.
+    """Return 1 where comparison ``cmp_type`` holds for ``lhs`` [R, C] and a number, else 0.
 
-    The result has the element type of ``lhs``.
+    The result has the element type of ``lhs``. See `cmp`.
     """
     ...
 
 
 # --------------------------------------------------------------------------------------------
-# Choice
+# Select
 # --------------------------------------------------------------------------------------------
 
 
 def _selected(o: Operands) -> Type:
-    """Return the type of a mask and two tiles: [R, C]."""
+    """Return the result type for a mask and two tiles: [R, C]."""
     check_operands(o)
     check_same_dtype(o, 1, 2)
     check_same_shape(o, 1, 2)
@@ -414,9 +413,9 @@ def _selected(o: Operands) -> Type:
 
 
 def _as_choice_by_zero(call: Call, let: Let) -> Expr | None:
-    """Return what a choice stands for: y = sel(m, a, b)  ->  y = sel(bits of m == 0, b, a).
+    """Decompose a select: y = sel(m, a, b)  ->  y = sel(bits of m == 0, b, a).
 
-    Where the mask is a comparison, its bits choose: nothing has to be compared with 0.
+    Where the mask is a comparison, its bits are used directly, without a comparison with 0.
     """
     if not _is_static(call):
         return None
@@ -448,13 +447,13 @@ def _by_mask(mask: Array, lhs: Array, rhs: Array) -> Array:
 def sel(mask: Tile, lhs: Tile, rhs: Tile) -> Tile:
     """Return the elements of ``lhs`` [R, C] where ``mask`` is not 0, else those of ``rhs``.
 
-    ``mask`` [R, C] is what `cmp` and `cmps` give; it may have another element type.
+    ``mask`` [R, C] is a result of `cmp` or `cmps`; it may have another element type.
     """
     ...
 
 
 def _as_choice_by_sign(call: Call, let: Let) -> Expr | None:
-    """Return what prelu stands for: y = prelu(a, s)  ->  y = sel(bits of a > 0, a, a * s)."""
+    """Decompose prelu: y = prelu(a, s)  ->  y = sel(bits of a > 0, a, a * s)."""
     if not _is_static(call):
         return None
     tile, slope = [_as_row(arg, let) for arg in call.args[:2]]
@@ -476,15 +475,15 @@ def _as_choice_by_sign(call: Call, let: Let) -> Expr | None:
     decomposition=_as_choice_by_sign,
 )
 def prelu(tile: Tile, slope: Tile, tmp: Tile | None = None) -> Tile:
-    """Return each element of ``tile`` [R, C], or ``slope`` [R, C] times it if it is not above 0.
+    """Return each element of ``tile`` [R, C] if it is positive, else ``slope`` [R, C] times it.
 
-    ``tmp`` [R, C] is scratch of the same element type, made here unless given.
+    ``tmp`` [R, C] is a scratch tile of the same element type, created if omitted.
     """
     ...
 
 
 def _either(call: Call, _let: Let) -> Expr | None:
-    """Return the tile that a constant chooses, None if the choice is made at run time."""
+    """Return the tile that a constant mode selects, None if the mode is known only at run time."""
     lhs, rhs, mode = call.args
     if isinstance(mode, ConstInt | ConstFloat):
         return vec_move.call([lhs if mode.value != 0 else rhs], {}, call.span)
@@ -521,7 +520,7 @@ def _sels_cpp(site: CppSite) -> None:
 def _with_mode(
     args: Sequence[Any], kwargs: Mapping[str, Any], span: Span
 ) -> tuple[Sequence[Any], Mapping[str, Any]]:
-    """Let a mode that is a bare integer be INT32, whatever the elements are."""
+    """Make a mode that is a bare integer INT32, whatever the element type."""
     if len(args) == 3 and args[2].__class__ is int:
         args = [*args[:2], ConstInt(args[2], D.INT32, span)]
     elif kwargs.get("select_mode").__class__ is int:

@@ -1,9 +1,9 @@
 """How ops on tensors become ops on tiles: a registry of conversions, by the name of the op.
 
 A conversion gets the operands with tiles in place of tensors and returns the value, with the
-statements to run before it. `converted` is the one look-up, for whoever rewrites calls; which
-calls those are, and where their tiles come from, is not known here. The last conversion that is
-registered for an op counts.
+statements to run before it. `converted` is the single entry point for passes that rewrite calls;
+which calls those are, and where their tiles come from, is not known here. The last conversion
+registered for an op wins.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class ConversionContext:
     """Collects the statements of one conversion."""
 
     def __init__(self, span: Span = UNKNOWN_SPAN, name: Callable[[str], str] | None = None) -> None:
-        """Collect statements for ``span``; ``name`` gives a variable the name it gets, if any."""
+        """Collect statements for ``span``; ``name`` maps wanted names of variables to new ones."""
         self.span = span
         self.stmts: list[Stmt] = []
         self._name = name
@@ -66,10 +66,10 @@ class Converted(NamedTuple):
 
 
 Conversion = Callable[[ConversionContext, Sequence[Expr], Mapping[str, Any], Span], Expr]
-"""Operands, keywords and span of a call to its value; statements go to the context."""
+"""Maps operands, keywords and span of a call to its value; statements go to the context."""
 
 Custom = Callable[[list[Expr], list[tuple[str, Any]], Span], "Expr | tuple[list[Stmt], Expr]"]
-"""Operands, keywords as pairs and span of a call to its value, or to statements and value."""
+"""Maps operands, keywords as pairs and span to the value, or to statements and the value."""
 
 C = TypeVar("C", bound=Conversion)
 
@@ -81,59 +81,59 @@ class Reduction(NamedTuple):
     """What a reduction becomes."""
 
     convert: Conversion
-    joined: AnyOp  # the op on tensors that makes one result of those of two parts
-    identity: Callable[[DataType], float]  # what joining changes no result: that of no elements
-    adds_up: bool = False  # parts of 16-bit floats are kept in 32 bits
+    joined: AnyOp  # the op on tensors that combines the results of two parts
+    identity: Callable[[DataType], float]  # the identity of ``joined``: the result for no elements
+    adds_up: bool = False  # partial results of 16-bit floats are kept in 32 bits
 
 
 def zero(_dtype: DataType) -> float:
-    """Return what added to an element gives it."""
+    """Return the identity of addition."""
     return 0
 
 
 def one(_dtype: DataType) -> float:
-    """Return what multiplied with an element gives it."""
+    """Return the identity of multiplication."""
     return 1
 
 
 REDUCTIONS: Final[dict[str, Reduction]] = {}
-"""What reductions become where nobody has registered another conversion, by the name of the op."""
+"""What reductions become unless another conversion is registered, by the name of the op."""
 
 
 class Rewrite(NamedTuple):
-    """An op on tensors that is other ops on tensors."""
+    """An op on tensors that is rewritten to other ops on tensors."""
 
     parts: Callable[[Call, Callable[[str, Expr], Var]], Expr]
-    """Returns what stands in place of a call, given what names a value in front of it."""
+    """Returns the replacement of a call, given a function that binds a value to a new variable."""
     core: CoreType = CoreType.VECTOR
 
 
 REWRITES: Final[dict[str, Rewrite]] = {}
-"""Ops on tensors that are others, by name. These stand in their place before tiles are made."""
+"""The rewrites by the name of the op; they are applied before tiles are created."""
 
 
 class Linewise(NamedTuple):
-    """An op whose rows (-2), or columns (-1), come from the same ones of its operands alone."""
+    """An op whose rows (-2) or columns (-1) each depend on the same ones of its operands only."""
 
     axis: int
-    shared: frozenset[int] = frozenset()  # operands that all of them want as a whole
+    shared: frozenset[int] = frozenset()  # operands that every row or column needs as a whole
 
 
 LINEWISE: Final[dict[str, Linewise]] = {}
-"""Such ops by name: they are done on some rows, or columns, at a time."""
+"""Such ops by name: they run on some rows or columns at a time."""
 
 Generator = Callable[[ConversionContext, Call, Sequence[int], Sequence[Expr]], Expr]
-"""A call, rows and columns of a tile, and where that begins in the result, to what is in it."""
+"""Maps a call, a tile's rows and columns, and its offset in the result to the tile's value."""
 
 GENERATORS: Final[dict[str, Generator]] = {}
-"""Ops that take no tensors: what a part of their result is, by name."""
+"""Ops that take no tensors: the function that computes a part of their result, by name."""
 
 
 def op_conversion(from_op: str) -> Callable[[C], C]:
     """Return a decorator that makes ``fn(ctx, args, kwargs, span)`` the conversion of an op.
 
     Raises:
-        OpError: there is no op ``from_op``.
+        OpError: there is no op named ``from_op``.
     """
     name = get_op(from_op).name
 
@@ -145,10 +145,10 @@ def op_conversion(from_op: str) -> Callable[[C], C]:
 
 
 def register_op_conversion(from_op: str, to_op: str) -> None:
-    """Let calls of ``from_op`` become calls of ``to_op`` with the same arguments.
+    """Convert calls of ``from_op`` to calls of ``to_op`` with the same arguments.
 
     Raises:
-        OpError: there is no op of one of the names.
+        OpError: there is no op with one of the names.
     """
     name = get_op(to_op).name
 
@@ -161,12 +161,12 @@ def register_op_conversion(from_op: str, to_op: str) -> None:
 
 
 def register_op_conversion_custom(from_op: str, func: Custom) -> None:
-    """Let calls of ``from_op`` become what ``func(args, [(key, value), ...], span)`` returns.
+    """Convert calls of ``from_op`` to what ``func(args, [(key, value), ...], span)`` returns.
 
     That is an expression, or a list of statements and an expression.
 
     Raises:
-        OpError: there is no op ``from_op``.
+        OpError: there is no op named ``from_op``.
     """
 
     def custom(
@@ -184,7 +184,7 @@ def register_op_conversion_custom(from_op: str, func: Custom) -> None:
 
 
 def _pair(made: Any) -> tuple[list[Stmt], Expr]:
-    """Return statements and value; what is no such pair is taken for the value."""
+    """Return statements and value; anything but a pair is taken as the value."""
     pair = isinstance(made, tuple) and len(cast("tuple[Any, ...]", made)) == 2
     return cast("tuple[list[Stmt], Expr]", made if pair else ([], made))
 
@@ -197,24 +197,24 @@ def has_op_conversion(from_op: str) -> bool:
 def converted(
     call: Call, args: Sequence[Expr] | None = None, name: Callable[[str], str] | None = None
 ) -> Converted | None:
-    """Return what ``call`` becomes with operands ``args``, its own unless given; None for no entry.
+    """Return what ``call`` becomes with ``args``, by default its own; None without a conversion.
 
-    ``name`` returns what a new variable is called, given what it is like.
+    ``name`` maps the wanted name of a variable to a new one.
 
     Raises:
-        OpError: the block op refuses the operands; has the span of the call.
-        ConversionError: the conversion returned no expression, or something else than statements.
+        OpError: the block op rejects the operands; has the span of the call.
+        ConversionError: the conversion returned no expression, or something other than statements.
     """
     conversion = CONVERSIONS.get(call.op.name)
     return None if conversion is None else _applied(conversion, call, args, name)
 
 
 def on_tiles(call: Call, args: Sequence[Expr], name: Callable[[str], str]) -> Converted:
-    """Return what ``call`` becomes in a kernel, where reductions are converted as well.
+    """Return what ``call`` becomes in a kernel, where reductions are converted too.
 
     Raises:
-        OpError: the block op refuses the operands, or there is no conversion.
-        ConversionError: the conversion returned no expression, or something else than statements.
+        OpError: the block op rejects the operands, or there is no conversion.
+        ConversionError: the conversion returned no expression, or something other than statements.
     """
     reduction = REDUCTIONS.get(call.op.name)
     conversion = CONVERSIONS.get(call.op.name) or (reduction and reduction.convert)
@@ -222,7 +222,7 @@ def on_tiles(call: Call, args: Sequence[Expr], name: Callable[[str], str]) -> Co
         raise OpError(f"{call.op.name} has no form on tiles", call.span, slug="unknown-op")
     try:
         return _applied(conversion, call, args, name)
-    except OpError:  # once more, with the names of the tensors: nobody wrote those of the tiles
+    except OpError:  # once more, with tensor names in the error: users did not write the tiles
         pairs = zip(args, call.args, strict=False)
         with spelling({tile: user_name(each) for tile, each in pairs if isinstance(each, Var)}):
             return _applied(conversion, call, args, name)
@@ -251,7 +251,7 @@ def _applied(
 
 
 def core_of(call: Call) -> CoreType | None:
-    """Return the core that does the work of ``call``, None if any does: it computes no elements."""
+    """Return the core type that executes ``call``, None if any can: it computes no elements."""
     op = op_of(call)
     if op is None:
         return None
@@ -278,7 +278,7 @@ def _wrong(call: Call, wanted: str, found: object) -> ConversionError:
 
 
 # --------------------------------------------------------------------------------------------
-# The conversions that are there from the start
+# The built-in conversions
 # --------------------------------------------------------------------------------------------
 
 
@@ -302,7 +302,7 @@ def _as_type(ctx: ConversionContext, tile: Expr, dtype: DataType) -> Expr:
         return tile
     if casts.steps(source, dtype) is None:
         value = tile
-        for step in cast_steps(source, dtype) or (dtype,):  # a cast raises, in the op's words
+        for step in cast_steps(source, dtype) or (dtype,):  # with no chain, cast raises
             value = ctx.let(_name(tile), elementwise.cast.build((value, step), {}, ctx.span))
         return value
     return casts.as_type(tile, dtype, ctx.let, {}, ctx.span, _name(tile))
@@ -318,10 +318,10 @@ def _number(scalar: Expr, dtype: DataType, span: Span) -> Expr:
 
 
 def of_two_tiles(op: AnyOp) -> Conversion:
-    """Return the conversion to a block op on two tiles of one element type and one shape.
+    """Return the conversion to a block op on two tiles of equal element type and shape.
 
-    Where the instruction set has an op that broadcasts a column or a row, that one is taken; else
-    the column or row is broadcast first.
+    Where the instruction set has an op that broadcasts a column or a row, that op is used;
+    otherwise the column or row is broadcast first.
     """
 
     def convert(
@@ -347,18 +347,18 @@ def of_two_tiles(op: AnyOp) -> Conversion:
 
 
 def _named_scratch(ctx: ConversionContext, call: Call) -> Call:
-    """Return a call with names for the scratch tiles that the op has made itself."""
+    """Return a call whose scratch tiles, created by the op itself, are bound to variables."""
     made = [ctx.let("scratch", arg) if isinstance(arg, Call) else arg for arg in call.args]
     return Call(call.op, made, call.kwargs, call.type, call.span)
 
 
 def _working(op: AnyOp, dtype: DataType) -> DataType:
-    """Return the element type to compute in: ``dtype``, or FP32 for floats that ``op`` has not."""
+    """Return the type to compute in: ``dtype``, or FP32 for floats that ``op`` does not take."""
     return DataType.FP32 if dtype.is_float() and dtype not in op.dtypes else dtype
 
 
 def _rounded(ctx: ConversionContext, value: Expr, dtype: DataType) -> Expr:
-    """Return a result that was computed in FP32 as elements of ``dtype``, rounded once."""
+    """Return a result computed in FP32 as elements of ``dtype``, rounded once."""
     found = _tile_type(value).dtype
     if found is dtype or not (found.is_float() and dtype.is_float()):
         return value
@@ -385,7 +385,7 @@ def of_tile_and_number(op: AnyOp) -> Conversion:
 
 
 def _widened(number: Expr, dtype: DataType, span: Span) -> Expr:
-    """Return a float, rounded to its own type, as a wider one."""
+    """Return a float scalar, rounded to its own type, in a wider type."""
     if not isinstance(number, ConstFloat):
         return Cast(number, dtype, span)
     rounded = float(np.asarray(number.value).astype(number.dtype.numpy))
@@ -393,7 +393,7 @@ def _widened(number: Expr, dtype: DataType, span: Span) -> Expr:
 
 
 class _Parts:
-    """What a decomposition sees where tiles are made: nothing of the program around it."""
+    """The `Let` of a decomposition in a conversion: it sees nothing of the program around."""
 
     def __init__(self, ctx: ConversionContext) -> None:
         self._ctx = ctx
@@ -409,7 +409,7 @@ class _Parts:
 
 
 def in_parts(op: AnyOp) -> Conversion:
-    """Return the conversion to what an op on a tile stands for; all of it takes memory on chip."""
+    """Return the conversion to an op's decomposition, whose results all take on-chip memory."""
     assert op.decomposition is not None
     expand = op.decomposition
 
@@ -424,7 +424,7 @@ def in_parts(op: AnyOp) -> Conversion:
 
 
 def of_one_tile(op: AnyOp) -> Conversion:
-    """Return the conversion to a block op, in FP32 where it has no other for the element type."""
+    """Return the conversion to a block op, in FP32 where it does not take the element type."""
 
     def convert(
         ctx: ConversionContext, args: Sequence[Expr], _kwargs: Mapping[str, Any], span: Span
@@ -439,7 +439,7 @@ def of_one_tile(op: AnyOp) -> Conversion:
 
 
 def of_two_alike(op: AnyOp) -> Conversion:
-    """Return the conversion to a block op on two tiles that have one shape already."""
+    """Return the conversion to a block op on two tiles that already have the same shape."""
 
     def convert(
         ctx: ConversionContext, args: Sequence[Expr], kwargs: Mapping[str, Any], span: Span
@@ -452,12 +452,12 @@ def of_two_alike(op: AnyOp) -> Conversion:
 
 
 def by_name(op: AnyOp, args: Sequence[Expr]) -> dict[str, Any]:
-    """Return operands by the names of an op's parameters, between which there may be constants."""
+    """Return operands by parameter name; constant attributes may lie between the parameters."""
     return {param.name: arg for param, arg in zip(op.operands, args, strict=False)}
 
 
 def of_lines(op: AnyOp) -> Conversion:
-    """Return the conversion to a block op with the same operands, and scratch of its own."""
+    """Return the conversion to a block op with the same operands and its own scratch."""
 
     def convert(
         ctx: ConversionContext, args: Sequence[Expr], kwargs: Mapping[str, Any], span: Span
@@ -468,7 +468,7 @@ def of_lines(op: AnyOp) -> Conversion:
 
 
 def of_spread(op: AnyOp) -> Conversion:
-    """Return the conversion to an op that spreads its second operand over the first one's shape."""
+    """Return the conversion to an op that broadcasts its second operand to the first's shape."""
 
     def convert(
         ctx: ConversionContext, args: Sequence[Expr], _kwargs: Mapping[str, Any], span: Span
@@ -493,12 +493,12 @@ def _cast(
 
 
 def along(op: AnyOp) -> Callable[[Expr, Span], Expr]:
-    """Return what reduces the columns of a tile by an op that takes the number of a dimension."""
+    """Return a function that reduces the columns of a tile by an op that takes an axis."""
     return lambda tile, span: op.build((tile,), {"axis": 0, "keepdim": True}, span)
 
 
 def reduction_form(row_op: AnyOp, columns: Callable[[Expr, Span], Expr]) -> Conversion:
-    """Return the conversion of a reduction along the last dimension, or the one before it."""
+    """Return the conversion of a reduction along the last dimension, or the first of two."""
 
     def convert(
         ctx: ConversionContext, args: Sequence[Expr], kwargs: Mapping[str, Any], span: Span
@@ -532,7 +532,7 @@ def reduction_form(row_op: AnyOp, columns: Callable[[Expr, Span], Expr]) -> Conv
 def _transpose(
     ctx: ConversionContext, args: Sequence[Expr], _kwargs: Mapping[str, Any], span: Span
 ) -> Expr:
-    """Convert to the block op, which needs scratch."""
+    """Convert to the block op, which needs a scratch tile."""
     tile, first, second = args
     kind = _tile_type(tile)
     sizes = static_shape(kind)

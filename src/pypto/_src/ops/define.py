@@ -1,9 +1,9 @@
 """The decorators that register an op, and the registry.
 
 A definition is a function whose signature and docstring are the user's manual; the decorator's
-keywords are the facts. Parameter annotations decide the kind: ``Tensor``, ``Tile``, ``Scalar``,
-``Ints`` (a list of index expressions) and ``Axis`` (an integer constant) are positional
-expressions of the call, everything else is a constant attribute.
+keywords state the facts. Annotations decide the kind of a parameter: ``Tensor``, ``Tile``,
+``Scalar``, ``Ints`` (a list of index expressions) and ``Axis`` (an integer constant) are
+positional expressions of the call; everything else is a constant attribute.
 """
 
 from __future__ import annotations
@@ -60,10 +60,10 @@ Ints: TypeAlias = list[Any] | tuple[Any, ...]
 """A list of index expressions and ints: offsets, shapes, indices."""
 
 Offsets: TypeAlias = Ints
-"""Such a list of which only the constants matter to types: where a region begins, an index."""
+"""A list of which types depend only on the constants: the offsets of a region, an index."""
 
 Axis = int
-"""The number of a dimension, a constant."""
+"""A dimension number, a constant."""
 
 D = DataType
 FLOATS: Final = frozenset({D.FP16, D.FP32})
@@ -71,7 +71,7 @@ INTEGERS: Final = frozenset({D.INT16, D.INT32, D.UINT16, D.UINT32})
 ARITHMETIC: Final = FLOATS | INTEGERS
 """Element types of the vector unit's arithmetic on A2/A3."""
 FACTORS: Final = frozenset({D.INT8, D.FP16, D.BF16, D.FP32})
-"""Element types of what a product multiplies."""
+"""Element types of the operands of a matrix product."""
 STORABLE: Final = frozenset(
     d for d in MEMBERS.values() if d.mlir is not None and d is not D.BOOL and d.kind != "bool"
 ) - {D.FP8E4M3FN, D.FP8E5M2, D.FP64}
@@ -80,15 +80,15 @@ ANY: Final = frozenset(MEMBERS.values())
 
 
 class Table(MutableMapping[K, V]):
-    """A table of ops, some of which are in families that are loaded when one of them is named.
+    """A table of ops; some belong to families that are loaded when one of their ops is named.
 
-    Looking a key up loads the families that it is from; going through the table loads all.
+    Looking up a key loads its families; iterating over the table loads all.
     """
 
     def __init__(self) -> None:
         self._held: dict[K, V] = {}
         self.later: dict[K, tuple[str, ...]] = {}  # families by key, loaded or not
-        self.loaded = self._held.get  # what the families that are loaded have at a key
+        self.loaded = self._held.get  # looks up a key in the loaded families only
 
     def __getitem__(self, key: K) -> V:
         for family in self.later.get(key, ()):
@@ -109,7 +109,7 @@ class Table(MutableMapping[K, V]):
     def __iter__(self) -> Iterator[K]:
         self._load_all()
         early = [key for key in self._held if key not in self.later]
-        return iter([*early, *self.later])  # whatever was loaded first
+        return iter([*early, *self.later])  # independent of the order of loading
 
     def __len__(self) -> int:
         self._load_all()
@@ -125,24 +125,24 @@ REGISTRY: Final[Table[str, OpDef[..., Any]]] = Table()
 """Every op by its full name, such as ``block.add``."""
 
 OVERLOADS: Final[Table[str, list[OpDef[..., Any]]]] = Table()
-"""Unified name to the ops it stands for; the kinds of the operands choose."""
+"""Maps a unified name to its overloads; the kinds of the operands choose one."""
 
 BY_PYTHON_NAME: Final[Table[tuple[str, str], OpDef[..., Any]]] = Table()
-"""(level, name in Python) to op: ``("block", "and_")`` is ``block.and``."""
+"""Maps (level, Python name) to the op: ``("block", "and_")`` is ``block.and``."""
 
 
 DISPATCHED: Final[set[tuple[str, str]]] = set()
-"""(level, name) of ops of families that are loaded later whose names dispatch, "" for any level."""
+"""(level, name) of lazily loaded ops whose names dispatch; level "" stands for any."""
 
 _ORDER: Final[dict[str, int]] = {}
-"""The order of the ops whose names dispatch, behind the others, whichever are loaded first."""
+"""The order of ops whose names dispatch, after all others, independent of the load order."""
 
 
 def later(family: str, ops: Iterable[tuple[str, str, str]], *, dispatched: bool = True) -> None:
-    """Note what a family defines, as full name, name in Python and unified name; do not load it.
+    """Declare a family's ops by full name, Python name and unified name, without loading it.
 
-    Its names dispatch, so that nothing is loaded where they are listed; others are imported when
-    they are read, and are the ops themselves.
+    If ``dispatched``, its names dispatch, so that listing them loads nothing; otherwise the names
+    are the ops themselves, imported when they are read.
     """
     for name, python_name, overload in ops:
         level = name.partition(".")[0]
@@ -156,7 +156,7 @@ def later(family: str, ops: Iterable[tuple[str, str, str]], *, dispatched: bool 
 
 
 def _place(op: OpDef[..., Any]) -> tuple[int, str]:
-    """Return what sorts the ops of one unified name, whichever are loaded first."""
+    """Return the sort key for the ops of one unified name, independent of the load order."""
     return _ORDER.get(op.name, -1), op.level
 
 
@@ -168,10 +168,10 @@ def load_family(family: str) -> None:
 
 
 Index = Scalar
-"""A scalar that counts rows, columns or elements: bare numbers are of the type INDEX."""
+"""A scalar that counts rows, columns or elements: bare numbers have type INDEX."""
 
 Space = MemorySpace
-"""A memory space that is a positional expression of the call: its number, a constant."""
+"""A memory space passed as a positional expression of the call: its number, a constant."""
 
 _KINDS: Final = {
     "Tensor": TENSOR,
@@ -199,7 +199,7 @@ def _params(function: Callable[..., Any]) -> tuple[Param, ...]:
             default = keyword_defaults[name]
         elif first <= index < code.co_argcount:
             default = defaults[index - first]
-        kind = _KINDS.get(text.removesuffix(" | None"), ATTR)  # `OpDef.complete` makes the other
+        kind = _KINDS.get(text.removesuffix(" | None"), ATTR)  # `OpDef.complete` fills in None
         if text == "Space":
             text = MemorySpace.__name__
         elif kind != ATTR and text not in (OFFSETS, INDEX):
@@ -209,7 +209,7 @@ def _params(function: Callable[..., Any]) -> tuple[Param, ...]:
 
 
 Spaces = Mapping[int, MemorySpace | frozenset[MemorySpace]]
-"""Where tile operands live; those not named live in vector memory."""
+"""Memory spaces of tile operands by index; those not listed are in vector memory."""
 
 
 Numpy = (
@@ -219,13 +219,13 @@ Numpy = (
     | Callable[[Any, Any, Any], Any]
     | Callable[[Any, Any, Any, Any], Any]
 )
-"""The meaning on arrays. Operands come in order, keywords by name."""
+"""The meaning on arrays: takes operands by position, keywords by name."""
 
 
-if TYPE_CHECKING:  # annotations alone name it, and it takes as long to make as six other classes
+if TYPE_CHECKING:  # used only in annotations, and as slow to create as six other classes
 
     class Facts(TypedDict, total=False):
-        """What a definition says of its op; see `OpDef`."""
+        """The facts that a definition states about its op; see `OpDef`."""
 
         types: Required[TypeRule]
         dtypes: Iterable[DataType]
@@ -259,7 +259,7 @@ if TYPE_CHECKING:  # annotations alone name it, and it takes as long to make as 
 def _spaces_rule(
     tiles: Iterable[int], given: Spaces | Callable[[Mapping[str, Any]], Spaces]
 ) -> Callable[[Mapping[str, Any]], Mapping[int, frozenset[MemorySpace]]]:
-    """Return the rule that gives the memory spaces which an op takes its tile operands from."""
+    """Return the rule that maps keywords to the memory spaces accepted for each tile operand."""
     wanted = tuple(tiles)
 
     def allowed(spaces: Spaces) -> dict[int, frozenset[MemorySpace]]:
@@ -367,8 +367,8 @@ def block_op(
 ) -> Callable[[Callable[P, R]], OpDef[P, R]]:
     """Register an op on tiles; see `OpDef` for the facts.
 
-    Unless told otherwise it runs on the vector pipe, reads all its tiles, writes only its result
-    in vector memory, may write the result over any tile operand, and takes no column vectors.
+    By default it runs on the vector pipe, reads all its tiles, writes only its result, to vector
+    memory, may overwrite any tile operand with the result, and takes no column vectors.
     """
     return _register("block", pipe=pipe, **facts)
 
@@ -376,9 +376,9 @@ def block_op(
 def target_form(
     *, pipe: PipeType | Callable[[Call], PipeType] | None = PipeType.V, **facts: Unpack[Facts]
 ) -> Callable[[Callable[P, R]], OpDef[P, R]]:
-    """Make the form of an op with the scratch tiles that targets want, its last operands.
+    """Define the variant of an op that takes the scratch tiles targets need as its last operands.
 
-    Nobody writes it, so that the registry does not list it: see `OpDef.with_scratch`.
+    Users never write it, so the registry does not list it: see `OpDef.with_scratch`.
     """
     return _register("block", pipe=pipe, listed=False, **facts)
 
@@ -393,7 +393,7 @@ def tensor_op(
 def system_op(
     *, pipe: PipeType | Callable[[Call], PipeType] | None = PipeType.S, **facts: Unpack[Facts]
 ) -> Callable[[Callable[P, R]], OpDef[P, R]]:
-    """Register an op without value that acts on the core itself; see `OpDef`."""
+    """Register an op without a value that acts on the core itself; see `OpDef`."""
     return _register("system", pipe=pipe, **facts)
 
 

@@ -1,8 +1,8 @@
-"""Ops that make each element of the result from the elements at the same index.
+"""Elementwise ops: each element of the result depends on the elements at the same index.
 
-All run on the vector pipe. Two tiles that differ in shape or element type are made equal
-(`promotion`); a number beside a tile has the tile's element type. 16-bit floats are computed in 32
-bits and rounded once.
+All run on the vector pipe. Two tiles that differ in shape or element type are broadcast and
+promoted (`promotion`); a scalar operand has the tile's element type. 16-bit floats are computed in
+32 bits and rounded once.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ else:
 
 D = DataType
 FILLED: Final = FLOATS | {D.INT16, D.INT32}
-"""Element types that the assembler fills tiles with."""
+"""Element types of tiles that the assembler can fill with a number."""
 
 
 # --------------------------------------------------------------------------------------------
@@ -67,22 +67,22 @@ FILLED: Final = FLOATS | {D.INT16, D.INT32}
 
 
 def _larger(lhs: Array, rhs: Any) -> Array:
-    """Return the larger of each pair, of two zeros the second.
+    """Return the larger of each pair; of two zeros, the second.
 
-    ``np.maximum`` gives either zero, which depends on the processor and on the index in the array.
+    ``np.maximum`` gives either zero, depending on the processor and on the index in the array.
     """
     return np.where((lhs > rhs) | (lhs != lhs), lhs, rhs)
 
 
 def _smaller(lhs: Array, rhs: Any) -> Array:
-    """Return the smaller of each pair, of two zeros the second."""
+    """Return the smaller of each pair; of two zeros, the second."""
     return np.where((lhs < rhs) | (lhs != lhs), lhs, rhs)
 
 
 on_tiles: Final = partial(
     block_op, types=two_tiles, valid=same_part, dtypes=ARITHMETIC, promotion=Promotion(0, 1)
 )
-"""Registers an op on two tiles [R, C], element by element."""
+"""Registers an elementwise op on two tiles [R, C]."""
 
 
 @on_tiles(
@@ -131,7 +131,7 @@ def mul(lhs: Tile, rhs: Tile) -> Tile:
     isa="TDIV",
 )
 def div(lhs: Tile, rhs: Tile) -> Tile:
-    """Return ``lhs / rhs`` [R, C], element by element, for floats."""
+    """Return ``lhs / rhs`` [R, C] for floats, element by element."""
     ...
 
 
@@ -141,7 +141,7 @@ def div(lhs: Tile, rhs: Tile) -> Tile:
     isa="TMAX",
 )
 def maximum(lhs: Tile, rhs: Tile) -> Tile:
-    """Return the larger of ``lhs`` and ``rhs`` [R, C], element by element; NaN if one is NaN."""
+    """Return the larger of ``lhs`` and ``rhs`` [R, C], element by element; NaN if either is."""
     ...
 
 
@@ -151,7 +151,7 @@ def maximum(lhs: Tile, rhs: Tile) -> Tile:
     isa="TMIN",
 )
 def minimum(lhs: Tile, rhs: Tile) -> Tile:
-    """Return the smaller of ``lhs`` and ``rhs`` [R, C], element by element; NaN if one is NaN."""
+    """Return the smaller of ``lhs`` and ``rhs`` [R, C], element by element; NaN if either is."""
     ...
 
 
@@ -161,15 +161,15 @@ def minimum(lhs: Tile, rhs: Tile) -> Tile:
 
 
 def beside(tile: Array, number: Any) -> Any:
-    """Return a number as an element of the tile's type."""
+    """Return a number converted to the element type of ``tile``."""
     return np.asarray(number).astype(tile.dtype)
 
 
 def quotient(lhs: Array, rhs: Array) -> Array:
-    """Return ``lhs / rhs`` of one element type; integers are cut toward zero, and are 0 over 0."""
+    """Return ``lhs / rhs`` for equal types; integers truncate toward zero, and x / 0 is 0."""
     if lhs.dtype.kind not in "iu":
         return lhs / rhs
-    down = np.asarray(lhs // rhs)  # rounded down, 0 for a divisor of 0
+    down = np.asarray(lhs // rhs)  # floor division; a divisor of 0 gives 0
     inexact = down * rhs != lhs
     up = inexact & (rhs != 0) & ((lhs < 0) != (rhs < 0))
     return (down + up).astype(lhs.dtype)
@@ -227,13 +227,13 @@ def muls(lhs: Tile, rhs: Scalar) -> Tile:
     isa="TDIVS",
 )
 def divs(lhs: Tile, rhs: Scalar) -> Tile:
-    """Return ``lhs / rhs`` [R, C]; integers are cut toward zero, and are 0 over 0."""
+    """Return ``lhs / rhs`` [R, C]; integers truncate toward zero, and x / 0 is 0."""
     ...
 
 
 def _extreme(o: Operands) -> Type:
     kind = o.tile(0)
-    if kind.dtype.is_unsigned_int():  # of two tiles it exists
+    if kind.dtype.is_unsigned_int():  # which the op on two tiles takes
         refuse(
             o,
             f"{called(o.op)} of a tile and a number takes elements of {members(o.op.dtypes)}, "
@@ -246,11 +246,11 @@ def _extreme(o: Operands) -> Type:
 
 
 def on_filled(on_tiles: OpDef[..., Any], alone: Set[DataType]) -> Decomposition:
-    """Return what an op of a tile and a number stands for, but with elements of ``alone``.
+    """Return the decomposition of an op on a tile and a number, except for elements of ``alone``.
 
     y = maxs(x, 7)  ->  n = full(...); y = maximum(x, n)
 
-    Beside a tile that is valid in part, one like it is filled.
+    If the tile is partly valid, a tile with the same valid part is filled.
     """
 
     def expand(call: Call, let: Let) -> Expr | None:
@@ -274,13 +274,13 @@ def on_filled(on_tiles: OpDef[..., Any], alone: Set[DataType]) -> Decomposition:
     types=_extreme,
     commutes=True,
     dtypes=FILLED,
-    decomposition=on_filled(maximum, FLOATS),  # the assembler has integers only of two tiles
+    decomposition=on_filled(maximum, FLOATS),  # the assembler takes integers only in two tiles
     numpy=lambda lhs, rhs: _larger(lhs, beside(lhs, rhs)),
     pto="pto.tmaxs",
     isa="TMAXS",
 )
 def maxs(lhs: Tile, rhs: Scalar) -> Tile:
-    """Return the larger of each element of ``lhs`` [R, C] and ``rhs``; NaN if one is NaN."""
+    """Return the larger of each element of ``lhs`` [R, C] and ``rhs``; NaN if either is NaN."""
     ...
 
 
@@ -295,7 +295,7 @@ def maxs(lhs: Tile, rhs: Scalar) -> Tile:
     isa="TMINS",
 )
 def mins(lhs: Tile, rhs: Scalar) -> Tile:
-    """Return the smaller of each element of ``lhs`` [R, C] and ``rhs``; NaN if one is NaN."""
+    """Return the smaller of each element of ``lhs`` [R, C] and ``rhs``; NaN if either is NaN."""
     ...
 
 
@@ -310,20 +310,20 @@ def mins(lhs: Tile, rhs: Scalar) -> Tile:
     isa=lambda site: site.emit(f"TEXPANDS({site.dst}, {site.args[1]});"),
 )
 def expands(target: Tile, scalar: Scalar) -> Tile:
-    """Return a tile like ``target`` [R, C] whose elements all are ``scalar``.
+    """Return a tile like ``target`` [R, C] filled with ``scalar``.
 
-    The elements of ``target`` do not matter.
+    The elements of ``target`` are not read.
     """
     ...
 
 
 def leaky(tile: Array, slope: Any) -> Array:
-    """Return the elements of ``tile``, those not above 0 times ``slope``."""
+    """Return each element of ``tile`` if it is positive, else ``slope`` times it."""
     return np.where(tile > 0, tile, tile * slope)
 
 
 def _lrelu_pto(site: PtoSite) -> None:
-    slope = site.call.args[1]  # single precision beside tiles of any element type
+    slope = site.call.args[1]  # FP32 whatever the element type of the tile
     if isinstance(slope, ConstFloat):
         slope = ConstFloat(slope.value, D.FP32)
     name = site.expr(slope if dtype_of(slope) is D.FP32 else Cast(slope, D.FP32))
@@ -340,11 +340,11 @@ def _lrelu_pto(site: PtoSite) -> None:
     isa="TLRELU",
 )
 def lrelu(tile: Tile, slope: Scalar) -> Tile:
-    """Return each element of ``tile`` [R, C], or ``slope`` times it where it is not above 0."""
+    """Return each element of ``tile`` [R, C] if it is positive, else ``slope`` times it."""
     ...
 
 
-BY_PYTHON_NAME["block", "maximums"] = maxs  # other names of the two
+BY_PYTHON_NAME["block", "maximums"] = maxs  # aliases of the two
 BY_PYTHON_NAME["block", "minimums"] = mins
 
 
@@ -388,7 +388,7 @@ def exp(tile: Tile) -> Tile:
 def log(tile: Tile, high_precision: bool | None = None) -> Tile:
     """Return the natural logarithm of each element of ``tile`` [R, C]; NaN below zero.
 
-    ``high_precision`` changes nothing: results are exact to the last place as it is.
+    ``high_precision`` has no effect: results are already exact to the last place.
     """
     ...
 
@@ -404,7 +404,7 @@ def sqrt(tile: Tile) -> Tile:
 
 
 @on_tile(
-    in_place=(),  # the instruction reads its source after it has written
+    in_place=(),  # the instruction reads its source after writing its result
     complete=ignoring("tmp", scratch=1),
     numpy=lambda tile, high_precision=None: _in_float32(tile, _reciprocal_root),
     pto="pto.trsqrt",
@@ -413,13 +413,13 @@ def sqrt(tile: Tile) -> Tile:
 def rsqrt(tile: Tile, high_precision: bool | None = None) -> Tile:
     """Return 1 / sqrt(x) for each element x of ``tile`` [R, C].
 
-    ``high_precision`` changes nothing: results are exact to the last place as it is.
+    ``high_precision`` has no effect: results are already exact to the last place.
     """
     ...
 
 
 @on_tile(
-    in_place=(),  # A2/A3 wants source and result apart
+    in_place=(),  # A2/A3 needs distinct buffers for source and result
     numpy=lambda tile, high_precision=None: _in_float32(tile, _reciprocal),
     pto="pto.trecip",
     isa="TRECIP",
@@ -427,7 +427,7 @@ def rsqrt(tile: Tile, high_precision: bool | None = None) -> Tile:
 def recip(tile: Tile, high_precision: bool | None = None) -> Tile:
     """Return 1 / x for each element x of ``tile`` [R, C].
 
-    ``high_precision`` changes nothing: results are exact to the last place as it is.
+    ``high_precision`` has no effect: results are already exact to the last place.
     """
     ...
 
@@ -446,7 +446,7 @@ def _on_signed(call: Call, let: Let) -> Expr | None:
     isa="TNEG",
 )
 def neg(tile: Tile) -> Tile:
-    """Return ``-tile`` [R, C]; the smallest integer stays as it is, unsigned ones wrap."""
+    """Return ``-tile`` [R, C]; the smallest signed integer stays unchanged, unsigned ones wrap."""
     ...
 
 
@@ -456,12 +456,12 @@ def neg(tile: Tile) -> Tile:
     isa="TABS",
 )
 def abs(tile: Tile) -> Tile:
-    """Return the magnitude of each element of ``tile`` [R, C]."""
+    """Return the absolute value of each element of ``tile`` [R, C]."""
     ...
 
 
 def _never_negative(call: Call, _let: Let) -> Expr | None:
-    """Return what relu stands for where no element can be negative: the tile itself."""
+    """Decompose relu where no element can be negative: to the tile itself."""
     (tile,) = call.args
     kind = tile.type
     if not isinstance(kind, TileType) or not kind.dtype.is_unsigned_int():
@@ -477,7 +477,7 @@ def _never_negative(call: Call, _let: Let) -> Expr | None:
     isa="TRELU",
 )
 def relu(tile: Tile) -> Tile:
-    """Return each element of ``tile`` [R, C], or 0 where it is negative; NaN stays."""
+    """Return each element of ``tile`` [R, C], or 0 where it is negative; NaN stays NaN."""
     ...
 
 
@@ -501,9 +501,9 @@ def _cast_type(o: Operands) -> Type:
 
 
 def _is_copy(call: Call) -> bool:
-    """True for a cast of a tile that has such elements already.
+    """True for a cast to the element type that the tile already has.
 
-    TCVT would round floats to integers on the chip, and leave them alone on the CPU.
+    TCVT would round the floats to integral values on the chip, and leave them unchanged on the CPU.
     """
     return dtype_of(call.args[0]) is call.kwargs["target_type"]
 
@@ -553,8 +553,8 @@ def _rounded(x: Array, mode: int) -> Array:
 def _to_integer(x: Array, target: DataType) -> Array:
     """Return integral floats as integers.
 
-    32- and 64-bit targets saturate and NaN gives 0. Narrower ones wrap, and give 0 for what 64
-    bits do not hold.
+    32- and 64-bit targets saturate, and NaN gives 0. Narrower ones wrap, and give 0 for values that
+    do not fit in 64 bits.
     """
     low, over = -(2.0**63), 2.0**63
     inside = (x >= low) & (x < over)
@@ -581,7 +581,7 @@ def _cast(tile: Array, target_type: Any, mode: RoundMode = "round") -> Array:
 
 
 def _on_equal_rows(call: Call, let: Let) -> Expr | None:
-    """Return what a cast stands for whose rows are padded otherwise than those of its result."""
+    """Decompose a cast whose operand and result have rows padded to different lengths."""
     if not padded_otherwise(call.args[0].type, call.type):
         return None
     from pypto._src.ops.padding import on_equal_rows
@@ -590,7 +590,7 @@ def _on_equal_rows(call: Call, let: Let) -> Expr | None:
 
 
 def _rounding(call: Call) -> int | str:
-    """Return how a cast rounds; who builds a call by hand may leave it to the default."""
+    """Return the rounding mode of a cast, the default if a call built by hand has none."""
     return call.kwargs.get("mode", "round")
 
 
@@ -629,7 +629,7 @@ def cast(tile: Tile, target_type: DataType, mode: RoundMode = "round") -> Tile:
 
     ``mode`` rounds floats to integers: "rint" to the nearest, ties to even; "round" to the
     nearest, ties away from zero; "floor", "ceil"; "trunc" and "none" toward zero; "odd" to the odd
-    neighbour. Between floats the nearest value is taken, ties to even. Integers of 32 and 64 bits
-    saturate, narrower ones wrap; NaN gives 0. A tile that has such elements stays as it is.
+    neighbour. Casts between floats round to nearest, ties to even. Floats cast to integers of 32
+    and 64 bits saturate, to narrower ones wrap; NaN gives 0. A cast to the same type is a copy.
     """
     ...

@@ -1,6 +1,6 @@
-"""How tiles lie on chip: layouts, sizes, what is legal, and in which memories.
+"""Tiles in on-chip memory: layouts, sizes, what is legal, and in which memories.
 
-`effective_view` is the one place that says which layout a tile has.
+`effective_view` is the only place that decides which layout a tile has.
 """
 
 from __future__ import annotations
@@ -52,18 +52,18 @@ else:
     np = lazy_module("numpy")
 
 BLOCK_BYTES: Final = 32
-"""Unit of vector memory: each row of a tile begins at a multiple of it."""
+"""Block size of vector memory: each row of a tile begins at a multiple of it."""
 
 TRANSPOSED: Final = frozenset(d for d in STORABLE if d.get_bit() <= 32)
-"""Element types whose tiles the vector unit transposes."""
+"""Element types whose tiles the vector unit can transpose."""
 _ROWS: Final = for_types(TileView())
 _COLUMN: Final = for_types(TileView(blayout=TileLayout.col_major))
 _BOX_ROWS: Final = 16
 _ACC_BOX: Final = 1024  # bytes
 _ROW_BYTES: Final = 512
-"""Unit in which a single row goes from Mat to Left memory, where it fills no boxes."""
+"""Transfer unit of a single row from Mat to Left memory, where it is not in boxes."""
 _BIAS_BYTES: Final = 64
-"""Unit in which a row goes from Mat to Bias memory."""
+"""Transfer unit of a row from Mat to Bias memory."""
 
 
 # --------------------------------------------------------------------------------------------
@@ -72,10 +72,10 @@ _BIAS_BYTES: Final = 64
 
 
 def effective_view(kind: TileType, space: MemorySpace | None = None) -> TileView:
-    """Return how a tile lies: its view if it has one, else the usual one.
+    """Return the layout of a tile: its view if it has one, else the default.
 
-    Without a view a tile lies in the boxes of ``space`` if that is a memory of the matrix unit;
-    else column by column if it has one column, else row by row.
+    The default layout is the boxes of ``space`` if that is a memory of the matrix unit; otherwise
+    column-major for a tile of one column, else row-major.
     """
     if kind.tile_view is not None:
         return kind.tile_view
@@ -86,9 +86,9 @@ def effective_view(kind: TileType, space: MemorySpace | None = None) -> TileView
 
 
 def memory_view(shape: Sequence[Expr], space: MemorySpace) -> TileView | None:
-    """Return the view of a tile of ``shape`` in a memory of the matrix unit, None in others.
+    """Return the view of a tile of ``shape`` in a memory of the matrix unit, None elsewhere.
 
-    A single row in Mat is plain: it becomes a bias, or the operand of `gemv`.
+    A single row in Mat is not in boxes: it becomes a bias, or the operand of `gemv`.
     """
     if space is MemorySpace.Bias or (space is MemorySpace.Mat and is_row(shape)):
         return _ROWS
@@ -101,14 +101,14 @@ def is_row(shape: Sequence[Expr]) -> bool:
 
 
 def _lies_unboxed(kind: TileType, view: TileView) -> bool:
-    """True for a single row in Left memory: `gemv` reads it as a vector, not as a row of boxes."""
+    """True for an unboxed single row in Left memory: `gemv` reads it as a vector, not as boxes."""
     return view.blayout is view.slayout is TileLayout.row_major and is_row(kind.shape)
 
 
 def is_column(kind: TileType) -> bool:
-    """True for a tile [N, 1] without a view of its own, but for one that says which rows count.
+    """True for a column-major tile [N, 1]: without a view, or one that only sets the valid rows.
 
-    One that fills no blocks lies row by row, as all other tiles do.
+    One that does not fill whole blocks is row-major, as all other tiles are.
     """
     shape = kind.shape
     if len(shape) < 2 or const_value(shape[-1]) != 1:
@@ -125,7 +125,7 @@ def is_column(kind: TileType) -> bool:
 
 
 def with_valid(kind: Type, valid: Sequence[Expr]) -> Type:
-    """Return the type of a tile of which ``valid`` rows and columns are valid."""
+    """Return the type of a tile with ``valid`` rows and columns valid."""
     assert isinstance(kind, TileType)
     if same_dims(valid, kind.shape):
         return kind
@@ -137,7 +137,7 @@ def with_valid(kind: Type, valid: Sequence[Expr]) -> Type:
 
 
 def in_boxes(view: TileView, valid: Sequence[Expr]) -> TileView | None:
-    """Return the view of a tile in the same boxes with another valid part, None without boxes."""
+    """Return a boxed view with another valid part, None for a view without boxes."""
     if view.slayout is TileLayout.none_box:
         return None
     return TileView(valid, blayout=view.blayout, slayout=view.slayout, fractal=view.fractal)
@@ -156,12 +156,12 @@ def box(view: TileView, element_bytes: int) -> tuple[int, int]:
 
 
 def whole_box(dtype: DataType) -> int:
-    """Return the rows, and the columns, that whole boxes of all memories of a product have."""
+    """Return a size, for rows and columns, that is whole boxes in every memory of a product."""
     return 32 if dtype is DataType.INT8 or dtype is DataType.INT32 else _BOX_ROWS
 
 
 def physical_shape(kind: TileType, space: MemorySpace | None = None) -> tuple[int, int]:
-    """Return rows and columns that a tile takes in memory, what fills up blocks and boxes included.
+    """Return rows and columns that a tile occupies in memory, padding to blocks and boxes included.
 
     Dimensions before the last one collapse into rows.
 
@@ -173,13 +173,13 @@ def physical_shape(kind: TileType, space: MemorySpace | None = None) -> tuple[in
     size = kind.dtype.bytes
     if view.slayout is not TileLayout.none_box:
         down, across = box(view, size)
-        # What fills no boxes is padded for all memories that it goes through: their boxes differ.
+        # Partial boxes are padded for every memory that the tile moves through: their boxes differ.
         unit = whole_box(kind.dtype)
         return (
             1 if _lies_unboxed(kind, view) else rows if rows % down == 0 else round_up(rows, unit),
             columns if columns % across == 0 else round_up(columns, unit),
         )
-    # A row in Mat memory goes to Bias memory in one piece, and lies there as it lay.
+    # A row moves from Mat to Bias memory in one piece, and keeps its layout.
     in_matrix_unit = space is MemorySpace.Bias or space is MemorySpace.Mat
     unit = max(1, (_BIAS_BYTES if in_matrix_unit else BLOCK_BYTES) // size)
     if view.blayout is TileLayout.col_major:
@@ -188,9 +188,9 @@ def physical_shape(kind: TileType, space: MemorySpace | None = None) -> tuple[in
 
 
 def declared_shape(kind: TileType, space: MemorySpace | None = None) -> tuple[int, int]:
-    """Return rows and columns that both texts declare a tile with: those it takes in memory.
+    """Return rows and columns of a tile's declaration in PTO and C++: those it occupies in memory.
 
-    A single row in Acc memory is declared as one, though the memory has the other rows of its box.
+    A single row in Acc memory is declared as one row, though it occupies a whole box.
 
     Raises:
         ValueError: the shape is not constant.
@@ -201,27 +201,27 @@ def declared_shape(kind: TileType, space: MemorySpace | None = None) -> tuple[in
 
 
 def is_padded(kind: TileType, space: MemorySpace | None = None) -> bool:
-    """True for a tile of constant shape that is declared with more rows or columns than it has."""
+    """True for a tile of constant shape declared with more rows or columns than it has."""
     if static_shape(kind) is None:
         return False
     return declared_shape(kind, space) != rows_and_columns(kind)
 
 
 def is_vertical(kind: Type) -> bool:
-    """True for a tile [N, 1] of constant size, however it lies."""
+    """True for a tile [N, 1] of constant size, whatever its layout."""
     shape = static_shape(kind) if isinstance(kind, TileType) else None
     return shape is not None and len(shape) > 1 and shape[-1] == 1
 
 
 def padded_otherwise(a: Type, b: Type) -> bool:
-    """True for two tiles of one constant shape whose rows are padded to different lengths."""
+    """True for two tiles of equal constant shape whose rows are padded to different lengths."""
     if not (isinstance(a, TileType) and isinstance(b, TileType)) or static_shape(a) is None:
         return False
     return declared_shape(a) != declared_shape(b) and not (is_column(a) or is_column(b))
 
 
 def alloc_bytes(kind: TileType, space: MemorySpace | None = None) -> int:
-    """Return the bytes that a tile takes in ``space``, padding included.
+    """Return the bytes that a tile occupies in ``space``, padding included.
 
     Raises:
         ValueError: the shape is not constant.
@@ -248,13 +248,13 @@ def round_up(value: int, unit: int) -> int:
 
 
 def check_layout(kind: TileType, space: MemorySpace, what: str = "the tile") -> None:
-    """Check that a tile of constant shape can lie in ``space``; other shapes pass.
+    """Check that a tile of constant shape can be in ``space``; other shapes pass.
 
-    Rows, columns and boxes that are not full are padded (`physical_shape`), but for a single row
-    in Left memory.
+    Rows, columns and boxes that are not full are padded (`physical_shape`), except a single row in
+    Left memory.
 
     Raises:
-        OpError: a dimension is not positive, or a row does not fill what `gemv` reads.
+        OpError: a dimension is not positive, or a row does not fill the units that `gemv` reads.
     """
     shape = static_shape(kind)
     if shape is None:
@@ -292,10 +292,10 @@ def _check_row(kind: TileType, what: str, columns: int) -> None:
 def tile_type(
     shape: Sequence[Expr], like: TileType | Any, space: MemorySpace, what: str = "the tile"
 ) -> TileType:
-    """Return the type of a tile that an op makes in ``space``, checked for its layout.
+    """Return the type of a tile that an op creates in ``space``, with its layout checked.
 
-    ``like`` is the element type. A tile in vector memory has no view; the others have that of
-    their memory.
+    ``like`` gives the element type. A tile in vector memory has no view; others have that of their
+    memory.
     """
     dtype = like.dtype if isinstance(like, TileType) else like
     kind = TileType(tuple(shape), dtype, tile_view=memory_view(shape, space))
@@ -304,7 +304,7 @@ def tile_type(
 
 
 def is_whole(source: Expr, view: Expr) -> bool:
-    """True if a view of a tile has all its bytes."""
+    """True if a view of a tile covers all its bytes."""
     a, b = source.type, view.type
     assert isinstance(a, TileType)
     assert isinstance(b, TileType)
@@ -317,7 +317,7 @@ def _dense_bytes(kind: TileType) -> int | None:
 
 
 def tile_space(value: Expr) -> MemorySpace:
-    """Return the memory space of a tile expression as far as its type tells, else Vec."""
+    """Return the memory space of a tile expression if its type tells, else Vec."""
     return known_space(value) or MemorySpace.Vec
 
 
@@ -329,8 +329,8 @@ def tile_space(value: Expr) -> MemorySpace:
 def are_in_vec(params: Sequence[Var], calls: Iterable[Call]) -> bool:
     """True if all tiles of a function are in vector memory, and its ops take them from there.
 
-    ``calls`` are those that it makes, none within another. Those of an op with the same keywords
-    are alike: they are looked at once.
+    ``calls`` are its calls, none nested. Calls of one op with the same keywords are alike, so only
+    one of them is checked.
     """
     if TileType in [param.type.__class__ for param in params]:
         return False
@@ -347,10 +347,10 @@ def are_in_vec(params: Sequence[Var], calls: Iterable[Call]) -> bool:
 
 
 def tile_spaces(function: Function) -> dict[Var, MemorySpace]:
-    """Return the memory space of every tile variable whose space follows from what makes it.
+    """Return the memory space of every tile variable whose space follows from its definition.
 
     Raises:
-        OpError: an op gets a tile from a memory that it does not take it from; has its span.
+        OpError: an op gets a tile from a memory space that it does not accept; has its span.
     """
     spaces: dict[Var, MemorySpace] = {}
     for param in function.params:
@@ -382,7 +382,7 @@ def _yielded(body: Stmt) -> tuple[Expr, ...]:
 
 
 def _learn_in_vec(spaces: dict[Any, MemorySpace], stmt: AssignStmt) -> bool:
-    """Do what `_learn` does for ops that take tiles from Vec only, as most do; False for others."""
+    """Do what `_learn` does for ops that take tiles only from Vec, as most do; False for others."""
     call: Any = stmt.value
     op = op_of(call)
     if op is None or op.names_spaces:
@@ -395,7 +395,7 @@ def _learn_in_vec(spaces: dict[Any, MemorySpace], stmt: AssignStmt) -> bool:
     return True
 
 
-_VEC: Final = MemorySpace.Vec  # looking it up in its class takes five times as long
+_VEC: Final = MemorySpace.Vec  # a lookup in its class takes five times as long
 
 
 def _learn(spaces: dict[Var, MemorySpace], var: Var, value: Expr) -> None:
@@ -411,10 +411,10 @@ def _learn(spaces: dict[Var, MemorySpace], var: Var, value: Expr) -> None:
 
 
 def space_in(spaces: dict[Var, MemorySpace], value: Expr) -> MemorySpace | None:
-    """Return the space of a tile expression, given those of the variables before it.
+    """Return the memory space of a tile expression, given those of earlier variables.
 
     Raises:
-        OpError: an operand of a call is in a memory that the op does not take it from.
+        OpError: an operand of a call is in a memory space that the op does not accept.
     """
     if isinstance(value, Var):
         space = spaces.get(value)

@@ -1,4 +1,4 @@
-"""Ops by name, for code that makes IR: `create_op_call`, `get_op`, and ``op.block.add(x, y)``."""
+"""Ops by name, for code that builds IR: `create_op_call`, `get_op`, and ``op.block.add(x, y)``."""
 
 from __future__ import annotations
 
@@ -43,11 +43,11 @@ def create_op_call(
 ) -> Call:
     """Return a call of an op: ``(op_name, args, span)`` or ``(op_name, args, kwargs, span)``.
 
-    The last two may be named, too. Keywords are checked for ops that declare some.
+    The last two may also be named. Keywords are checked for ops that declare any.
 
     Raises:
-        OpError: there is no such op, it refuses the operands, or it has no such keyword.
-        OpTypeError: a keyword of the wrong type.
+        OpError: there is no such op, it rejects the operands, or it has no such keyword.
+        OpTypeError: a keyword has the wrong type.
     """
     words = kwargs or {}
     for item in rest:
@@ -60,11 +60,11 @@ def create_op_call(
     op = get_op(op_name)
     operands = as_exprs(args)
     declared = op.get_attr_keys()
-    if not declared and words:  # an op without keywords looks at none, and keeps them
+    if not declared and words:  # an op without keywords ignores them, and keeps them
         made = create_op_call(op_name, args, span)
         return Call(op, made.args, words, made.type, span)
     names = [param.name for param in op.operands]
-    if len(operands) != len(names) and op.complete is not None:  # as in the language: no scratch
+    if len(operands) != len(names) and op.complete is not None:  # as in kernels: scratch omitted
         return op.build([_plain(item) for item in operands], words, span)
     if len(operands) != len(names) or not words.keys() <= set(declared):
         return op.call(operands, words, span)
@@ -72,7 +72,7 @@ def create_op_call(
 
 
 def _plain(operand: Expr) -> Expr | float:
-    """Return the number of a constant, which may stand for a keyword."""
+    """Return the value of a constant, which may be given for a keyword; else the operand."""
     return operand.value if isinstance(operand, ConstInt | ConstFloat) else operand
 
 
@@ -83,7 +83,7 @@ class Level:
         self._level = level
 
     def __getattr__(self, name: str) -> OpDef[..., Any] | Unified:
-        if name.startswith("_"):  # which Python itself asks for, also where nothing is set yet
+        if name.startswith("_"):  # looked up by Python itself, even before anything is set
             raise AttributeError(f"there is no op {name!r}")
         op = named(self._level, name)
         if op is None:

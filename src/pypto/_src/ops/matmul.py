@@ -1,7 +1,7 @@
-"""Ops of the matrix unit: operands in Left and Right memory, result in the accumulator Acc.
+"""Ops of the matrix unit: operands in Left and Right memory, the result in the accumulator Acc.
 
-Two families: ``matmul`` multiplies tiles of boxes, ``gemv`` a single row, which the unit reads as a
-vector. Neither takes the operands of the other.
+Two families: ``matmul`` multiplies tiles in boxes; ``gemv`` multiplies a single row, which the unit
+reads as a vector. Neither takes the operands of the other.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def _check_tile(o: Operands, index: int) -> None:
 
 
 def _check_rows(o: Operands, left: int, *, one_row: bool) -> None:
-    """Check that the left operand is a single row exactly where the op multiplies one."""
+    """Check that the left operand is a single row if and only if ``one_row``."""
     rows = const_value(o.tile(left).shape[0])
     if rows is None or (rows == 1) is one_row:
         return
@@ -80,7 +80,7 @@ def _check_rows(o: Operands, left: int, *, one_row: bool) -> None:
 
 
 def _product(o: Operands, left: int, *, one_row: bool = False) -> TileType:
-    """Check the operands at ``left`` and after it; return the type of their product."""
+    """Check operands ``left`` and ``left + 1``; return the type of their product."""
     right = left + 1
     for index in (left, right):
         _check_tile(o, index)
@@ -134,7 +134,7 @@ def _gemv_bias_type(o: Operands) -> Type:
 
 
 def _biased(o: Operands, result: TileType) -> Type:
-    """Check that operand 2 is a row of the columns and element type of ``result``."""
+    """Check that operand 2 is a row with the columns and element type of ``result``."""
     _check_tile(o, 2)
     bias = o.tile(2)
     wanted = (ConstInt(1), result.shape[1])
@@ -163,9 +163,9 @@ def _accumulated(o: Operands, result: TileType) -> Type:
 
 
 def _product_part(o: Operands, kind: Type) -> Type:
-    """[M, K] with its valid [m, k] x [K, N] with its valid [k, n] -> [M, N] with the valid [m, n].
+    """[M, K] with valid [m, k] x [K, N] with valid [k, n] -> [M, N] with valid [m, n].
 
-    Both have the same part of K. What a product adds to is valid in the part as well.
+    The valid part of K is the same in both. An accumulator has the same valid part as the result.
     """
     left = 1 if o.op.in_place else 0
     lhs, rhs = o.tile(left), o.tile(left + 1)
@@ -194,7 +194,7 @@ def _product_part(o: Operands, kind: Type) -> Type:
 
 
 def _with_moved_bias(call: Call, let: Let) -> Expr | None:
-    """Return what a product with a bias in Mat memory stands for.
+    """Decompose a product with a bias in Mat memory.
 
     y = matmul_bias(a, b, c)  ->  d = move(c, Bias); y = matmul_bias(a, b, d)
     """
@@ -208,7 +208,7 @@ def _with_moved_bias(call: Call, let: Let) -> Expr | None:
 
 def _times(lhs: Array, rhs: Array) -> Array:
     if lhs.dtype.kind == "i":
-        # Products of 8-bit integers add up exactly in 53 bits, and floats have the fast product.
+        # Sums of 8-bit products are exact in 53 bits, and NumPy's float product is the fast one.
         return (lhs.astype(np.float64) @ rhs.astype(np.float64)).astype(np.int32)
     wide = computed_in(lhs.dtype)
     return lhs.astype(wide) @ rhs.astype(wide)
@@ -232,7 +232,7 @@ product_onto: Final = partial(
     in_place=(0,),
     numpy=lambda acc, lhs, rhs: acc + _times(lhs, rhs),
 )
-"""Registers a product that is added to what the first tile has."""
+"""Registers a product that is added to the first tile."""
 
 product_and_bias: Final = partial(
     product,
@@ -240,7 +240,7 @@ product_and_bias: Final = partial(
     decomposition=_with_moved_bias,
     numpy=lambda lhs, rhs, bias: _times(lhs, rhs) + bias,
 )
-"""Registers a product with a row that is added to each of its rows."""
+"""Registers a product with a bias row that is added to each of its rows."""
 
 
 @product(
@@ -251,7 +251,7 @@ product_and_bias: Final = partial(
 def matmul(lhs: Tile, rhs: Tile) -> Tile:
     """Return the product of ``lhs`` [M, K] in Left and ``rhs`` [K, N] in Right: [M, N] in Acc.
 
-    Floats give FP32, INT8 gives INT32; both are added up in that type.
+    Floats give FP32, INT8 gives INT32; products are accumulated in that type.
     """
     ...
 
@@ -264,7 +264,7 @@ def matmul(lhs: Tile, rhs: Tile) -> Tile:
 def matmul_acc(acc: Tile, lhs: Tile, rhs: Tile) -> Tile:
     """Return ``acc`` [M, N] plus the product of ``lhs`` [M, K] and ``rhs`` [K, N], in Acc.
 
-    The result takes the place of ``acc``, which must not be used afterwards.
+    The result overwrites ``acc``, which must not be used afterwards.
     """
     ...
 
@@ -277,8 +277,8 @@ def matmul_acc(acc: Tile, lhs: Tile, rhs: Tile) -> Tile:
 def matmul_bias(lhs: Tile, rhs: Tile, bias: Tile) -> Tile:
     """Return the product of ``lhs`` [M, K] and ``rhs`` [K, N] plus ``bias`` [1, N] in each row.
 
-    ``bias`` has the element type of the result, FP32 or INT32. It is loaded to Mat memory, and
-    moved to Bias memory here unless it is there.
+    ``bias`` has the element type of the result, FP32 or INT32. Load it to Mat memory; the op moves
+    it to Bias memory unless it is already there.
     """
     ...
 
@@ -296,7 +296,7 @@ def matmul_bias(lhs: Tile, rhs: Tile, bias: Tile) -> Tile:
 def gemv(lhs: Tile, rhs: Tile) -> Tile:
     """Return the product of the row ``lhs`` [1, K] and ``rhs`` [K, N]: [1, N] in Acc.
 
-    As `matmul` is for several rows. ``lhs`` has a multiple of 512 bytes.
+    `matmul` is the op for several rows. The size of ``lhs`` is a multiple of 512 bytes.
     """
     ...
 
@@ -309,7 +309,7 @@ def gemv(lhs: Tile, rhs: Tile) -> Tile:
 def gemv_acc(acc: Tile, lhs: Tile, rhs: Tile) -> Tile:
     """Return ``acc`` [1, N] plus the product of the row ``lhs`` [1, K] and ``rhs`` [K, N], in Acc.
 
-    The result takes the place of ``acc``, which must not be used afterwards.
+    The result overwrites ``acc``, which must not be used afterwards.
     """
     ...
 
@@ -322,7 +322,7 @@ def gemv_acc(acc: Tile, lhs: Tile, rhs: Tile) -> Tile:
 def gemv_bias(lhs: Tile, rhs: Tile, bias: Tile) -> Tile:
     """Return the product of the row ``lhs`` [1, K] and ``rhs`` [K, N] plus ``bias`` [1, N].
 
-    ``bias`` is as `matmul_bias` takes it.
+    ``bias`` is as for `matmul_bias`.
     """
     ...
 
@@ -358,7 +358,7 @@ def _batch_matmul_type(o: Operands) -> Type:
 
 def _batched(lhs: Array, rhs: Array) -> Array:
     if lhs.dtype.kind == "i":
-        return lhs @ rhs  # wraps
+        return lhs @ rhs  # integers wrap
     wide = computed_in(lhs.dtype)
     return (lhs.astype(wide) @ rhs.astype(wide)).astype(lhs.dtype)
 
@@ -377,7 +377,7 @@ def _batched(lhs: Array, rhs: Array) -> Array:
 def batch_matmul(lhs: Tile, rhs: Tile) -> Tile:
     """Return the products of the matrices in ``lhs`` [.., M, K] and ``rhs`` [.., K, N].
 
-    Leading dimensions are broadcast, and the element type stays. No chip executes it: write
-    `matmul` in a loop.
+    Leading dimensions broadcast; the element type is kept. No chip executes it: write `matmul` in a
+    loop.
     """
     ...

@@ -1,6 +1,6 @@
 """Ops that move data between memories.
 
-A region of a tensor is a box: ``offsets`` and ``shapes`` with one entry a dimension.
+A region of a tensor is a box: ``offsets`` and ``shapes`` have one entry per dimension.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ else:
     np = lazy_module("numpy")
 
 D = DataType
-_CUBE: Final = (MemorySpace.Left, MemorySpace.Right)  # the tiles of a product
+_CUBE: Final = (MemorySpace.Left, MemorySpace.Right)  # the memories of a product's operands
 
 
 # --------------------------------------------------------------------------------------------
@@ -101,7 +101,7 @@ _CUBE: Final = (MemorySpace.Left, MemorySpace.Right)  # the tiles of a product
 
 
 def _layout(tile: Type, tensor: TensorType) -> str:
-    """Return how the global view of a tile lies: DN for columns of a tensor that is one column."""
+    """Return the layout of a tile's global view: DN if tile and tensor are one column, else ND."""
     assert isinstance(tile, TileType)
     one_column = const_value(tensor.shape[-1]) == 1
     return "DN" if is_column(tile) and one_column else "ND"
@@ -128,17 +128,17 @@ def _load_type(o: Operands, valid: Sequence[Expr] | None = None) -> Type:
 
 
 def _is_matrix(shapes: Sequence[Expr]) -> bool:
-    """True for sizes of a matrix, which sizes of 1 may come before."""
+    """True for the sizes of a matrix, possibly with leading sizes of 1."""
     return len(shapes) >= 2 and all(const_value(size) == 1 for size in shapes[:-2])
 
 
 def _is_from_wide(kind: TileType, tensor: TensorType) -> bool:
-    """True for a tile that lies as a column, out of a tensor that may have several columns."""
+    """True for a column-major tile loaded from a tensor that may have several columns."""
     return is_column(kind) and const_value(tensor.shape[-1]) != 1
 
 
 def _from_wide(call: Call, let: Let) -> Expr | None:
-    """Return what the load of a column [N, 1] of a wide tensor stands for.
+    """Decompose the load of a column [N, 1] of a wide tensor.
 
     y = load(x, [i, j], [N, 1])
       ->  p = load(x, [i, j], [N, 8], valid_shapes=[N, 1]); y = the first column of p
@@ -176,10 +176,10 @@ def _load_cpp(site: CppSite) -> None:
 
 
 def _load_part_type(o: Operands) -> Type:
-    """Return the type of a tile of which only the given sizes are loaded."""
+    """Return the type of a tile of which only the valid sizes are loaded."""
     shapes, valid = o.ints(2), o.ints(3)
     space = target_of(o, (MemorySpace.Vec, MemorySpace.Mat))
-    # A tile that is valid in part is a matrix: dimensions of 1 before the last two are dropped.
+    # A partly valid tile is a matrix: dimensions of 1 before the last two are dropped.
     before = len(shapes) - 2 if len(shapes) == len(valid) > 2 else 0
     if not all(const_value(dim) == 1 for dim in (*shapes[:before], *valid[:before])):
         before = 0
@@ -223,14 +223,14 @@ def load_part(
     *,
     valid_shapes: Ints,
 ) -> Tile:
-    """Return a tile of shape ``shapes``, of which ``valid_shapes`` are read and valid."""
+    """Return a tile of shape ``shapes`` of which ``valid_shapes`` is loaded and valid."""
     ...
 
 
 def _valid_by_position(
     args: Sequence[Any], kwargs: Mapping[str, Any], _span: Span
 ) -> tuple[Sequence[Any], Mapping[str, Any]]:
-    """Let the valid sizes stand fourth, before the memory, or be called ``valid_shape``."""
+    """Accept the valid sizes as fourth argument, before the memory, or as ``valid_shape``."""
     given = dict(kwargs)
     if len(args) > 3 and (args[3] is None or isinstance(args[3], list | tuple | MakeTuple)):
         given["valid_shapes"] = args[3]
@@ -265,12 +265,12 @@ def load(
 ) -> Tile:
     """Return the region of ``tensor`` at ``offsets`` as a tile of shape ``shapes``.
 
-    ``target_memory`` is Vec, or Mat for an operand of a matrix product. With ``valid_shapes``
-    only so many rows and columns are read; the rest of the tile has no value; they may stand
-    fourth, before the memory, or be called ``valid_shape``. They are numbers
-    or variables, from 0 to the size of the tile. What is computed from such a tile is valid in
-    the same part, and `store` writes only that. Operands of a product have one part of K; of a
-    tensor of more dimensions they are a matrix, the other sizes being 1.
+    ``target_memory`` is Vec, or Mat for an operand of a matrix product. With ``valid_shapes`` only
+    that many rows and columns are read, and the rest of the tile is undefined. The valid sizes are
+    numbers or variables, from 0 to the size of the tile; they may also be the fourth argument,
+    before the memory, or be called ``valid_shape``. Results computed from such a tile are valid in
+    the same part, and `store` writes only that. Operands of a product have the same valid part of
+    K. The valid part is a matrix: in a tensor of more dimensions, the other sizes are 1.
     """
     ...
 
@@ -279,11 +279,11 @@ _ACC_STORES: Final = {
     D.FP32: frozenset({D.FP32, D.FP16, D.BF16}),
     D.INT32: frozenset({D.INT32}),
 }
-"""Element types of the accumulator to those it is stored as."""
+"""Maps element types of the accumulator to those it can be stored as."""
 
 
 def store_type(o: Operands) -> Type:
-    """Return the type of a tensor that a tile is stored to."""
+    """Check a store of a tile; return the type of the tensor."""
     check_operands(o)
     tile, shapes, tensor = o.tile(0), o.ints(2), o.tensor(3)
     part = valid_part(tile)
@@ -323,7 +323,7 @@ def store_type(o: Operands) -> Type:
 
 
 def _fitting(o: Operands) -> str | None:
-    """Return the region that is as large as the tile, or the part of the tile that fits."""
+    """Return a hint: the tile's shape as the region's size, or the part of the tile that fits."""
     tile, offsets, sizes, tensor = o.tile(0), o.ints(1), o.ints(2), o.tensor(3)
     if len(tile.shape) != len(sizes):
         return None
@@ -349,7 +349,7 @@ def _long(shape: Sequence[Expr]) -> list[Expr]:
 
 
 def _without_ones(shape: Sequence[Expr]) -> Sequence[Expr]:
-    """Return a shape without the dimensions of 1 that it begins with."""
+    """Return a shape without its leading dimensions of 1."""
     begin = next((axis for axis, dim in enumerate(shape) if const_value(dim) != 1), len(shape))
     return shape[begin:]
 
@@ -357,7 +357,7 @@ def _without_ones(shape: Sequence[Expr]) -> Sequence[Expr]:
 def size_of_tile(
     args: Sequence[Any], kwargs: Mapping[str, Any], _span: Span
 ) -> tuple[Sequence[Any], Mapping[str, Any]]:
-    """Let the tensor stand third, before the size or without one: then it is that of the tile."""
+    """Accept the tensor as third argument, before the size, which defaults to the tile's shape."""
     is_third = len(args) > 2 and isinstance(args[2], Expr) and isinstance(args[2].type, TensorType)
     names = ["tile", "offsets", "shapes", "output_tensor"]
     if is_third:
@@ -379,12 +379,12 @@ def size_of_tile(
 
 
 def store_pipe(call: Call) -> PipeType:
-    """Return the pipe that stores: of accumulators, the one that converts as well."""
-    # The engine follows from where the tile is, not from the name of the op.
+    """Return the pipe of a store: for accumulators FIX, which also converts."""
+    # The pipe follows from the tile's memory space, not from the name of the op.
     return _FIX if tile_space(call.args[0]) is _ACC else _MTE3
 
 
-# Looking a member up in its class takes CPython 3.11 five times as long as a global.
+# In CPython 3.11, looking up a member in its class takes five times as long as a global.
 _VEC: Final = MemorySpace.Vec
 _ACC: Final = MemorySpace.Acc
 _FIX: Final = PipeType.FIX
@@ -392,17 +392,17 @@ _MTE3: Final = PipeType.MTE3
 
 
 def _store(tile: Array, offsets: Sequence[int], shapes: Sequence[int], tensor: Array) -> Array:
-    sizes = shapes if tile.size == math.prod(shapes) else tile.shape  # those of the valid part
+    sizes = shapes if tile.size == math.prod(shapes) else tile.shape  # the sizes of the valid part
     target = region(tensor, offsets, sizes, "pl.store writes")
     target[...] = tile.reshape(target.shape)
     return tensor
 
 
 def _to_wide(call: Call, let: Let) -> Expr | None:
-    """Return what the store of a column [N, 1] to a wide tensor stands for.
+    """Decompose the store of a column [N, 1] to a wide tensor.
 
     store(y, [i, j], [N, 1], x)
-      ->  r = y in the front of rows of a block; store(r, [i, j], [N, 1], x)
+      ->  r = y as the first elements of one-block rows; store(r, [i, j], [N, 1], x)
     """
     tile, offsets, shapes, tensor = call.args
     kind, whole = tile.type, tensor.type
@@ -415,7 +415,7 @@ def _to_wide(call: Call, let: Let) -> Expr | None:
     if kind.tile_view is not None and valid is None:
         return None
     if kind.dtype not in TRANSPOSED:
-        return None  # the emitters say why
+        return None  # the emitters report why
     from pypto._src.ops.padding import as_rows, block_of, relaid
 
     width = block_of(kind)
@@ -426,7 +426,7 @@ def _to_wide(call: Call, let: Let) -> Expr | None:
 
 
 def store_pto(site: PtoSite, attrs: str = "") -> None:
-    """Emit the store of a tile to a region; ``attrs`` say what it does with what is there."""
+    """Emit the store of a tile to a region; ``attrs`` say how it combines with the old elements."""
     tile, offsets, shapes, tensor = site.call.args
     sizes, valid = elements(shapes), valid_part(tile.type)
     if valid is not None and len(valid) == len(sizes):
@@ -436,7 +436,7 @@ def store_pto(site: PtoSite, attrs: str = "") -> None:
 
 
 def store_cpp(site: CppSite, mode: str = "") -> None:
-    """Emit the store of a tile to a region; ``mode`` says what it does with what is there."""
+    """Emit the store of a tile to a region; ``mode`` says how it combines with the old elements."""
     tile, offsets, shapes, tensor = site.call.args
     assert isinstance(tile.type, TileType)
     assert isinstance(tensor.type, TensorType)
@@ -470,9 +470,10 @@ def store_cpp(site: CppSite, mode: str = "") -> None:
 def store(tile: Tile, offsets: Offsets, shapes: Ints, output_tensor: Tensor) -> Tensor:
     """Write ``tile`` to the region of ``output_tensor`` at ``offsets``; return the tensor.
 
-    ``shapes`` is the size of the region: the shape of the tile, or its valid part, which alone is
-    written; ``pl.store(tile, offsets, output_tensor)`` means that, too. The value is the very
-    tensor: its other elements stay. A tile in Acc may be stored as a narrower float.
+    ``shapes`` is the size of the region: the shape of the tile, or of its valid part. Only the
+    valid part is written. ``pl.store(tile, offsets, output_tensor)`` uses the tile's shape. The
+    value is ``output_tensor`` itself, whose other elements are unchanged. A tile in Acc may be
+    stored as a narrower float.
     """
     ...
 
@@ -532,7 +533,7 @@ def _move_type(o: Operands) -> Type:
 def _check_boxes(
     o: Operands, kind: TileType, shape: Sequence[Expr], result: TileType, space: MemorySpace
 ) -> None:
-    """Check that a tile is padded alike in Mat memory and, maybe transposed, in ``space``."""
+    """Check that a tile has the same padding in Mat and, possibly transposed, in ``space``."""
     if space not in FROM_MAT or static_shape(kind) is None or len(shape) != 2:
         return
     before = declared_shape(tile_type(kind.shape, kind, MemorySpace.Mat), MemorySpace.Mat)
@@ -553,7 +554,7 @@ def _check_boxes(
 
 
 def _moved_part(o: Operands, kind: Type) -> Type:
-    """A part of a matrix is moved to Left or Right memory, where products take it."""
+    """A partly valid matrix moves only to Left or Right memory, where products accept it."""
     part = valid_part(o.tile(0))
     if part is None or attribute(o, "target_memory") not in _CUBE:
         raise not_whole(f"{called(o.op)} takes", operand_name(o, 0))
@@ -569,10 +570,10 @@ def _move(tile: Array, transpose: bool = False, **_: Any) -> Array:
 
 
 def _transposed(kind: Type) -> TileType:
-    """Return the Mat type with the bytes of ``kind`` transposed: boxes by row hold boxes by column.
+    """Return the Mat type in which the bytes of ``kind`` are the transposed matrix.
 
-    A tile [N, K] in columns of row-major boxes and a tile [K, N] in rows of column-major boxes
-    have the same bytes.
+    A tile [N, K] of row-major boxes in column-major order has the same bytes as a tile [K, N] of
+    column-major boxes in row-major order.
     """
     assert isinstance(kind, TileType)
     return TileType(kind.shape[::-1], kind.dtype, kind.memref, BOXED[MemorySpace.Right])
@@ -584,7 +585,7 @@ def _move_pto(site: PtoSite) -> None:
     if site.call.kwargs.get("transpose"):
         tile = site.call.args[0]
         source, kind = site.reinterpret(tile, _transposed(all_of(tile.type)))
-        if has_rest(tile.type):  # other bytes than those of the part move as well
+        if has_rest(tile.type):  # bytes outside the valid part move too
             result, result_kind = site.reinterpret(None, all_of(site.call.type))
     site.emit(f"pto.tmov ins({source} : {kind}) outs({result} : {result_kind})")
 
@@ -615,8 +616,8 @@ def _move_cpp(site: CppSite) -> None:
 def move(tile: Tile, target_memory: MemorySpace, transpose: bool = False) -> Tile:
     """Return a copy of ``tile`` [R, C] in ``target_memory``; [C, R] with ``transpose``.
 
-    From Mat to Left or Right, the memories of a product's operands, also transposed; a row
-    [1, C] from Mat to Bias; or from Vec to Vec.
+    The moves are from Mat to Left or Right, the memories of a product's operands, optionally
+    transposed; from Mat to Bias, for a row [1, C]; and from Vec to Vec.
     """
     ...
 
@@ -721,11 +722,11 @@ def extract(
     target_memory: MemorySpace,
     transpose: bool = False,
 ) -> Tile:
-    """Return the part of ``src`` [R, C] in Mat memory that begins at ``index_row``, ``index_col``.
+    """Return the part of ``src`` [R, C] in Mat memory that starts at ``index_row``, ``index_col``.
 
-    One load brings a wide matrix, of which each product takes a part: rows of 512 bytes load
-    faster than the same bytes in four. ``shape`` [r, c] is that of the part; the result, in
-    ``target_memory`` (Left or Right), has it too, or [c, r] with ``transpose``. Where the part
-    begins and its sizes are multiples of 16, of 32 for 8-bit elements.
+    Load a wide matrix once and extract the part that each product needs: rows of 512 bytes load
+    faster than the same bytes in four rows. The result, in ``target_memory`` (Left or Right), has
+    the shape ``shape`` [r, c] of the part, or [c, r] with ``transpose``. The indices and sizes are
+    multiples of 16, or of 32 for 8-bit elements.
     """
     ...

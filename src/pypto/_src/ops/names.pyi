@@ -25,12 +25,12 @@ from pypto._src.ops.unified import Unified
 
 @overload
 def abs(tile: Tile) -> Tile:
-    """Return the magnitude of each element of ``tile`` [R, C]."""
+    """Return the absolute value of each element of ``tile`` [R, C]."""
     ...
 
 @overload
 def abs(input: Tensor) -> Tensor:
-    """Return the magnitude of each element of ``input``; the smallest integer stays."""
+    """Return the absolute value of each element; the smallest signed integer stays unchanged."""
     ...
 
 @overload
@@ -90,27 +90,27 @@ def addsc(lhs: Tile, rhs: Scalar, rhs2: Tile) -> Tile:
 def addsc(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
 @overload
 def and_(lhs: Tile, rhs: Tile) -> Tile:
-    """Return the bits that are set in both ``lhs`` and ``rhs`` [R, C], element by element."""
+    """Return the bitwise AND of ``lhs`` and ``rhs`` [R, C], element by element."""
     ...
 
 @overload
 def and_(lhs: Tile, rhs: Scalar) -> Tile:
-    """Return the bits that are set in both ``rhs`` and each element of ``lhs`` [R, C]."""
+    """Return the bitwise AND of each element of ``lhs`` [R, C] and ``rhs``."""
     ...
 
 @overload
 def and_(lhs: Scalar, rhs: Tile) -> Tile:
-    """Return the bits that are set in both ``rhs`` and each element of ``lhs`` [R, C]."""
+    """Return the bitwise AND of each element of ``lhs`` [R, C] and ``rhs``."""
     ...
 
 @overload
 def and_(lhs: Tensor, rhs: Tensor) -> Tensor:
-    """Return the bits that are set in both ``lhs`` and ``rhs``, broadcast and promoted."""
+    """Return the bitwise AND of ``lhs`` and ``rhs``, broadcast and promoted."""
     ...
 
 @overload
 def and_(lhs: Tensor, rhs: Scalar) -> Tensor:
-    """Return the bits that are set in both ``lhs`` and the number ``rhs``."""
+    """Return the bitwise AND of each element of ``lhs`` and the number ``rhs``."""
     ...
 
 @overload
@@ -119,17 +119,17 @@ def and_(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
 def and_(lhs: float, rhs: Expr, /, **named: Any) -> Any: ...
 @overload
 def ands(lhs: Tile, rhs: Scalar) -> Tile:
-    """Return the bits that are set in both ``rhs`` and each element of ``lhs`` [R, C]."""
+    """Return the bitwise AND of each element of ``lhs`` [R, C] and ``rhs``."""
     ...
 
 @overload
 def ands(lhs: Scalar, rhs: Tile) -> Tile:
-    """Return the bits that are set in both ``rhs`` and each element of ``lhs`` [R, C]."""
+    """Return the bitwise AND of each element of ``lhs`` [R, C] and ``rhs``."""
     ...
 
 @overload
 def ands(lhs: Tensor, rhs: Scalar) -> Tensor:
-    """Return the bits that are set in both ``lhs`` and the number ``rhs``."""
+    """Return the bitwise AND of each element of ``lhs`` and the number ``rhs``."""
     ...
 
 @overload
@@ -140,9 +140,10 @@ def ands(lhs: float, rhs: Expr, /, **named: Any) -> Any: ...
 def arange(
     start: Scalar, shape: Ints, dtype: DataType = DataType.INT32, descending: bool = False
 ) -> Tile:
-    """Return the row ``start``, ``start`` + 1, ... of ``shape`` [1, C]; falling if ``descending``.
+    """Return the row ``start``, ``start`` + 1, ... of ``shape`` [1, C].
 
-    ``start`` has the element type ``dtype``, an integer of 16 or 32 bits.
+    ``start`` has the element type ``dtype``, an integer of 16 or 32 bits. The elements decrease if
+    ``descending``.
     """
     ...
 
@@ -152,8 +153,8 @@ def arange(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
 def assemble(target: Tensor, source: Tensor, offset: Offsets) -> Tensor:
     """Write ``source`` to the region of ``target`` at ``offset``; return the target.
 
-    The value is the very tensor ``target``: its other elements stay. A source of FP16 or BF16
-    becomes FP32 in a target of that type.
+    The value is ``target`` itself, whose other elements are unchanged. A source of FP16 or BF16 is
+    cast to FP32 for a target of that type.
     """
     ...
 
@@ -175,8 +176,8 @@ def cast(tile: Tile, target_type: DataType, mode: RoundMode = "round") -> Tile:
 
     ``mode`` rounds floats to integers: "rint" to the nearest, ties to even; "round" to the
     nearest, ties away from zero; "floor", "ceil"; "trunc" and "none" toward zero; "odd" to the odd
-    neighbour. Between floats the nearest value is taken, ties to even. Integers of 32 and 64 bits
-    saturate, narrower ones wrap; NaN gives 0. A tile that has such elements stays as it is.
+    neighbour. Casts between floats round to nearest, ties to even. Floats cast to integers of 32
+    and 64 bits saturate, to narrower ones wrap; NaN gives 0. A cast to the same type is a copy.
     """
     ...
 
@@ -194,36 +195,38 @@ def cast(scalar: Scalar, target_type: DataType) -> Scalar:
 def cast(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
 @overload
 def cmp(lhs: Tile, rhs: Tile, cmp_type: int = 0) -> Tile:
-    """Return 1 where ``lhs`` and ``rhs`` [R, C] compare, else 0, of their element type.
+    """Return 1 where comparison ``cmp_type`` holds for ``lhs`` and ``rhs`` [R, C], else 0.
 
-    ``cmp_type`` is 0 for equal, 1 not equal, 2 less, 3 less or equal, 4 greater, 5 greater or
-    equal. A NaN is unequal to everything, and neither less nor greater.
+    The result has their element type. ``cmp_type`` is 0 for equal, 1 not equal, 2 less, 3 less or
+    equal, 4 greater, 5 greater or equal. A NaN is unequal to everything, and neither less nor
+    greater.
     """
     ...
 
 @overload
 def cmp(lhs: Tile, rhs: Scalar, cmp_type: int = 0) -> Tile:
-    """Return 1 where ``lhs`` [R, C] and the number ``rhs`` compare, else 0; see `cmp`.
+    """Return 1 where comparison ``cmp_type`` holds for ``lhs`` [R, C] and a number, else 0.
 
-    The result has the element type of ``lhs``.
+    The result has the element type of ``lhs``. See `cmp`.
     """
     ...
 
 @overload
 def cmp(lhs: Tensor, rhs: Tensor, cmp_type: int = 0) -> Tensor:
-    """Return 1 where ``lhs`` and ``rhs`` compare, else 0, broadcast and promoted.
+    """Return 1 where comparison ``cmp_type`` holds for ``lhs`` and ``rhs``, else 0.
 
-    ``cmp_type`` is 0 for equal, 1 not equal, 2 less, 3 less or equal, 4 greater, 5 greater or
-    equal. A NaN is unequal to everything, and neither less nor greater.
+    The operands are broadcast and promoted. ``cmp_type`` is 0 for equal, 1 not equal, 2 less, 3
+    less or equal, 4 greater, 5 greater or equal. A NaN is unequal to everything, and neither less
+    nor greater.
     """
     ...
 
 @overload
 def cmp(lhs: Tensor, rhs: Scalar, cmp_type: int = 0) -> Tensor:
-    """Return 1 where ``lhs`` and the number ``rhs`` compare, else 0, promoted.
+    """Return 1 where comparison ``cmp_type`` holds for ``lhs`` and the number ``rhs``, else 0.
 
-    ``cmp_type`` is 0 for equal, 1 not equal, 2 less, 3 less or equal, 4 greater, 5 greater or
-    equal. A NaN is unequal to everything, and neither less nor greater.
+    The operands are promoted. ``cmp_type`` is 0 for equal, 1 not equal, 2 less, 3 less or equal,
+    4 greater, 5 greater or equal. A NaN is unequal to everything, and neither less nor greater.
     """
     ...
 
@@ -231,18 +234,18 @@ def cmp(lhs: Tensor, rhs: Scalar, cmp_type: int = 0) -> Tensor:
 def cmp(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
 @overload
 def col_argmax(tile: Tile, tmp_tile: Tile | None = None) -> Tile:
-    """Return where the largest element of each column of ``tile`` [R, C] is: [1, C] of INT32.
+    """Return the index of the largest element of each column of ``tile`` [R, C]: [1, C] of INT32.
 
-    Of equal ones it is the first; a NaN only where it is the first element. ``tmp_tile`` [R, C] is
-    scratch of the same element type, made here unless given.
+    The first of equal elements wins; a NaN wins only if it comes first. ``tmp_tile`` [R, C]
+    is a scratch tile of the same element type, created if omitted.
     """
     ...
 
 @overload
 def col_argmax(input: Tensor) -> Tensor:
-    """Return where the largest element of each column of ``input`` [M, N] is: [1, N] of INT32.
+    """Return the index of the largest element of each column of ``input`` [M, N]: [1, N] of INT32.
 
-    Of equal ones it is the first; a NaN only where it is the first element.
+    The first of equal elements wins; a NaN wins only if it is the first element.
     """
     ...
 
@@ -250,18 +253,18 @@ def col_argmax(input: Tensor) -> Tensor:
 def col_argmax(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
 @overload
 def col_argmin(tile: Tile, tmp_tile: Tile | None = None) -> Tile:
-    """Return where the smallest element of each column of ``tile`` [R, C] is: [1, C] of INT32.
+    """Return the index of the smallest element of each column of ``tile`` [R, C]: [1, C] of INT32.
 
-    Of equal ones it is the first; a NaN only where it is the first element. ``tmp_tile`` [R, C] is
-    scratch of the same element type, made here unless given.
+    The first of equal elements wins; a NaN wins only if it comes first. ``tmp_tile`` [R, C]
+    is a scratch tile of the same element type, created if omitted.
     """
     ...
 
 @overload
 def col_argmin(input: Tensor) -> Tensor:
-    """Return where the smallest element of each column of ``input`` [M, N] is: [1, N] of INT32.
+    """Return the index of the smallest element of each column of ``input`` [M, N]: [1, N] of INT32.
 
-    Of equal ones it is the first; a NaN only where it is the first element.
+    The first of equal elements wins; a NaN wins only if it is the first element.
     """
     ...
 
@@ -269,7 +272,7 @@ def col_argmin(input: Tensor) -> Tensor:
 def col_argmin(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
 @overload
 def col_expand(target: Tile, col_vec: Tile) -> Tile:
-    """Return the row ``col_vec`` [1, C] in each row of a tile [R, C], the shape of ``target``.
+    """Return the row ``col_vec`` [1, C] broadcast to the shape of ``target`` [R, C].
 
     The elements of ``target`` are not read.
     """
@@ -277,7 +280,7 @@ def col_expand(target: Tile, col_vec: Tile) -> Tile:
 
 @overload
 def col_expand(target: Tensor, col_vec: Tensor) -> Tensor:
-    """Return the row ``col_vec`` [.., 1, N] in each row of a tensor like ``target``.
+    """Return the row ``col_vec`` [.., 1, N] broadcast to the shape of ``target``.
 
     The elements of ``target`` [.., M, N] are not read.
     """
@@ -287,7 +290,7 @@ def col_expand(target: Tensor, col_vec: Tensor) -> Tensor:
 def col_expand(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
 @overload
 def col_expand_add(tile: Tile, col_vec: Tile) -> Tile:
-    """Return the sum of ``tile`` [R, C] and the row ``col_vec`` [1, C], one number a column."""
+    """Return the sum of ``tile`` [R, C] and the row ``col_vec`` [1, C], one value per column."""
     ...
 
 @overload
@@ -299,7 +302,7 @@ def col_expand_add(tensor: Tensor, col_vec: Tensor) -> Tensor:
 def col_expand_add(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
 @overload
 def col_expand_div(tile: Tile, col_vec: Tile) -> Tile:
-    """Return ``tile`` [R, C] divided by the row ``col_vec`` [1, C], one number a column."""
+    """Return ``tile`` [R, C] divided by the row ``col_vec`` [1, C], one value per column."""
     ...
 
 @overload
@@ -311,7 +314,7 @@ def col_expand_div(tensor: Tensor, col_vec: Tensor) -> Tensor:
 def col_expand_div(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
 @overload
 def col_expand_expdif(tile: Tile, col_vec: Tile) -> Tile:
-    """Return exp(x - v) of ``tile`` [R, C] and the row ``col_vec`` [1, C], one number a column."""
+    """Return exp(x - v) of ``tile`` [R, C] and the row ``col_vec`` [1, C], one value per column."""
     ...
 
 @overload
@@ -323,7 +326,7 @@ def col_expand_expdif(tensor: Tensor, col_vec: Tensor) -> Tensor:
 def col_expand_expdif(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
 @overload
 def col_expand_max(tile: Tile, col_vec: Tile) -> Tile:
-    """Return the larger of ``tile`` [R, C] and the row ``col_vec`` [1, C], one number a column."""
+    """Return the larger of ``tile`` [R, C] and row ``col_vec`` [1, C], one value per column."""
     ...
 
 @overload
@@ -335,7 +338,7 @@ def col_expand_max(tensor: Tensor, col_vec: Tensor) -> Tensor:
 def col_expand_max(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
 @overload
 def col_expand_min(tile: Tile, col_vec: Tile) -> Tile:
-    """Return the smaller of ``tile`` [R, C] and the row ``col_vec`` [1, C], one number a column."""
+    """Return the smaller of ``tile`` [R, C] and row ``col_vec`` [1, C], one value per column."""
     ...
 
 @overload
@@ -347,7 +350,7 @@ def col_expand_min(tensor: Tensor, col_vec: Tensor) -> Tensor:
 def col_expand_min(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
 @overload
 def col_expand_mul(tile: Tile, col_vec: Tile) -> Tile:
-    """Return ``tile`` [R, C] times the row ``col_vec`` [1, C], one number a column."""
+    """Return ``tile`` [R, C] times the row ``col_vec`` [1, C], one value per column."""
     ...
 
 @overload
@@ -359,7 +362,7 @@ def col_expand_mul(tensor: Tensor, col_vec: Tensor) -> Tensor:
 def col_expand_mul(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
 @overload
 def col_expand_sub(tile: Tile, col_vec: Tile) -> Tile:
-    """Return ``tile`` [R, C] minus the row ``col_vec`` [1, C], one number a column."""
+    """Return ``tile`` [R, C] minus the row ``col_vec`` [1, C], one value per column."""
     ...
 
 @overload
@@ -371,24 +374,24 @@ def col_expand_sub(tensor: Tensor, col_vec: Tensor) -> Tensor:
 def col_expand_sub(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
 @overload
 def col_max(tile: Tile) -> Tile:
-    """Return the largest elements of the columns of ``tile`` [R, C]: [1, C]; NaN if one is."""
+    """Return the largest element of each column of ``tile`` [R, C]: [1, C]; NaN if any."""
     ...
 
 @overload
 def col_max(input: Tensor) -> Tensor:
-    """Return the largest elements of columns of ``input`` [.., M, N]: [.., 1, N], NaN if any."""
+    """Return the largest elements of columns of ``input`` [.., M, N]: [.., 1, N]; NaN if any."""
     ...
 
 @overload
 def col_max(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
 @overload
 def col_min(tile: Tile) -> Tile:
-    """Return the smallest elements of the columns of ``tile`` [R, C]: [1, C]; NaN if one is."""
+    """Return the smallest element of each column of ``tile`` [R, C]: [1, C]; NaN if any."""
     ...
 
 @overload
 def col_min(input: Tensor) -> Tensor:
-    """Return the smallest elements of columns of ``input`` [.., M, N]: [.., 1, N], NaN if any."""
+    """Return the smallest elements of columns of ``input`` [.., M, N]: [.., 1, N]; NaN if any."""
     ...
 
 @overload
@@ -407,7 +410,7 @@ def col_prod(input: Tensor) -> Tensor:
 def col_prod(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
 @overload
 def col_sum(tile: Tile) -> Tile:
-    """Return the sum of each column of ``tile`` [R, C]: [1, C]; FP16 is added up in 32 bits."""
+    """Return the sum of each column of ``tile`` [R, C]: [1, C]; FP16 is accumulated in 32 bits."""
     ...
 
 @overload
@@ -431,7 +434,7 @@ def concat(src0: Tensor, src1: Tensor) -> Tensor:
 def concat(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
 @overload
 def cos(tile: Tile) -> Tile:
-    """Return the cosine of each element of ``tile`` [R, C], as exact as 1e-5 up to 6000."""
+    """Return the cosine of each element of ``tile`` [R, C], accurate to 1e-5 up to 6000."""
     ...
 
 @overload
@@ -443,7 +446,7 @@ def cos(input: Tensor) -> Tensor:
 def cos(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
 @overload
 def create_tensor(shape: Ints, dtype: DataType) -> Tensor:
-    """Return a new tensor of ``shape`` with elements of ``dtype`` that have no value yet."""
+    """Return a new, uninitialized tensor of ``shape`` with elements of ``dtype``."""
     ...
 
 @overload
@@ -459,26 +462,26 @@ def create_tensor(
 
 @overload
 def div(lhs: Tile, rhs: Tile) -> Tile:
-    """Return ``lhs / rhs`` [R, C], element by element, for floats."""
+    """Return ``lhs / rhs`` [R, C] for floats, element by element."""
     ...
 
 @overload
 def div(lhs: Tile, rhs: Scalar) -> Tile:
-    """Return ``lhs / rhs`` [R, C]; integers are cut toward zero, and are 0 over 0."""
+    """Return ``lhs / rhs`` [R, C]; integers truncate toward zero, and x / 0 is 0."""
     ...
 
 @overload
 def div(lhs: Tensor, rhs: Tensor) -> Tensor:
     """Return ``lhs / rhs``, element by element, broadcast and promoted.
 
-    Integers are cut toward zero, and are 0 over 0. The vector unit divides floats only: cast
+    Integers truncate toward zero, and x / 0 is 0. The vector unit divides only floats: cast
     integers where this becomes a block op.
     """
     ...
 
 @overload
 def div(lhs: Tensor, rhs: Scalar) -> Tensor:
-    """Return ``lhs / rhs`` with a number, promoted; integers are cut toward zero."""
+    """Return ``lhs / rhs`` with a number, promoted; integers truncate toward zero."""
     ...
 
 @overload
@@ -497,27 +500,27 @@ def exp(input: Tensor) -> Tensor:
 def exp(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
 @overload
 def expands(target: Tile, scalar: Scalar) -> Tile:
-    """Return a tile like ``target`` [R, C] whose elements all are ``scalar``.
+    """Return a tile like ``target`` [R, C] filled with ``scalar``.
 
-    The elements of ``target`` do not matter.
+    The elements of ``target`` are not read.
     """
     ...
 
 @overload
 def expands(target: Tensor, scalar: Scalar) -> Tensor:
-    """Return a tensor like ``target`` whose elements all are ``scalar``; it is not read."""
+    """Return a tensor like ``target``, which is not read, filled with ``scalar``."""
     ...
 
 @overload
 def expands(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
 @overload
 def fillpad(tile: Tile, pad_value: TilePad | None = None) -> Tile:
-    """Return a copy of ``tile`` [R, C] with zeros where it holds no valid elements.
+    """Return a copy of ``tile`` [R, C] with zeros where it has no valid elements.
 
-    With ``pad_value=pl.PadValue.max`` or ``min`` these are the largest or smallest element of the
-    type, of floats infinity.
+    With ``pad_value=pl.PadValue.max`` or ``min`` the padding is the largest or smallest element of
+    the type, which is an infinity for floats.
 
-    The copy is valid throughout: a tile of which a part is valid is loaded with ``valid_shapes``.
+    The copy is entirely valid. Load a tile with ``valid_shapes`` to make it partly valid.
     """
     ...
 
@@ -528,17 +531,17 @@ def fillpad(input: Tensor, pad_value: TilePad | None = None) -> Tensor:
 
 @overload
 def fillpad_expand(tile: Tile, shape: Ints, pad_value: TilePad | None = None) -> Tile:
-    """Return the valid elements of ``tile`` [R, C] in a larger tile of ``shape``, padded as told.
+    """Return the valid elements of ``tile`` [R, C] padded to a larger tile of ``shape``.
 
-    What is not valid is 0 unless ``pad_value`` says the largest or the smallest element.
+    The padding is 0, or with ``pad_value`` the largest or the smallest element.
     """
     ...
 
 @overload
 def fillpad_expand(input: Tensor, shape: Ints, pad_value: TilePad | None = None) -> Tensor:
-    """Return ``input`` [M, N] at the beginning of a larger tensor of ``shape``, padded as told.
+    """Return ``input`` [M, N] padded at the end to a larger tensor of ``shape``.
 
-    The rest is 0 unless ``pad_value`` says the largest or the smallest element.
+    The padding is 0, or with ``pad_value`` the largest or the smallest element.
     """
     ...
 
@@ -580,17 +583,17 @@ def fmods(lhs: Tensor, rhs: Scalar) -> Tensor:
 def fmods(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
 @overload
 def full(shape: Ints, dtype: DataType, value: Scalar) -> Tile:
-    """Return a tile of ``shape`` whose elements of ``dtype`` all are ``value``."""
+    """Return a tile of ``shape`` with elements of ``dtype``, filled with ``value``."""
     ...
 
 @overload
 def full(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
 @overload
 def gather(tile: Tile, indices: Tile, tmp: Tile | None = None) -> Tile:
-    """Return the elements of ``tile`` [R, C] at ``indices``, of the shape of these.
+    """Return the elements of ``tile`` [R, C] at ``indices``, in the shape of ``indices``.
 
-    They count all elements in row-major order. An index outside gives 0. ``tmp`` is scratch like
-    ``indices``, made here unless given.
+    Indices are into the whole tile in row-major order; one out of bounds gives 0. ``tmp`` is a
+    scratch tile like ``indices``, created if omitted.
     """
     ...
 
@@ -598,17 +601,17 @@ def gather(tile: Tile, indices: Tile, tmp: Tile | None = None) -> Tile:
 def gather(input: Tile, dim: int, index: Tile) -> Tile:
     """Return the elements of each row of ``input`` [R, C] at the indices ``index`` [R, K]: [R, K].
 
-    An index outside of the row has no meaning; the interpreter gives 0. ``dim`` is the last
-    dimension.
+    The result for an index outside the row is undefined; the interpreter gives 0. ``dim`` is the
+    last dimension.
     """
     ...
 
 @overload
 def gather(tile: Tile, mask_pattern: int, output_dtype: DataType | None = None) -> Tile:
-    """Return the columns of ``tile`` [R, C] that a pattern names, side by side.
+    """Return the columns of ``tile`` [R, C] that a pattern selects, side by side.
 
-    ``pl.tile.MaskPattern.P0101`` are columns 0, 2, 4, ..., P1010 1, 3, 5, ...; P0001 to P1000 every
-    fourth one. With ``output_dtype`` their bits are read as elements of that type.
+    ``pl.tile.MaskPattern.P0101`` selects columns 0, 2, 4, ..., P1010 1, 3, 5, ...; P0001 to P1000
+    every fourth one. With ``output_dtype`` their bits are reinterpreted as elements of that type.
     """
     ...
 
@@ -616,17 +619,17 @@ def gather(tile: Tile, mask_pattern: int, output_dtype: DataType | None = None) 
 def gather(input: Tensor, dim: int, index: Tensor) -> Tensor:
     """Return the elements of each row of ``input`` [M, N] at positions ``index`` [M, K]: [M, K].
 
-    A position outside of the row has no meaning; the interpreter gives 0. ``dim`` is the last
-    dimension.
+    The result for a position outside the row is undefined; the interpreter gives 0. ``dim`` is the
+    last dimension.
     """
     ...
 
 @overload
 def gather(input: Tensor, mask_pattern: int, output_dtype: DataType | None = None) -> Tensor:
-    """Return the columns of ``input`` [M, N] that a pattern names, side by side.
+    """Return the columns of ``input`` [M, N] that a pattern selects, side by side.
 
-    ``pl.tile.MaskPattern.P0101`` are columns 0, 2, 4, ..., P1010 1, 3, 5, ...; P0001 to P1000 every
-    fourth one. With ``output_dtype`` their bits are read as elements of that type.
+    ``pl.tile.MaskPattern.P0101`` selects columns 0, 2, 4, ..., P1010 1, 3, 5, ...; P0001 to P1000
+    every fourth one. With ``output_dtype`` their bits are reinterpreted as elements of that type.
     """
     ...
 
@@ -636,8 +639,8 @@ def gather(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
 def gather_along(input: Tile, dim: int, index: Tile) -> Tile:
     """Return the elements of each row of ``input`` [R, C] at the indices ``index`` [R, K]: [R, K].
 
-    An index outside of the row has no meaning; the interpreter gives 0. ``dim`` is the last
-    dimension.
+    The result for an index outside the row is undefined; the interpreter gives 0. ``dim`` is the
+    last dimension.
     """
     ...
 
@@ -645,19 +648,19 @@ def gather_along(input: Tile, dim: int, index: Tile) -> Tile:
 def gather_along(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
 @overload
 def gather_mask(tile: Tile, mask_pattern: int, output_dtype: DataType | None = None) -> Tile:
-    """Return the columns of ``tile`` [R, C] that a pattern names, side by side.
+    """Return the columns of ``tile`` [R, C] that a pattern selects, side by side.
 
-    ``pl.tile.MaskPattern.P0101`` are columns 0, 2, 4, ..., P1010 1, 3, 5, ...; P0001 to P1000 every
-    fourth one. With ``output_dtype`` their bits are read as elements of that type.
+    ``pl.tile.MaskPattern.P0101`` selects columns 0, 2, 4, ..., P1010 1, 3, 5, ...; P0001 to P1000
+    every fourth one. With ``output_dtype`` their bits are reinterpreted as elements of that type.
     """
     ...
 
 @overload
 def gather_mask(input: Tensor, mask_pattern: int, output_dtype: DataType | None = None) -> Tensor:
-    """Return the columns of ``input`` [M, N] that a pattern names, side by side.
+    """Return the columns of ``input`` [M, N] that a pattern selects, side by side.
 
-    ``pl.tile.MaskPattern.P0101`` are columns 0, 2, 4, ..., P1010 1, 3, 5, ...; P0001 to P1000 every
-    fourth one. With ``output_dtype`` their bits are read as elements of that type.
+    ``pl.tile.MaskPattern.P0101`` selects columns 0, 2, 4, ..., P1010 1, 3, 5, ...; P0001 to P1000
+    every fourth one. With ``output_dtype`` their bits are reinterpreted as elements of that type.
     """
     ...
 
@@ -667,7 +670,7 @@ def gather_mask(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
 def log(tile: Tile, high_precision: bool | None = None) -> Tile:
     """Return the natural logarithm of each element of ``tile`` [R, C]; NaN below zero.
 
-    ``high_precision`` changes nothing: results are exact to the last place as it is.
+    ``high_precision`` has no effect: results are already exact to the last place.
     """
     ...
 
@@ -675,7 +678,7 @@ def log(tile: Tile, high_precision: bool | None = None) -> Tile:
 def log(input: Tensor, high_precision: bool = False) -> Tensor:
     """Return the natural logarithm of each element of ``input``; NaN below zero.
 
-    Integers become FP32. ``high_precision`` changes nothing.
+    Integers become FP32. ``high_precision`` has no effect.
     """
     ...
 
@@ -685,7 +688,7 @@ def log(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
 def matmul(lhs: Tile, rhs: Tile) -> Tile:
     """Return the product of ``lhs`` [M, K] in Left and ``rhs`` [K, N] in Right: [M, N] in Acc.
 
-    Floats give FP32, INT8 gives INT32; both are added up in that type.
+    Floats give FP32, INT8 gives INT32; products are accumulated in that type.
     """
     ...
 
@@ -700,10 +703,10 @@ def matmul(
 ) -> Tensor:
     """Return the product of ``lhs`` [M, K] and ``rhs`` [K, N]: [M, N].
 
-    ``a_trans`` takes [K, M], ``b_trans`` takes [N, K]. A vector [K] on either side leaves its
-    dimension out; dimensions before the last two are a stack of matrices and broadcast. Floats
-    add up in 32 bits; elements of the result are ``out_dtype``, else promoted. ``c_matrix_nz``
-    asks for a fractal result, which changes no value.
+    With ``a_trans``, ``lhs`` is [K, M]; with ``b_trans``, ``rhs`` is [N, K]. A vector [K] on either
+    side drops its dimension from the result; dimensions before the last two are batch dimensions
+    and broadcast. Floats accumulate in 32 bits; the result has the element type ``out_dtype``, else
+    the promoted one. ``c_matrix_nz`` asks for a fractal result, which changes no value.
     """
     ...
 
@@ -713,7 +716,7 @@ def matmul(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
 def matmul_acc(acc: Tile, lhs: Tile, rhs: Tile) -> Tile:
     """Return ``acc`` [M, N] plus the product of ``lhs`` [M, K] and ``rhs`` [K, N], in Acc.
 
-    The result takes the place of ``acc``, which must not be used afterwards.
+    The result overwrites ``acc``, which must not be used afterwards.
     """
     ...
 
@@ -731,10 +734,10 @@ def matmul_acc(
 
 @overload
 def max(tile: Tile, axis: int = 0, keepdim: bool = False) -> Tile:
-    """Return the largest elements of ``tile`` along dimension ``axis``; NaN where there is one.
+    """Return the largest elements of ``tile`` along dimension ``axis``; NaN where there is any.
 
-    ``axis`` is the first or the last dimension; negative ones count back. The dimension is
-    dropped, or becomes 1 with ``keepdim``. Of scalars, `pl.max` is the larger one.
+    ``axis`` is the first or the last dimension, and may be negative. The dimension is
+    dropped, or becomes 1 with ``keepdim``. On scalars, `pl.max` is the larger one.
     """
     ...
 
@@ -747,32 +750,32 @@ def max(lhs: Scalar, rhs: Scalar) -> Scalar:
 def max(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
 @overload
 def maximum(lhs: Tile, rhs: Tile) -> Tile:
-    """Return the larger of ``lhs`` and ``rhs`` [R, C], element by element; NaN if one is NaN."""
+    """Return the larger of ``lhs`` and ``rhs`` [R, C], element by element; NaN if either is."""
     ...
 
 @overload
 def maximum(lhs: Tile, rhs: Scalar) -> Tile:
-    """Return the larger of each element of ``lhs`` [R, C] and ``rhs``; NaN if one is NaN."""
+    """Return the larger of each element of ``lhs`` [R, C] and ``rhs``; NaN if either is NaN."""
     ...
 
 @overload
 def maximum(lhs: Scalar, rhs: Tile) -> Tile:
-    """Return the larger of each element of ``lhs`` [R, C] and ``rhs``; NaN if one is NaN."""
+    """Return the larger of each element of ``lhs`` [R, C] and ``rhs``; NaN if either is NaN."""
     ...
 
 @overload
 def maximum(lhs: Tensor, rhs: Tensor) -> Tensor:
-    """Return the larger of ``lhs`` and ``rhs``, broadcast and promoted; NaN if one is NaN."""
+    """Return the larger of ``lhs`` and ``rhs``, broadcast and promoted; NaN if either is NaN."""
     ...
 
 @overload
 def maximum(lhs: Tensor, rhs: Scalar) -> Tensor:
-    """Return the larger of each element of ``lhs`` and ``rhs``; NaN if one is NaN."""
+    """Return the larger of each element of ``lhs`` and ``rhs``; NaN if either is NaN."""
     ...
 
 @overload
 def maximum(lhs: Scalar, rhs: Tensor) -> Tensor:
-    """Return the larger of each element of ``lhs`` and ``rhs``; NaN if one is NaN."""
+    """Return the larger of each element of ``lhs`` and ``rhs``; NaN if either is NaN."""
     ...
 
 @overload
@@ -781,10 +784,10 @@ def maximum(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
 def maximum(lhs: float, rhs: Expr, /, **named: Any) -> Any: ...
 @overload
 def min(tile: Tile, axis: int = 0, keepdim: bool = False) -> Tile:
-    """Return the smallest elements of ``tile`` along dimension ``axis``; NaN where there is one.
+    """Return the smallest elements of ``tile`` along dimension ``axis``; NaN where there is any.
 
-    ``axis`` is the first or the last dimension; negative ones count back. The dimension is
-    dropped, or becomes 1 with ``keepdim``. Of scalars, `pl.min` is the smaller one.
+    ``axis`` is the first or the last dimension, and may be negative. The dimension is
+    dropped, or becomes 1 with ``keepdim``. On scalars, `pl.min` is the smaller one.
     """
     ...
 
@@ -797,32 +800,32 @@ def min(lhs: Scalar, rhs: Scalar) -> Scalar:
 def min(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
 @overload
 def minimum(lhs: Tile, rhs: Tile) -> Tile:
-    """Return the smaller of ``lhs`` and ``rhs`` [R, C], element by element; NaN if one is NaN."""
+    """Return the smaller of ``lhs`` and ``rhs`` [R, C], element by element; NaN if either is."""
     ...
 
 @overload
 def minimum(lhs: Tile, rhs: Scalar) -> Tile:
-    """Return the smaller of each element of ``lhs`` [R, C] and ``rhs``; NaN if one is NaN."""
+    """Return the smaller of each element of ``lhs`` [R, C] and ``rhs``; NaN if either is NaN."""
     ...
 
 @overload
 def minimum(lhs: Scalar, rhs: Tile) -> Tile:
-    """Return the smaller of each element of ``lhs`` [R, C] and ``rhs``; NaN if one is NaN."""
+    """Return the smaller of each element of ``lhs`` [R, C] and ``rhs``; NaN if either is NaN."""
     ...
 
 @overload
 def minimum(lhs: Tensor, rhs: Tensor) -> Tensor:
-    """Return the smaller of ``lhs`` and ``rhs``, broadcast and promoted; NaN if one is NaN."""
+    """Return the smaller of ``lhs`` and ``rhs``, broadcast and promoted; NaN if either is NaN."""
     ...
 
 @overload
 def minimum(lhs: Tensor, rhs: Scalar) -> Tensor:
-    """Return the smaller of each element of ``lhs`` and ``rhs``; NaN if one is NaN."""
+    """Return the smaller of each element of ``lhs`` and ``rhs``; NaN if either is NaN."""
     ...
 
 @overload
 def minimum(lhs: Scalar, rhs: Tensor) -> Tensor:
-    """Return the smaller of each element of ``lhs`` and ``rhs``; NaN if one is NaN."""
+    """Return the smaller of each element of ``lhs`` and ``rhs``; NaN if either is NaN."""
     ...
 
 @overload
@@ -831,9 +834,9 @@ def minimum(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
 def minimum(lhs: float, rhs: Expr, /, **named: Any) -> Any: ...
 @overload
 def mrgsort(src: Tile, block_len: int) -> Tile:
-    """Return ``src`` [1, C], in which each four sorted runs of ``block_len`` columns are one.
+    """Return ``src`` [1, C] with every four sorted runs of ``block_len`` columns merged into one.
 
-    The columns are records of `sort32`, two each.
+    The runs hold records of `sort32`, two columns each.
     """
     ...
 
@@ -854,25 +857,25 @@ def mrgsort(src0: Tile, src1: Tile, src2: Tile, src3: Tile) -> Tile:
 
 @overload
 def mrgsort(src: Tensor, block_len: int) -> Tensor:
-    """Return rows of ``src`` in which each four sorted runs of ``block_len`` columns are one.
+    """Return ``src`` with every four sorted runs of ``block_len`` columns of a row merged into one.
 
-    The columns are records of `sort32`, two each.
+    The runs hold records of `sort32`, two columns each.
     """
     ...
 
 @overload
 def mrgsort(src0: Tensor, src1: Tensor) -> Tensor:
-    """Return the sorted rows of records ``src0`` and ``src1`` as sorted rows."""
+    """Return the sorted rows of records ``src0`` and ``src1`` merged."""
     ...
 
 @overload
 def mrgsort(src0: Tensor, src1: Tensor, src2: Tensor) -> Tensor:
-    """Return the sorted rows of records ``src0``, ``src1`` and ``src2`` as sorted rows."""
+    """Return the sorted rows of records ``src0``, ``src1`` and ``src2`` merged."""
     ...
 
 @overload
 def mrgsort(src0: Tensor, src1: Tensor, src2: Tensor, src3: Tensor) -> Tensor:
-    """Return the sorted rows of records ``src0``, ``src1``, ``src2``, ``src3`` as sorted rows."""
+    """Return the sorted rows of records ``src0``, ``src1``, ``src2`` and ``src3`` merged."""
     ...
 
 @overload
@@ -884,7 +887,7 @@ def mrgsort2(src0: Tile, src1: Tile) -> Tile:
 
 @overload
 def mrgsort2(src0: Tensor, src1: Tensor) -> Tensor:
-    """Return the sorted rows of records ``src0`` and ``src1`` as sorted rows."""
+    """Return the sorted rows of records ``src0`` and ``src1`` merged."""
     ...
 
 @overload
@@ -896,7 +899,7 @@ def mrgsort3(src0: Tile, src1: Tile, src2: Tile) -> Tile:
 
 @overload
 def mrgsort3(src0: Tensor, src1: Tensor, src2: Tensor) -> Tensor:
-    """Return the sorted rows of records ``src0``, ``src1`` and ``src2`` as sorted rows."""
+    """Return the sorted rows of records ``src0``, ``src1`` and ``src2`` merged."""
     ...
 
 @overload
@@ -908,7 +911,7 @@ def mrgsort4(src0: Tile, src1: Tile, src2: Tile, src3: Tile) -> Tile:
 
 @overload
 def mrgsort4(src0: Tensor, src1: Tensor, src2: Tensor, src3: Tensor) -> Tensor:
-    """Return the sorted rows of records ``src0``, ``src1``, ``src2``, ``src3`` as sorted rows."""
+    """Return the sorted rows of records ``src0``, ``src1``, ``src2`` and ``src3`` merged."""
     ...
 
 @overload
@@ -949,12 +952,12 @@ def mul(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
 def mul(lhs: float, rhs: Expr, /, **named: Any) -> Any: ...
 @overload
 def neg(tile: Tile) -> Tile:
-    """Return ``-tile`` [R, C]; the smallest integer stays as it is, unsigned ones wrap."""
+    """Return ``-tile`` [R, C]; the smallest signed integer stays unchanged, unsigned ones wrap."""
     ...
 
 @overload
 def neg(input: Tensor) -> Tensor:
-    """Return ``-input``; the smallest integer stays as it is, unsigned ones wrap."""
+    """Return ``-input``; the smallest signed integer stays unchanged, unsigned ones wrap."""
     ...
 
 @overload
@@ -966,34 +969,34 @@ def not_(tile: Tile) -> Tile:
 
 @overload
 def not_(input: Tensor) -> Tensor:
-    """Return the bits of each element of ``input`` inverted."""
+    """Return the bitwise NOT of each element of ``input``."""
     ...
 
 @overload
 def not_(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
 @overload
 def or_(lhs: Tile, rhs: Tile) -> Tile:
-    """Return the bits that are set in ``lhs`` or ``rhs`` [R, C] or both, element by element."""
+    """Return the bitwise OR of ``lhs`` and ``rhs`` [R, C], element by element."""
     ...
 
 @overload
 def or_(lhs: Tile, rhs: Scalar) -> Tile:
-    """Return the bits that are set in ``rhs`` or in each element of ``lhs`` [R, C] or both."""
+    """Return the bitwise OR of each element of ``lhs`` [R, C] and ``rhs``."""
     ...
 
 @overload
 def or_(lhs: Scalar, rhs: Tile) -> Tile:
-    """Return the bits that are set in ``rhs`` or in each element of ``lhs`` [R, C] or both."""
+    """Return the bitwise OR of each element of ``lhs`` [R, C] and ``rhs``."""
     ...
 
 @overload
 def or_(lhs: Tensor, rhs: Tensor) -> Tensor:
-    """Return the bits that are set in one of ``lhs`` and ``rhs``, broadcast and promoted."""
+    """Return the bitwise OR of ``lhs`` and ``rhs``, broadcast and promoted."""
     ...
 
 @overload
 def or_(lhs: Tensor, rhs: Scalar) -> Tensor:
-    """Return the bits that are set in one of ``lhs`` and the number ``rhs``."""
+    """Return the bitwise OR of each element of ``lhs`` and the number ``rhs``."""
     ...
 
 @overload
@@ -1002,17 +1005,17 @@ def or_(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
 def or_(lhs: float, rhs: Expr, /, **named: Any) -> Any: ...
 @overload
 def ors(lhs: Tile, rhs: Scalar) -> Tile:
-    """Return the bits that are set in ``rhs`` or in each element of ``lhs`` [R, C] or both."""
+    """Return the bitwise OR of each element of ``lhs`` [R, C] and ``rhs``."""
     ...
 
 @overload
 def ors(lhs: Scalar, rhs: Tile) -> Tile:
-    """Return the bits that are set in ``rhs`` or in each element of ``lhs`` [R, C] or both."""
+    """Return the bitwise OR of each element of ``lhs`` [R, C] and ``rhs``."""
     ...
 
 @overload
 def ors(lhs: Tensor, rhs: Scalar) -> Tensor:
-    """Return the bits that are set in one of ``lhs`` and the number ``rhs``."""
+    """Return the bitwise OR of each element of ``lhs`` and the number ``rhs``."""
     ...
 
 @overload
@@ -1026,7 +1029,7 @@ def part_add(lhs: Tile, rhs: Tile) -> Tile:
 
 @overload
 def part_add(lhs: Tensor, rhs: Tensor) -> Tensor:
-    """Return ``lhs + rhs``: of a tensor, all is valid."""
+    """Return ``lhs + rhs``: a tensor is entirely valid."""
     ...
 
 @overload
@@ -1038,7 +1041,7 @@ def part_max(lhs: Tile, rhs: Tile) -> Tile:
 
 @overload
 def part_max(lhs: Tensor, rhs: Tensor) -> Tensor:
-    """Return the larger of ``lhs`` and ``rhs``: of a tensor, all is valid."""
+    """Return the larger of ``lhs`` and ``rhs``: a tensor is entirely valid."""
     ...
 
 @overload
@@ -1050,7 +1053,7 @@ def part_min(lhs: Tile, rhs: Tile) -> Tile:
 
 @overload
 def part_min(lhs: Tensor, rhs: Tensor) -> Tensor:
-    """Return the smaller of ``lhs`` and ``rhs``: of a tensor, all is valid."""
+    """Return the smaller of ``lhs`` and ``rhs``: a tensor is entirely valid."""
     ...
 
 @overload
@@ -1062,24 +1065,24 @@ def part_mul(lhs: Tile, rhs: Tile) -> Tile:
 
 @overload
 def part_mul(lhs: Tensor, rhs: Tensor) -> Tensor:
-    """Return ``lhs * rhs``: of a tensor, all is valid."""
+    """Return ``lhs * rhs``: a tensor is entirely valid."""
     ...
 
 @overload
 def part_mul(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
 @overload
 def read(tile: Tile, indices: Offsets) -> Scalar:
-    """Return the element of ``tile`` at ``indices``, one index a dimension.
+    """Return the element of ``tile`` at ``indices``, one index per dimension.
 
-    A bare number counts the elements in row-major order.
+    A bare number is an index in row-major order.
     """
     ...
 
 @overload
 def read(tensor: Tensor, indices: Offsets) -> Scalar:
-    """Return the element of ``tensor`` at ``indices``, one index a dimension.
+    """Return the element of ``tensor`` at ``indices``, one index per dimension.
 
-    A bare number counts the elements in row-major order.
+    A bare number is an index in row-major order.
     """
     ...
 
@@ -1089,7 +1092,7 @@ def read(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
 def recip(tile: Tile, high_precision: bool | None = None) -> Tile:
     """Return 1 / x for each element x of ``tile`` [R, C].
 
-    ``high_precision`` changes nothing: results are exact to the last place as it is.
+    ``high_precision`` has no effect: results are already exact to the last place.
     """
     ...
 
@@ -1097,7 +1100,7 @@ def recip(tile: Tile, high_precision: bool | None = None) -> Tile:
 def recip(input: Tensor, high_precision: bool = False) -> Tensor:
     """Return 1 / x for each element x of ``input``; integers become FP32.
 
-    ``high_precision`` changes nothing: the quotient is exact to the last place as it is.
+    ``high_precision`` has no effect: the quotient is already exact to the last place.
     """
     ...
 
@@ -1105,7 +1108,7 @@ def recip(input: Tensor, high_precision: bool = False) -> Tensor:
 def recip(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
 @overload
 def reinterpret_view(tile: Tile, dtype: DataType) -> Tile:
-    """Return the bits of each element of ``tile`` [R, C] as one of ``dtype``, which is as wide.
+    """Return the bits of each element of ``tile`` [R, C] as a ``dtype`` of the same width.
 
     Nothing is converted.
     """
@@ -1113,19 +1116,19 @@ def reinterpret_view(tile: Tile, dtype: DataType) -> Tile:
 
 @overload
 def reinterpret_view(input: Tensor, dtype: DataType) -> Tensor:
-    """Return the bits of each element of ``input`` [M, N] as one of ``dtype``, which is as wide."""
+    """Return the bits of each element of ``input`` [M, N] as a ``dtype`` of the same width."""
     ...
 
 @overload
 def reinterpret_view(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
 @overload
 def relu(tile: Tile) -> Tile:
-    """Return each element of ``tile`` [R, C], or 0 where it is negative; NaN stays."""
+    """Return each element of ``tile`` [R, C], or 0 where it is negative; NaN stays NaN."""
     ...
 
 @overload
 def relu(input: Tensor) -> Tensor:
-    """Return each element of ``input``, or 0 where it is negative; NaN stays."""
+    """Return each element of ``input``, or 0 where it is negative; NaN stays NaN."""
     ...
 
 @overload
@@ -1134,8 +1137,8 @@ def relu(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
 def rem(lhs: Tile, rhs: Tile) -> Tile:
     """Return ``lhs - floor(lhs / rhs) * rhs`` [R, C], which has the sign of ``rhs``.
 
-    Over 0 it is 0 for integers and NaN for floats. The A2/A3 chip computes it of integers exactly
-    up to a magnitude of 2**24.
+    A divisor of 0 gives 0 for integers and NaN for floats. On A2/A3, integer results are exact
+    up to magnitudes of 2**24.
     """
     ...
 
@@ -1143,8 +1146,8 @@ def rem(lhs: Tile, rhs: Tile) -> Tile:
 def rem(lhs: Tile, rhs: Scalar) -> Tile:
     """Return ``lhs - floor(lhs / rhs) * rhs`` [R, C], which has the sign of ``rhs``.
 
-    Over 0 it is 0 for integers and NaN for floats. The A2/A3 chip computes it of integers exactly
-    up to a magnitude of 2**24.
+    A divisor of 0 gives 0 for integers and NaN for floats. On A2/A3, integer results are exact
+    up to magnitudes of 2**24.
     """
     ...
 
@@ -1154,8 +1157,8 @@ def rem(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
 def rems(lhs: Tile, rhs: Scalar) -> Tile:
     """Return ``lhs - floor(lhs / rhs) * rhs`` [R, C], which has the sign of ``rhs``.
 
-    Over 0 it is 0 for integers and NaN for floats. The A2/A3 chip computes it of integers exactly
-    up to a magnitude of 2**24.
+    A divisor of 0 gives 0 for integers and NaN for floats. On A2/A3, integer results are exact
+    up to magnitudes of 2**24.
     """
     ...
 
@@ -1165,9 +1168,9 @@ def rems(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
 def reshape(tile: Tile, shape: Ints) -> Tile:
     """Return the bytes of ``tile`` [R, C] as a tile of ``shape``, which has as many elements.
 
-    Elements keep their row-major order. Nothing is copied. A column [N, 1] and a row [1, N] are
-    one another's reshapes. In Mat memory, where boxes keep their rows and columns, [1, R, C] is a
-    matrix [R, C] and back.
+    Elements keep their row-major order. Nothing is copied. A column [N, 1] reshapes to a row
+    [1, N], and back. In Mat memory, where boxes keep their rows and columns, only leading
+    dimensions of 1 change: [1, R, C] to [R, C], and back.
     """
     ...
 
@@ -1183,18 +1186,18 @@ def reshape(tensor: Tensor, shape: Ints) -> Tensor:
 def reshape(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
 @overload
 def row_argmax(tile: Tile, tmp_tile: Tile | None = None) -> Tile:
-    """Return where the largest element of each row of ``tile`` [R, C] is: [R, 1] of INT32.
+    """Return the index of the largest element of each row of ``tile`` [R, C]: [R, 1] of INT32.
 
-    Of equal ones it is the first; a NaN only where it is the first element. ``tmp_tile`` [R, C] is
-    scratch of the same element type, made here unless given.
+    The first of equal elements wins; a NaN wins only if it comes first. ``tmp_tile`` [R, C]
+    is a scratch tile of the same element type, created if omitted.
     """
     ...
 
 @overload
 def row_argmax(input: Tensor) -> Tensor:
-    """Return where the largest element of each row of ``input`` [M, N] is: [M, 1] of INT32.
+    """Return the index of the largest element of each row of ``input`` [M, N]: [M, 1] of INT32.
 
-    Of equal ones it is the first; a NaN only where it is the first element.
+    The first of equal elements wins; a NaN wins only if it is the first element.
     """
     ...
 
@@ -1202,18 +1205,18 @@ def row_argmax(input: Tensor) -> Tensor:
 def row_argmax(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
 @overload
 def row_argmin(tile: Tile, tmp_tile: Tile | None = None) -> Tile:
-    """Return where the smallest element of each row of ``tile`` [R, C] is: [R, 1] of INT32.
+    """Return the index of the smallest element of each row of ``tile`` [R, C]: [R, 1] of INT32.
 
-    Of equal ones it is the first; a NaN only where it is the first element. ``tmp_tile`` [R, C] is
-    scratch of the same element type, made here unless given.
+    The first of equal elements wins; a NaN wins only if it comes first. ``tmp_tile`` [R, C]
+    is a scratch tile of the same element type, created if omitted.
     """
     ...
 
 @overload
 def row_argmin(input: Tensor) -> Tensor:
-    """Return where the smallest element of each row of ``input`` [M, N] is: [M, 1] of INT32.
+    """Return the index of the smallest element of each row of ``input`` [M, N]: [M, 1] of INT32.
 
-    Of equal ones it is the first; a NaN only where it is the first element.
+    The first of equal elements wins; a NaN wins only if it is the first element.
     """
     ...
 
@@ -1221,12 +1224,12 @@ def row_argmin(input: Tensor) -> Tensor:
 def row_argmin(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
 @overload
 def row_expand(src: Tile) -> Tile:
-    """Return a tile [R, C] with the first element of each row of ``src`` [R, C] in all of it."""
+    """Return ``src`` [R, C] with each row filled with its first element."""
     ...
 
 @overload
 def row_expand(target: Tile, row_vec: Tile) -> Tile:
-    """Return the column ``row_vec`` [R, 1] in each column of a tile, the shape of ``target``.
+    """Return the column ``row_vec`` [R, 1] broadcast to the shape of ``target``.
 
     The elements of ``target`` are not read.
     """
@@ -1234,7 +1237,7 @@ def row_expand(target: Tile, row_vec: Tile) -> Tile:
 
 @overload
 def row_expand(target: Tensor, row_vec: Tensor) -> Tensor:
-    """Return the column ``row_vec`` [.., M, 1] in each column of a tensor like ``target``.
+    """Return the column ``row_vec`` [.., M, 1] broadcast to the shape of ``target``.
 
     The elements of ``target`` [.., M, N] are not read.
     """
@@ -1244,7 +1247,7 @@ def row_expand(target: Tensor, row_vec: Tensor) -> Tensor:
 def row_expand(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
 @overload
 def row_expand_add(tile: Tile, row_vec: Tile) -> Tile:
-    """Return ``tile`` [R, C] plus the column ``row_vec`` [R, 1], one number a row."""
+    """Return ``tile`` [R, C] plus the column ``row_vec`` [R, 1], one value per row."""
     ...
 
 @overload
@@ -1256,7 +1259,7 @@ def row_expand_add(tensor: Tensor, row_vec: Tensor) -> Tensor:
 def row_expand_add(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
 @overload
 def row_expand_div(tile: Tile, row_vec: Tile) -> Tile:
-    """Return ``tile`` [R, C] divided by the column ``row_vec`` [R, 1], one number a row."""
+    """Return ``tile`` [R, C] divided by the column ``row_vec`` [R, 1], one value per row."""
     ...
 
 @overload
@@ -1268,7 +1271,7 @@ def row_expand_div(tensor: Tensor, row_vec: Tensor) -> Tensor:
 def row_expand_div(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
 @overload
 def row_expand_expdif(tile: Tile, row_vec: Tile) -> Tile:
-    """Return exp(x - v) of ``tile`` [R, C] and the column ``row_vec`` [R, 1], one number a row."""
+    """Return exp(x - v) of ``tile`` [R, C] and the column ``row_vec`` [R, 1], one value per row."""
     ...
 
 @overload
@@ -1280,7 +1283,7 @@ def row_expand_expdif(tensor: Tensor, row_vec: Tensor) -> Tensor:
 def row_expand_expdif(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
 @overload
 def row_expand_max(tile: Tile, row_vec: Tile) -> Tile:
-    """Return the larger of ``tile`` [R, C] and the column ``row_vec`` [R, 1], one number a row."""
+    """Return the larger of ``tile`` [R, C] and column ``row_vec`` [R, 1], one value per row."""
     ...
 
 @overload
@@ -1292,7 +1295,7 @@ def row_expand_max(tensor: Tensor, row_vec: Tensor) -> Tensor:
 def row_expand_max(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
 @overload
 def row_expand_min(tile: Tile, row_vec: Tile) -> Tile:
-    """Return the smaller of ``tile`` [R, C] and the column ``row_vec`` [R, 1], one number a row."""
+    """Return the smaller of ``tile`` [R, C] and column ``row_vec`` [R, 1], one value per row."""
     ...
 
 @overload
@@ -1304,7 +1307,7 @@ def row_expand_min(tensor: Tensor, row_vec: Tensor) -> Tensor:
 def row_expand_min(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
 @overload
 def row_expand_mul(tile: Tile, row_vec: Tile) -> Tile:
-    """Return ``tile`` [R, C] times the column ``row_vec`` [R, 1], one number a row."""
+    """Return ``tile`` [R, C] times the column ``row_vec`` [R, 1], one value per row."""
     ...
 
 @overload
@@ -1316,7 +1319,7 @@ def row_expand_mul(tensor: Tensor, row_vec: Tensor) -> Tensor:
 def row_expand_mul(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
 @overload
 def row_expand_sub(tile: Tile, row_vec: Tile) -> Tile:
-    """Return ``tile`` [R, C] minus the column ``row_vec`` [R, 1], one number a row."""
+    """Return ``tile`` [R, C] minus the column ``row_vec`` [R, 1], one value per row."""
     ...
 
 @overload
@@ -1328,7 +1331,7 @@ def row_expand_sub(tensor: Tensor, row_vec: Tensor) -> Tensor:
 def row_expand_sub(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
 @overload
 def row_expand_to(target: Tile, row_vec: Tile) -> Tile:
-    """Return the column ``row_vec`` [R, 1] in each column of a tile, the shape of ``target``.
+    """Return the column ``row_vec`` [R, 1] broadcast to the shape of ``target``.
 
     The elements of ``target`` are not read.
     """
@@ -1338,17 +1341,17 @@ def row_expand_to(target: Tile, row_vec: Tile) -> Tile:
 def row_expand_to(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
 @overload
 def row_max(tile: Tile, tmp_tile: Tile | None = None) -> Tile:
-    """Return the largest element of each row of ``tile`` [R, C]: [R, 1]; NaN if there is one.
+    """Return the largest element of each row of ``tile`` [R, C]: [R, 1]; NaN if there is any.
 
-    ``tmp_tile`` [R, C] is scratch of the same element type, made here unless given.
+    ``tmp_tile`` [R, C] is a scratch tile of the same element type, created if omitted.
     """
     ...
 
 @overload
 def row_max(input: Tensor, axis: int | None = None, keep_dim: bool | None = None) -> Tensor:
-    """Return the largest element of each row of ``input``; NaN if there is one.
+    """Return the largest element of each row of ``input``; NaN if there is any.
 
-    A row runs along ``axis``, the last unless given. Its dimension becomes 1, and is dropped with
+    A row runs along ``axis``, by default the last. Its dimension becomes 1, or is dropped with
     ``keep_dim=False``.
     """
     ...
@@ -1357,17 +1360,17 @@ def row_max(input: Tensor, axis: int | None = None, keep_dim: bool | None = None
 def row_max(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
 @overload
 def row_min(tile: Tile, tmp_tile: Tile | None = None) -> Tile:
-    """Return the smallest element of each row of ``tile`` [R, C]: [R, 1]; NaN if there is one.
+    """Return the smallest element of each row of ``tile`` [R, C]: [R, 1]; NaN if there is any.
 
-    ``tmp_tile`` [R, C] is scratch of the same element type, made here unless given.
+    ``tmp_tile`` [R, C] is a scratch tile of the same element type, created if omitted.
     """
     ...
 
 @overload
 def row_min(input: Tensor, axis: int | None = None, keep_dim: bool | None = None) -> Tensor:
-    """Return the smallest element of each row of ``input``; NaN if there is one.
+    """Return the smallest element of each row of ``input``; NaN if there is any.
 
-    A row runs along ``axis``, the last unless given. Its dimension becomes 1, and is dropped with
+    A row runs along ``axis``, by default the last. Its dimension becomes 1, or is dropped with
     ``keep_dim=False``.
     """
     ...
@@ -1378,7 +1381,7 @@ def row_min(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
 def row_prod(tile: Tile, tmp_tile: Tile | None = None) -> Tile:
     """Return the product of each row of ``tile`` [R, C]: [R, 1]; integers wrap.
 
-    ``tmp_tile`` [R, C] is scratch of the same element type, made here unless given.
+    ``tmp_tile`` [R, C] is is a scratch tile of the same element type, created if omitted.
     """
     ...
 
@@ -1386,7 +1389,7 @@ def row_prod(tile: Tile, tmp_tile: Tile | None = None) -> Tile:
 def row_prod(input: Tensor, axis: int | None = None, keep_dim: bool | None = None) -> Tensor:
     """Return the product of each row of ``input``; integers wrap.
 
-    A row runs along ``axis``, the last unless given. Its dimension becomes 1, and is dropped with
+    A row runs along ``axis``, by default the last. Its dimension becomes 1, or is dropped with
     ``keep_dim=False``.
     """
     ...
@@ -1395,17 +1398,18 @@ def row_prod(input: Tensor, axis: int | None = None, keep_dim: bool | None = Non
 def row_prod(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
 @overload
 def row_sum(tile: Tile, tmp_tile: Tile | None = None) -> Tile:
-    """Return the sum of each row of ``tile`` [R, C]: [R, 1]; FP16 is added up in 32 bits.
+    """Return the sum of each row of ``tile`` [R, C]: [R, 1]; FP16 is accumulated in 32 bits.
 
-    ``tmp_tile`` [R, C] is scratch of the same element type, made here unless given. Integers wrap.
+    Integers wrap. ``tmp_tile`` [R, C] is a scratch tile of the same element type, created if
+    omitted.
     """
     ...
 
 @overload
 def row_sum(input: Tensor, axis: int | None = None, keep_dim: bool | None = None) -> Tensor:
-    """Return the sum of each row of ``input``; 16-bit floats are added up in 32 bits.
+    """Return the sum of each row of ``input``; 16-bit floats are accumulated in 32 bits.
 
-    A row runs along ``axis``, the last unless given. Its dimension becomes 1, and is dropped with
+    A row runs along ``axis``, by default the last. Its dimension becomes 1, or is dropped with
     ``keep_dim=False``.
     """
     ...
@@ -1416,7 +1420,7 @@ def row_sum(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
 def rsqrt(tile: Tile, high_precision: bool | None = None) -> Tile:
     """Return 1 / sqrt(x) for each element x of ``tile`` [R, C].
 
-    ``high_precision`` changes nothing: results are exact to the last place as it is.
+    ``high_precision`` has no effect: results are already exact to the last place.
     """
     ...
 
@@ -1424,7 +1428,7 @@ def rsqrt(tile: Tile, high_precision: bool | None = None) -> Tile:
 def rsqrt(input: Tensor, high_precision: bool = False) -> Tensor:
     """Return 1 / sqrt(x) for each element x of ``input``; integers become FP32.
 
-    ``high_precision`` changes nothing: the result is exact to the last place as it is.
+    ``high_precision`` has no effect: the result is already exact to the last place.
     """
     ...
 
@@ -1432,9 +1436,9 @@ def rsqrt(input: Tensor, high_precision: bool = False) -> Tensor:
 def rsqrt(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
 @overload
 def scatter(dst: Tile, src: Tile, indexes: Tile) -> Tile:
-    """Return a tile like ``dst`` with ``src`` [R, C] at the indices ``indexes`` [R, C], else 0.
+    """Return a tile like ``dst``: ``src`` [R, C] at the indices ``indexes`` [R, C], else 0.
 
-    Indices count the elements of ``dst`` in row-major order; of equal ones the last counts.
+    Indices are into ``dst`` in row-major order; of equal indices the last wins.
     """
     ...
 
@@ -1442,16 +1446,16 @@ def scatter(dst: Tile, src: Tile, indexes: Tile) -> Tile:
 def scatter(input: Tile, dim: int, index: Tile, src: Tile) -> Tile:
     """Return ``input`` [R, C] with ``src`` [R, K] at the indices ``index`` [R, K] of each row.
 
-    Of equal indices the last one counts. ``dim`` is the last dimension.
+    Of equal indices the last one wins. ``dim`` is the last dimension.
     """
     ...
 
 @overload
 def scatter(input: Tile, dst: Tile, mask_pattern: int) -> Tile:
-    """Return ``dst`` [R, C] with the columns that a pattern names replaced by those of ``input``.
+    """Return ``dst`` [R, C] with the columns that a pattern selects replaced by those of ``input``.
 
-    ``pl.tile.MaskPattern.P0101`` are columns 0, 2, 4, ..., P1010 1, 3, 5, ...; P0001 to P1000 every
-    fourth one.
+    ``pl.tile.MaskPattern.P0101`` selects columns 0, 2, 4, ..., P1010 1, 3, 5, ...; P0001 to P1000
+    every fourth one.
     """
     ...
 
@@ -1459,16 +1463,16 @@ def scatter(input: Tile, dst: Tile, mask_pattern: int) -> Tile:
 def scatter(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     """Return ``input`` [M, N] with ``src`` [M, K] at the positions ``index`` [M, K] of each row.
 
-    Of equal positions the last one counts. ``dim`` is the last dimension.
+    Of equal positions the last one wins. ``dim`` is the last dimension.
     """
     ...
 
 @overload
 def scatter(input: Tensor, dst: Tensor, mask_pattern: int) -> Tensor:
-    """Return ``dst`` [M, N] with the columns that a pattern names replaced by those of ``input``.
+    """Return ``dst`` [M, N] with the columns that a pattern selects replaced by those of ``input``.
 
-    ``pl.tile.MaskPattern.P0101`` are columns 0, 2, 4, ..., P1010 1, 3, 5, ...; P0001 to P1000 every
-    fourth one.
+    ``pl.tile.MaskPattern.P0101`` selects columns 0, 2, 4, ..., P1010 1, 3, 5, ...; P0001 to P1000
+    every fourth one.
     """
     ...
 
@@ -1478,7 +1482,7 @@ def scatter(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
 def scatter_along(input: Tile, dim: int, index: Tile, src: Tile) -> Tile:
     """Return ``input`` [R, C] with ``src`` [R, K] at the indices ``index`` [R, K] of each row.
 
-    Of equal indices the last one counts. ``dim`` is the last dimension.
+    Of equal indices the last one wins. ``dim`` is the last dimension.
     """
     ...
 
@@ -1486,19 +1490,19 @@ def scatter_along(input: Tile, dim: int, index: Tile, src: Tile) -> Tile:
 def scatter_along(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
 @overload
 def scatter_mask(input: Tile, dst: Tile, mask_pattern: int) -> Tile:
-    """Return ``dst`` [R, C] with the columns that a pattern names replaced by those of ``input``.
+    """Return ``dst`` [R, C] with the columns that a pattern selects replaced by those of ``input``.
 
-    ``pl.tile.MaskPattern.P0101`` are columns 0, 2, 4, ..., P1010 1, 3, 5, ...; P0001 to P1000 every
-    fourth one.
+    ``pl.tile.MaskPattern.P0101`` selects columns 0, 2, 4, ..., P1010 1, 3, 5, ...; P0001 to P1000
+    every fourth one.
     """
     ...
 
 @overload
 def scatter_mask(input: Tensor, dst: Tensor, mask_pattern: int) -> Tensor:
-    """Return ``dst`` [M, N] with the columns that a pattern names replaced by those of ``input``.
+    """Return ``dst`` [M, N] with the columns that a pattern selects replaced by those of ``input``.
 
-    ``pl.tile.MaskPattern.P0101`` are columns 0, 2, 4, ..., P1010 1, 3, 5, ...; P0001 to P1000 every
-    fourth one.
+    ``pl.tile.MaskPattern.P0101`` selects columns 0, 2, 4, ..., P1010 1, 3, 5, ...; P0001 to P1000
+    every fourth one.
     """
     ...
 
@@ -1506,17 +1510,17 @@ def scatter_mask(input: Tensor, dst: Tensor, mask_pattern: int) -> Tensor:
 def scatter_mask(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
 @overload
 def scatter_update(input: Tile, dim: int, index: Tile, src: Tile) -> Tile:
-    """Return ``input`` [R, C] with the rows of ``src`` [K, C] at the numbers ``index`` of rows.
+    """Return ``input`` [R, C] with the rows of ``src`` [K, C] at the row numbers ``index``.
 
-    ``index`` has K numbers; of equal ones the last counts. ``dim`` is -2.
+    ``index`` has K elements; of equal ones the last wins. ``dim`` is -2.
     """
     ...
 
 @overload
 def scatter_update(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
-    """Return ``input`` [M, N] with the rows of ``src`` [K, N] at the numbers ``index`` of rows.
+    """Return ``input`` [M, N] with the rows of ``src`` [K, N] at the row numbers ``index``.
 
-    ``index`` has K numbers; of equal ones the last counts. ``dim`` is -2.
+    ``index`` has K elements; of equal ones the last wins. ``dim`` is -2.
     """
     ...
 
@@ -1526,7 +1530,7 @@ def scatter_update(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
 def sel_or_number(mask: Tile, src: Tile, tmp: Tile, scalar: Scalar) -> Tile:
     """Return the elements of ``src`` [R, C] where ``mask`` is not 0, else the number ``scalar``.
 
-    ``mask`` [R, C] is what `cmp` and `cmps` give. ``tmp`` is scratch that nothing is done with.
+    ``mask`` [R, C] is a result of `cmp` or `cmps`. ``tmp`` is scratch that is not used.
     """
     ...
 
@@ -1541,7 +1545,7 @@ def sels(lhs: Tile, rhs: Tile, select_mode: Scalar) -> Tile:
 def sels(mask: Tile, src: Tile, tmp: Tile, scalar: Scalar) -> Tile:
     """Return the elements of ``src`` [R, C] where ``mask`` is not 0, else the number ``scalar``.
 
-    ``mask`` [R, C] is what `cmp` and `cmps` give. ``tmp`` is scratch that nothing is done with.
+    ``mask`` [R, C] is a result of `cmp` or `cmps`. ``tmp`` is scratch that is not used.
     """
     ...
 
@@ -1549,7 +1553,7 @@ def sels(mask: Tile, src: Tile, tmp: Tile, scalar: Scalar) -> Tile:
 def sels(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
 @overload
 def set_validshape(tile: Tile, valid_shape: Ints) -> Tile:
-    """Return ``tile`` [R, C] of which ``valid_shape``, so many rows and columns, are valid.
+    """Return ``tile`` [R, C] with only ``valid_shape``, its first rows and columns, valid.
 
     ``pl.set_validshape(tile, rows, columns)`` is the same.
     """
@@ -1569,101 +1573,100 @@ def set_validshape(input: Tensor, valid_shape: Ints) -> Tensor:
 def set_validshape(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
 @overload
 def shl(lhs: Tile, rhs: Tile) -> Tile:
-    """Return ``lhs`` [R, C] shifted to the left by ``rhs`` [R, C] bits, element by element.
+    """Return ``lhs`` [R, C] shifted left by ``rhs`` [R, C] bits, element by element.
 
-    Bits that leave the element are lost. A negative count, or one of at least the element's
-    width, gives 0.
+    Bits shifted out are lost. A negative count, or one of at least the element's width, gives 0.
     """
     ...
 
 @overload
 def shl(lhs: Tile, rhs: Scalar) -> Tile:
-    """Return ``lhs`` [R, C] shifted to the left by ``rhs`` bits.
+    """Return ``lhs`` [R, C] shifted left by ``rhs`` bits.
 
-    Bits that leave the element are lost. A constant count is not negative; a negative one at run
-    time, or one of at least the element's width, gives 0.
+    Bits shifted out are lost. A constant count must not be negative; at run time a negative count,
+    or one of at least the element's width, gives 0.
     """
     ...
 
 @overload
 def shl(lhs: Tensor, rhs: Tensor) -> Tensor:
-    """Return ``lhs`` shifted to the left by ``rhs`` bits, as the op on tiles does."""
+    """Return ``lhs`` shifted left by ``rhs`` bits, as the op on tiles does."""
     ...
 
 @overload
 def shl(lhs: Tensor, rhs: Scalar) -> Tensor:
-    """Return ``lhs`` shifted to the left by ``rhs`` bits, as the op on tiles does."""
+    """Return ``lhs`` shifted left by ``rhs`` bits, as the op on tiles does."""
     ...
 
 @overload
 def shl(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
 @overload
 def shls(lhs: Tile, rhs: Scalar) -> Tile:
-    """Return ``lhs`` [R, C] shifted to the left by ``rhs`` bits.
+    """Return ``lhs`` [R, C] shifted left by ``rhs`` bits.
 
-    Bits that leave the element are lost. A constant count is not negative; a negative one at run
-    time, or one of at least the element's width, gives 0.
+    Bits shifted out are lost. A constant count must not be negative; at run time a negative count,
+    or one of at least the element's width, gives 0.
     """
     ...
 
 @overload
 def shls(lhs: Tensor, rhs: Scalar) -> Tensor:
-    """Return ``lhs`` shifted to the left by ``rhs`` bits, as the op on tiles does."""
+    """Return ``lhs`` shifted left by ``rhs`` bits, as the op on tiles does."""
     ...
 
 @overload
 def shls(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
 @overload
 def shr(lhs: Tile, rhs: Tile) -> Tile:
-    """Return ``lhs`` [R, C] shifted to the right by ``rhs`` [R, C] bits, element by element.
+    """Return ``lhs`` [R, C] shifted right by ``rhs`` [R, C] bits, element by element.
 
-    Signed elements keep their sign, unsigned ones are filled with zeros. A negative count, or
-    one of at least the element's width, gives 0, of a negative element -1.
+    The shift is arithmetic for signed elements and logical for unsigned ones. A negative count, or
+    one of at least the element's width, gives 0, or -1 for a negative element.
     """
     ...
 
 @overload
 def shr(lhs: Tile, rhs: Scalar) -> Tile:
-    """Return ``lhs`` [R, C] shifted to the right by ``rhs`` bits.
+    """Return ``lhs`` [R, C] shifted right by ``rhs`` bits.
 
-    Signed elements keep their sign, unsigned ones are filled with zeros. A constant count is not
-    negative; a negative one at run time, or one of at least the element's width, gives 0, of a
-    negative element -1.
+    The shift is arithmetic for signed elements and logical for unsigned ones. A constant count must
+    not be negative; at run time a negative count, or one of at least the element's width, gives 0,
+    or -1 for a negative element.
     """
     ...
 
 @overload
 def shr(lhs: Tensor, rhs: Tensor) -> Tensor:
-    """Return ``lhs`` shifted to the right by ``rhs`` bits, as the op on tiles does."""
+    """Return ``lhs`` shifted right by ``rhs`` bits, as the op on tiles does."""
     ...
 
 @overload
 def shr(lhs: Tensor, rhs: Scalar) -> Tensor:
-    """Return ``lhs`` shifted to the right by ``rhs`` bits, as the op on tiles does."""
+    """Return ``lhs`` shifted right by ``rhs`` bits, as the op on tiles does."""
     ...
 
 @overload
 def shr(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
 @overload
 def shrs(lhs: Tile, rhs: Scalar) -> Tile:
-    """Return ``lhs`` [R, C] shifted to the right by ``rhs`` bits.
+    """Return ``lhs`` [R, C] shifted right by ``rhs`` bits.
 
-    Signed elements keep their sign, unsigned ones are filled with zeros. A constant count is not
-    negative; a negative one at run time, or one of at least the element's width, gives 0, of a
-    negative element -1.
+    The shift is arithmetic for signed elements and logical for unsigned ones. A constant count must
+    not be negative; at run time a negative count, or one of at least the element's width, gives 0,
+    or -1 for a negative element.
     """
     ...
 
 @overload
 def shrs(lhs: Tensor, rhs: Scalar) -> Tensor:
-    """Return ``lhs`` shifted to the right by ``rhs`` bits, as the op on tiles does."""
+    """Return ``lhs`` shifted right by ``rhs`` bits, as the op on tiles does."""
     ...
 
 @overload
 def shrs(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
 @overload
 def sin(tile: Tile) -> Tile:
-    """Return the sine of each element of ``tile`` [R, C], as exact as 1e-5 up to 6000."""
+    """Return the sine of each element of ``tile`` [R, C], accurate to 1e-5 up to 6000."""
     ...
 
 @overload
@@ -1675,19 +1678,19 @@ def sin(input: Tensor) -> Tensor:
 def sin(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
 @overload
 def sort32(src: Tile, idx: Tile) -> Tile:
-    """Return each 32 columns of ``src`` [R, C] in descending order, with their numbers: [R, 2 C].
+    """Return ``src`` [R, C], each 32 columns sorted in descending order, with numbers: [R, 2 C].
 
-    Even columns are the values, odd ones the bits of ``idx`` [R, C] or [1, C], of UINT32. Of equal
-    values the first stays first; a NaN is the largest.
+    Even columns are the values, odd ones the bits of their numbers in ``idx`` [R, C] or [1, C], of
+    UINT32. The sort is stable; a NaN is the largest.
     """
     ...
 
 @overload
 def sort32(src: Tensor, idx: Tensor) -> Tensor:
-    """Return each 32 columns of ``src`` [M, N] in descending order, with their numbers: [M, 2 N].
+    """Return ``src`` [M, N], each 32 columns sorted in descending order, with numbers: [M, 2 N].
 
-    Even columns are the values, odd ones the bits of ``idx`` [M, N] or [1, N], of UINT32. Of equal
-    values the first stays first; a NaN is the largest.
+    Even columns are the values, odd ones the bits of their numbers in ``idx`` [M, N] or [1, N], of
+    UINT32. The sort is stable; a NaN is the largest.
     """
     ...
 
@@ -1709,9 +1712,10 @@ def sqrt(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
 def store(tile: Tile, offsets: Offsets, shapes: Ints, output_tensor: Tensor) -> Tensor:
     """Write ``tile`` to the region of ``output_tensor`` at ``offsets``; return the tensor.
 
-    ``shapes`` is the size of the region: the shape of the tile, or its valid part, which alone is
-    written; ``pl.store(tile, offsets, output_tensor)`` means that, too. The value is the very
-    tensor: its other elements stay. A tile in Acc may be stored as a narrower float.
+    ``shapes`` is the size of the region: the shape of the tile, or of its valid part. Only the
+    valid part is written. ``pl.store(tile, offsets, output_tensor)`` uses the tile's shape. The
+    value is ``output_tensor`` itself, whose other elements are unchanged. A tile in Acc may be
+    stored as a narrower float.
     """
     ...
 
@@ -1731,9 +1735,9 @@ def store(
 def store_add(tile: Tile, offsets: Offsets, shapes: Ints, output_tensor: Tensor) -> Tensor:
     """Add ``tile`` to the region of ``output_tensor`` at ``offsets``; return the tensor.
 
-    ``shapes`` is the size of the region, as in `store`. No element is lost where several blocks add
-    to the same region; in which order they do is open, so sums of floats may differ in the last
-    bits.
+    ``shapes`` is the size of the region, as in `store`. No update is lost where several blocks add
+    to the same region; the order of additions is unspecified, so sums of floats may differ in the
+    last bits.
     """
     ...
 
@@ -1782,9 +1786,9 @@ def subsc(lhs: Tile, rhs: Scalar, rhs2: Tile) -> Tile:
 def subsc(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
 @overload
 def sum(tile: Tile, axis: int, keepdim: bool = False) -> Tile:
-    """Return the sums of ``tile`` along dimension ``axis``; FP16 is added up in 32 bits.
+    """Return the sums of ``tile`` along dimension ``axis``; FP16 is accumulated in 32 bits.
 
-    ``axis`` is the first or the last dimension; negative ones count back. The dimension is
+    ``axis`` is the first or the last dimension, and may be negative. The dimension is
     dropped, or becomes 1 with ``keepdim``. Integers wrap.
     """
     ...
@@ -1795,11 +1799,11 @@ def sum(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
 def transpose(tile: Tile, tmp_tile: Tile, axis1: int = 0, axis2: int = 1) -> Tile:
     """Return ``tile`` [R, C] with rows and columns swapped: [C, R].
 
-    Of a tile of more dimensions two are swapped, which no target executes.
+    In a tile of more than two dimensions, two of them are swapped, which no target executes.
 
-    ``tmp_tile`` is scratch of the same element type for [C, R] elements, R rounded up to 16 (to
-    32 for elements of one byte); ``transpose(tile, 0, 1)`` makes one. Operands of a matrix product
-    are transposed by `move` instead.
+    ``tmp_tile`` is a scratch tile of the same element type for [C, R] elements, with R rounded up
+    to 16 (to 32 for elements of one byte); ``transpose(tile, 0, 1)`` creates one. Operands of a
+    matrix product are transposed by `move` instead.
     """
     ...
 
@@ -1819,9 +1823,9 @@ def transpose(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
 def tri(
     diagonal: Scalar, shape: Ints, dtype: DataType = DataType.INT32, upper: bool = False
 ) -> Tile:
-    """Return a tile of ``shape`` [R, C]: 1 up to the diagonal, else 0; with ``upper`` from it on.
+    """Return a tile of ``shape`` [R, C]: 1 on and below the diagonal (``upper``: above), else 0.
 
-    The diagonal is where the column is the row plus ``diagonal``.
+    The diagonal is where the column index is the row index plus ``diagonal``.
     """
     ...
 
@@ -1831,31 +1835,31 @@ def tri(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
 def view(tile: Tile, shape: Ints, offset: Offsets) -> Tile:
     """Return the part of ``tile`` [R, C] of size ``shape`` that begins at ``offset``.
 
-    Sizes are constant. Whole rows, and a part of one row from a multiple of 32 bytes on, are not
-    copied; columns of several rows of a matrix are, by two transposes.
+    Sizes are constant. Whole rows, or part of one row from a multiple of 32 bytes on, are not
+    copied; columns of several rows of a matrix are copied, by two transposes.
     """
     ...
 
 @overload
 def view(tensor: Tensor, shape: Ints, offset: Offsets) -> Tensor:
-    """Return the region of ``tensor`` of size ``shape`` at ``offset``; the bytes are shared."""
+    """Return the region of ``tensor`` of size ``shape`` at ``offset``; it shares the bytes."""
     ...
 
 @overload
 def view(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
 @overload
 def write(tile: Tile, indices: Offsets, value: Scalar) -> None:
-    """Let the element of ``tile`` at ``indices`` be ``value``, which has its element type.
+    """Set the element of ``tile`` at ``indices`` to ``value``, which has its element type.
 
-    The tile is changed in place. A bare number counts the elements in row-major order.
+    The tile is changed in place. A bare number is an index in row-major order.
     """
     ...
 
 @overload
 def write(tensor: Tensor, indices: Offsets, value: Scalar) -> None:
-    """Let the element of ``tensor`` at ``indices`` be ``value``, which has its element type.
+    """Set the element of ``tensor`` at ``indices`` to ``value``, which has its element type.
 
-    The tensor is changed in place. A bare number counts the elements in row-major order.
+    The tensor is changed in place. A bare number is an index in row-major order.
     """
     ...
 
@@ -1863,43 +1867,43 @@ def write(tensor: Tensor, indices: Offsets, value: Scalar) -> None:
 def write(operand: Expr, /, *others: Any, **named: Any) -> None: ...
 @overload
 def xor(lhs: Tile, rhs: Tile, tmp: Tile | None = None) -> Tile:
-    """Return the bits that are set in just one of ``lhs`` and ``rhs`` [R, C].
+    """Return the bitwise XOR of ``lhs`` and ``rhs`` [R, C], element by element.
 
-    ``tmp`` [R, C] is scratch of the same element type, made here unless given.
+    ``tmp`` [R, C] is a scratch tile of the same element type, created if omitted.
     """
     ...
 
 @overload
 def xor(lhs: Tile, rhs: Scalar, tmp: Tile | None = None) -> Tile:
-    """Return the bits that are set in just one of ``rhs`` and each element of ``lhs`` [R, C].
+    """Return the bitwise XOR of each element of ``lhs`` [R, C] and ``rhs``.
 
-    ``tmp`` [R, C] is scratch of the same element type, made here unless given.
+    ``tmp`` [R, C] is a scratch tile of the same element type, created if omitted.
     """
     ...
 
 @overload
 def xor(lhs: Tensor, rhs: Tensor) -> Tensor:
-    """Return the bits that are set in only one of ``lhs`` and ``rhs``, broadcast and promoted."""
+    """Return the bitwise XOR of ``lhs`` and ``rhs``, broadcast and promoted."""
     ...
 
 @overload
 def xor(lhs: Tensor, rhs: Scalar) -> Tensor:
-    """Return the bits that are set in only one of ``lhs`` and the number ``rhs``."""
+    """Return the bitwise XOR of each element of ``lhs`` and the number ``rhs``."""
     ...
 
 @overload
 def xor(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
 @overload
 def xors(lhs: Tile, rhs: Scalar, tmp: Tile | None = None) -> Tile:
-    """Return the bits that are set in just one of ``rhs`` and each element of ``lhs`` [R, C].
+    """Return the bitwise XOR of each element of ``lhs`` [R, C] and ``rhs``.
 
-    ``tmp`` [R, C] is scratch of the same element type, made here unless given.
+    ``tmp`` [R, C] is a scratch tile of the same element type, created if omitted.
     """
     ...
 
 @overload
 def xors(lhs: Tensor, rhs: Scalar) -> Tensor:
-    """Return the bits that are set in only one of ``lhs`` and the number ``rhs``."""
+    """Return the bitwise XOR of each element of ``lhs`` and the number ``rhs``."""
     ...
 
 @overload

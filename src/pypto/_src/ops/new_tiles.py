@@ -1,4 +1,4 @@
-"""Ops that make a tile of nothing, of a number, or of another tile in the same memory."""
+"""Ops that create a tile: uninitialized, from a number, or from a tile in the same memory."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def _create_type(o: Operands) -> Type:
 
 
 def _nothing(_site: CppSite | PtoSite) -> None:
-    """The tile is declared with its buffer; the op has no code of its own."""
+    """Emit nothing: the tile is declared with its buffer."""
 
 
 @block_op(
@@ -124,17 +124,17 @@ def _nothing(_site: CppSite | PtoSite) -> None:
     isa=_nothing,
 )
 def create_tile(shape: Ints, dtype: DataType, target_memory: MemorySpace = MemorySpace.Vec) -> Tile:
-    """Return a tile of constant ``shape`` with no value: scratch, or a place to write to."""
+    """Return an uninitialized tile of constant ``shape``, as scratch or to write to."""
     ...
 
 
-BY_PYTHON_NAME["block", "create"] = create_tile  # another name of it
+BY_PYTHON_NAME["block", "create"] = create_tile  # an alias
 
 
 def unassigned_value(var: Var) -> Expr | None:
-    """Return what a variable may begin with that not all paths assign: nobody may read it.
+    """Return a placeholder initial value, never read, for a variable that some paths do not assign.
 
-    None for a variable of whose type there is no value of constant size.
+    None if no value of the variable's type has a constant size.
     """
     return _unassigned(var.type, known_space(var) or MemorySpace.Vec, var.span)
 
@@ -159,15 +159,15 @@ def _unassigned(kind: Type, space: MemorySpace, span: Span) -> Expr | None:
         valid = valid_part(kind)
         if valid is not None:
             made = REGISTRY["block.set_validshape"].build([made, list(valid)], {}, span)
-    except OpError:  # there is no such tile in that memory
+    except OpError:  # that memory cannot hold such a tile
         return None
     return made if same_type(made.type, kind) else None
 
 
 def scratch_like(name: str, *operands: str) -> Complete:
-    """Return what makes the scratch tile ``name`` behind ``operands``, where a call leaves it out.
+    """Return a completer that creates the scratch tile ``name`` after ``operands`` if omitted.
 
-    It has the shape and the element type of the result of an op on them.
+    The tile has the broadcast shape and promoted element type of ``operands``.
     """
     index = len(operands)
 
@@ -182,7 +182,7 @@ def scratch_like(name: str, *operands: str) -> Complete:
             return args, kwargs
         shape: Sequence[Expr] = tiles[0].shape
         for kind in tiles[1:]:
-            shape = broadcast(shape, kind.shape) or shape  # the op refuses others
+            shape = broadcast(shape, kind.shape) or shape  # the op rejects others
         dtype = reduce(promote, [kind.dtype for kind in tiles])
         scratch = create_tile.build([list(shape), dtype], {}, span)
         return args[:index], {**kwargs, name: scratch}
@@ -191,7 +191,7 @@ def scratch_like(name: str, *operands: str) -> Complete:
 
 
 def _alloc_type(o: Operands) -> Type:
-    """Return the type of a description of a buffer, whose numbers are not negative."""
+    """Return the type of a buffer description, after a check that no number is negative."""
     space = space_of_number(o.op.operands[0], o.args[0])
     if space is None:
         raise OpError(
@@ -201,7 +201,7 @@ def _alloc_type(o: Operands) -> Type:
         )
     for index in range(1, 4):
         dtype, value = o.scalar(index).dtype, const_value(o.args[index])
-        lowest = -1 if index == 1 else 0  # an address of -1 is not given yet
+        lowest = -1 if index == 1 else 0  # -1: no address assigned yet
         if not dtype.is_int() or (value is not None and value < lowest):
             raise OpTypeError(
                 f"argument {o.param(index)!r} of {o.op.name} is an integer from {lowest} on, got "
@@ -221,8 +221,8 @@ def _alloc_type(o: Operands) -> Type:
 def alloc(memory_space: Space, addr: Scalar, size: Scalar, id: Scalar) -> MemRef:
     """Return the description of buffer ``id``: ``size`` bytes at ``addr`` in ``memory_space``.
 
-    It stands at the top of a function and runs nothing: tiles carry their buffers in their types.
-    An ``addr`` of -1 is not given yet.
+    It stands at the top of a function and executes nothing: tiles carry their buffers in their
+    types. An ``addr`` of -1 means that no address is assigned yet.
     """
     ...
 
@@ -248,13 +248,13 @@ def filled(shape: Sequence[int], value: Any, dtype: DataType) -> Array:
 
 @block_op(
     types=_full_type,
-    dtypes=FLOATS | {D.INT16, D.INT32},  # the assembler fills no unsigned tiles
+    dtypes=FLOATS | {D.INT16, D.INT32},  # the assembler cannot fill unsigned tiles
     numpy=filled,
     pto="pto.texpands",
     isa="TEXPANDS",
 )
 def full(shape: Ints, dtype: DataType, value: Scalar) -> Tile:
-    """Return a tile of ``shape`` whose elements of ``dtype`` all are ``value``."""
+    """Return a tile of ``shape`` with elements of ``dtype``, filled with ``value``."""
     ...
 
 
@@ -264,11 +264,11 @@ def full(shape: Ints, dtype: DataType, value: Scalar) -> Tile:
 
 
 def _relaid_type(o: Operands, shape: int, valid: int) -> Type:
-    """Return the type of a tile's elements in rows of another length, or called otherwise."""
+    """Return the type of operand 0's elements in the given shape and valid shape."""
     return with_valid(TileType(o.ints(shape), o.tile(0).dtype), o.ints(valid))
 
 
-# A product with 1, exactly: a move wants rows that are equally long.
+# An exact product with 1: a move needs rows of equal length.
 def _relaid_pto(site: PtoSite) -> None:
     kind = site.call.type
     assert isinstance(kind, TileType)
@@ -290,7 +290,7 @@ def _relaid_pto(site: PtoSite) -> None:
     isa=lambda site: site.emit(f"TMULS({site.dst}, {site.args[0]}, 1);"),
 )
 def vec_move_on_target(tile: Tile, shape: Ints, valid: Ints) -> Tile:
-    """Return a copy of ``tile`` in rows of another length: ``shape``, ``valid`` of it valid."""
+    """Return a copy of ``tile`` with rows of another length: ``shape``, valid in ``valid``."""
     ...
 
 
@@ -322,14 +322,14 @@ def _fillpad_type(o: Operands) -> Type:
 
 
 def _pad_of(kwargs: Mapping[str, Any]) -> TilePad:
-    """Return what the rest of a tile is filled with."""
+    """Return the padding that fills the rest of a tile."""
     return TilePad(kwargs.get("pad_value", TilePad.zero))
 
 
 def pad_number(index: int) -> Complete:
-    """Return what makes the padding, argument ``index``, the number of a `TilePad`.
+    """Return a completer that makes the padding, argument ``index``, a `TilePad`.
 
-    0 and infinities stand for one; another number is none, so that 3 is not the third of them.
+    0 and the infinities are accepted; other numbers are not, so that 3 is not read as a member.
     """
 
     def complete(
@@ -354,7 +354,7 @@ def pad_number(index: int) -> Complete:
 
 
 def filling(kwargs: Mapping[str, Any], dtype: Any) -> Any:
-    """Return the element that fills the rest: of floats the limits are infinite."""
+    """Return the element that fills the rest; for floats the limits are infinite."""
     pad = _pad_of(kwargs)
     if pad is TilePad.zero:
         return 0
@@ -365,7 +365,7 @@ def filling(kwargs: Mapping[str, Any], dtype: Any) -> Any:
 
 
 def padded(call: Call) -> TileType:
-    """Return the type of the result while it is filled: the padding is a part of it."""
+    """Return the type of the result while it is filled, which includes the padding."""
     kind = call.type
     assert isinstance(kind, TileType)
     return TileType(kind.shape, kind.dtype, tile_view=TileView(pad=_pad_of(call.kwargs)))
@@ -393,17 +393,17 @@ def _fillpad_cpp(site: CppSite) -> None:
     isa=_fillpad_cpp,
 )
 def fillpad(tile: Tile, pad_value: TilePad | None = None) -> Tile:
-    """Return a copy of ``tile`` [R, C] with zeros where it holds no valid elements.
+    """Return a copy of ``tile`` [R, C] with zeros where it has no valid elements.
 
-    With ``pad_value=pl.PadValue.max`` or ``min`` these are the largest or smallest element of the
-    type, of floats infinity.
+    With ``pad_value=pl.PadValue.max`` or ``min`` the padding is the largest or smallest element of
+    the type, which is an infinity for floats.
 
-    The copy is valid throughout: a tile of which a part is valid is loaded with ``valid_shapes``.
+    The copy is entirely valid. Load a tile with ``valid_shapes`` to make it partly valid.
     """
     ...
 
 
-BY_PYTHON_NAME["block", "fillpad_inplace"] = fillpad  # nobody else reads what it fills
+BY_PYTHON_NAME["block", "fillpad_inplace"] = fillpad  # nothing else reads the padding
 
 
 # --------------------------------------------------------------------------------------------
@@ -412,7 +412,7 @@ BY_PYTHON_NAME["block", "fillpad_inplace"] = fillpad  # nobody else reads what i
 
 
 def is_cut_out(call: Expr) -> bool:
-    """True for a `view` whose bytes do not follow one another in the tile."""
+    """True for a `view` whose bytes are not contiguous in the tile."""
     assert isinstance(call, Call)
     kind, part = call.args[0].type, call.type
     assert isinstance(kind, TileType)
@@ -423,9 +423,9 @@ def is_cut_out(call: Expr) -> bool:
 
 
 def _as_swapped_rows(call: Call, let: Let) -> Expr | None:
-    """Return what the columns of several rows stand for, which no address and length describe.
+    """Decompose a view of columns of several rows, which is not contiguous.
 
-    Rows and columns are swapped, which makes the columns rows, and swapped back.
+    The tile is transposed, which makes the columns rows, and the part transposed back.
     """
     if not is_cut_out(call):
         return None
@@ -466,7 +466,7 @@ def _part_cpp(site: CppSite) -> None:
 def _same_bytes(
     tile: Array, shape: Sequence[int], _offset: Sequence[int], _valid: Sequence[int]
 ) -> Array:
-    """Return rows cut off, or made longer by the padding; by what has no value without memory."""
+    """Return rows truncated, or extended by the padding in memory, or else by undefined bytes."""
     rows, columns = shape
     if columns <= tile.shape[1]:
         return tile[:, :columns]
@@ -480,7 +480,7 @@ def _same_bytes(
 
 
 def _with_padding(tile: Array, columns: int) -> Array | None:
-    """Return a tile with longer rows, None if there is no room for them between its own."""
+    """Return a view of a tile's memory with longer rows, None if the rows have no such padding."""
     owner: Any = tile
     base: Any = tile.base
     while isinstance(base, np.ndarray):
@@ -509,7 +509,7 @@ def _with_padding(tile: Array, columns: int) -> Array | None:
     isa=lambda site: site.emit(f"TRESHAPE({site.dst}, {site.args[0]});"),
 )
 def view_on_target(tile: Tile, shape: Ints, offset: Offsets, valid: Ints) -> Tile:
-    """Return the bytes of ``tile``, padding included, as ``shape`` of which ``valid`` is valid."""
+    """Return the bytes of ``tile``, padding included, as a tile of ``shape`` valid in ``valid``."""
     ...
 
 
@@ -528,7 +528,7 @@ def view_on_target(tile: Tile, shape: Ints, offset: Offsets, valid: Ints) -> Til
 def view(tile: Tile, shape: Ints, offset: Offsets) -> Tile:
     """Return the part of ``tile`` [R, C] of size ``shape`` that begins at ``offset``.
 
-    Sizes are constant. Whole rows, and a part of one row from a multiple of 32 bytes on, are not
-    copied; columns of several rows of a matrix are, by two transposes.
+    Sizes are constant. Whole rows, or part of one row from a multiple of 32 bytes on, are not
+    copied; columns of several rows of a matrix are copied, by two transposes.
     """
     ...

@@ -1,12 +1,12 @@
-"""What ops on padded tiles stand for, where their instruction does not take these as they lie.
+"""Decompositions of ops on padded tiles whose layout their instruction does not take.
 
-Rows of a tile begin with a block (`layout.physical_shape`), so rows of elements of different sizes
-are padded differently. An instruction that wants both tiles alike works on a copy of the one with
-the larger elements, whose rows are as long as those of the other.
+Rows of a tile begin at a block (`layout.physical_shape`), so rows of elements of different sizes
+are padded differently. An instruction that wants both tiles padded alike works on a copy of the one
+with the larger elements, whose rows are as long as those of the other.
 
-A column [N, 1] whose bytes fill whole blocks lies as a column; any other one row by row, each
-element at the beginning of a block (`layout.is_column`). What mixes the two, or takes a column out
-of a wide tensor, works on rows [N, K] of blocks, with the elements of the column in front.
+A column [N, 1] whose bytes fill whole blocks is column-major; any other is row-major, each element
+at the start of a block (`layout.is_column`). Ops that mix the two, or take a column out of a wide
+tensor, work on rows [N, K] of whole blocks whose first elements are those of the column.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ if TYPE_CHECKING:
 
 
 def as_rows(column: Expr, width: int, let: Let) -> Expr:
-    """Return the elements of a column [N, 1], each in all of a row of [N, width].
+    """Return a column [N, 1] broadcast to [N, width].
 
     Raises:
-        OpError: no target spreads such elements.
+        OpError: no target broadcasts elements of this type.
     """
     kind = column.type
     assert isinstance(kind, TileType)
@@ -56,7 +56,7 @@ def as_rows(column: Expr, width: int, let: Let) -> Expr:
 
 
 def first_column(rows: Expr, like: TileType, let: Let) -> Call:
-    """Return the first elements of rows [N, K] of blocks as a column of the shape of ``like``."""
+    """Return the first elements of block-aligned rows [N, K] as a column shaped like ``like``."""
     kind = rows.type
     assert isinstance(kind, TileType)
     shape = static_shape(kind)
@@ -78,7 +78,7 @@ def first_column(rows: Expr, like: TileType, let: Let) -> Call:
 
 
 def on_equal_rows(call: Call, let: Let) -> Expr:
-    """Return what an op on one tile stands for whose result is padded otherwise.
+    """Decompose an op on one tile whose result is padded differently.
 
     y = cast(x)  ->  w = x in longer rows; v = cast(w); y = the same bytes as a padded tile
     """
@@ -107,9 +107,9 @@ def on_equal_rows(call: Call, let: Let) -> Expr:
 
 
 def relaid(tile: Expr, shape: Sequence[Any], valid: Sequence[Any] | None) -> Call:
-    """Return the elements of a tile as a tile of ``shape`` that is valid in ``valid``, or whole.
+    """Return the elements of a tile as a tile of ``shape`` valid in ``valid``, throughout if None.
 
-    Where the rows of the two are equally long these are the same bytes.
+    If the rows of the two are equally long, nothing is copied.
     """
     kind = tile.type
     assert isinstance(kind, TileType)

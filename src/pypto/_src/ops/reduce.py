@@ -58,7 +58,7 @@ D = DataType
 
 
 def reduction_of_rows(o: Operands) -> Type:
-    """Return the type of a reduction: [R, C] and scratch [R, C] -> [R, 1]."""
+    """Return the type of a reduction of rows: [R, C] and scratch [R, C] -> [R, 1]."""
     check_operands(o)
     check_same_dtype(o, 0, 1)
     kind = o.tile(0)
@@ -75,16 +75,16 @@ def reduction_of_rows(o: Operands) -> Type:
 
 
 def total(values: Array, axis: int = -1, keepdims: bool = True) -> Array:
-    """Return the sum along ``axis``, of the same element type: 16-bit floats add up in 32 bits."""
+    """Return the sum along ``axis``, in the same type; 16-bit floats are accumulated in 32 bits."""
     dtype = values.dtype
     wide = np.float32 if dtype.kind not in "iu" and dtype.itemsize < 4 else dtype
     return np.asarray(values.sum(axis=axis, keepdims=keepdims, dtype=wide)).astype(dtype)
 
 
 def by_order(call: Call, let: Let) -> Expr | None:
-    """Return what the largest or smallest of unsigned elements stands for.
+    """Decompose the maximum or minimum of unsigned elements.
 
-    With half of their range subtracted they are in the same order as signed ones:
+    With half their range subtracted, they have the same order as signed elements:
     y = row_max(x, s)  ->  d = subs(x, 32768); m = row_max(d as INT16, s); y = adds(m, 32768)
     """
     tile = call.args[0]
@@ -102,16 +102,16 @@ def by_order(call: Call, let: Let) -> Expr | None:
 
 
 def of_column(call: Call, _let: Let) -> Expr | None:
-    """Return what the reduction of rows of one element stands for: a copy."""
+    """Decompose the reduction of rows of one element: to a copy."""
     tile = call.args[0]
     assert isinstance(tile.type, TileType)
     return vec_move.build([tile], {}, call.span) if is_column(tile.type) else None
 
 
 def as_one_row(row_op: Callable[[], OpDef[..., Any]]) -> Decomposition:
-    """Return what the reduction of the columns of a column [N, 1] stands for: that of one row.
+    """Return the decomposition of the reduction of a column [N, 1] into that of one row.
 
-    The same bytes are a row [1, N].
+    The column has the same bytes as a row [1, N].
     """
 
     def expand(call: Call, let: Let) -> Expr | None:
@@ -128,7 +128,7 @@ def as_one_row(row_op: Callable[[], OpDef[..., Any]]) -> Decomposition:
 
 
 OWN_SCRATCH: Final = scratch_like("tmp_tile", "tile")
-"""Makes the scratch tile of a reduction where nobody gives it."""
+"""Creates the scratch tile of a reduction where the call omits it."""
 
 
 row_reduction: Final = partial(
@@ -153,9 +153,9 @@ row_reduction: Final = partial(
     isa="TROWMAX",
 )
 def row_max(tile: Tile, tmp_tile: Tile | None = None) -> Tile:
-    """Return the largest element of each row of ``tile`` [R, C]: [R, 1]; NaN if there is one.
+    """Return the largest element of each row of ``tile`` [R, C]: [R, 1]; NaN if there is any.
 
-    ``tmp_tile`` [R, C] is scratch of the same element type, made here unless given.
+    ``tmp_tile`` [R, C] is a scratch tile of the same element type, created if omitted.
     """
     ...
 
@@ -167,9 +167,9 @@ def row_max(tile: Tile, tmp_tile: Tile | None = None) -> Tile:
     isa="TROWMIN",
 )
 def row_min(tile: Tile, tmp_tile: Tile | None = None) -> Tile:
-    """Return the smallest element of each row of ``tile`` [R, C]: [R, 1]; NaN if there is one.
+    """Return the smallest element of each row of ``tile`` [R, C]: [R, 1]; NaN if there is any.
 
-    ``tmp_tile`` [R, C] is scratch of the same element type, made here unless given.
+    ``tmp_tile`` [R, C] is a scratch tile of the same element type, created if omitted.
     """
     ...
 
@@ -181,15 +181,16 @@ def row_min(tile: Tile, tmp_tile: Tile | None = None) -> Tile:
     isa="TROWSUM",
 )
 def row_sum(tile: Tile, tmp_tile: Tile | None = None) -> Tile:
-    """Return the sum of each row of ``tile`` [R, C]: [R, 1]; FP16 is added up in 32 bits.
+    """Return the sum of each row of ``tile`` [R, C]: [R, 1]; FP16 is accumulated in 32 bits.
 
-    ``tmp_tile`` [R, C] is scratch of the same element type, made here unless given. Integers wrap.
+    Integers wrap. ``tmp_tile`` [R, C] is a scratch tile of the same element type, created if
+    omitted.
     """
     ...
 
 
 # --------------------------------------------------------------------------------------------
-# Spreading
+# Broadcasting
 # --------------------------------------------------------------------------------------------
 
 SPREAD: Final = frozenset(d for d in STORABLE if d.get_bit() <= 32)
@@ -210,7 +211,7 @@ def _row_expand_type(o: Operands) -> Type:
     return plain_tile(kind)
 
 
-# A column [R, 1] is what it broadcasts: the instruction fills rows, and a column is moved.
+# The instruction fills whole rows; a column [R, 1] already is its own broadcast and is moved.
 def _row_expand_pto(site: PtoSite) -> None:
     kind = site.call.args[0].type
     assert isinstance(kind, TileType)
@@ -227,12 +228,12 @@ def _row_expand_cpp(site: CppSite) -> None:
 
 
 def _widened_type(o: Operands) -> Type:
-    """Return the type of a column [R, 1] in all of [R, C]."""
+    """Return the type of a column [R, 1] broadcast to [R, C]."""
     return plain_tile(TileType(o.ints(1), o.tile(0).dtype))
 
 
 def _widened_part(o: Operands, kind: Type) -> Type:
-    """The rows of the column that are valid, throughout."""
+    """The valid rows of the column, each valid throughout."""
     return with_valid(kind, (valid_or_all(o.tile(0))[0], o.ints(1)[1]))
 
 
@@ -248,7 +249,7 @@ def _widened_part(o: Operands, kind: Type) -> Type:
     isa=lambda site: site.emit(f"TROWEXPAND({site.dst}, {site.args[0]});"),
 )
 def row_expand_on_target(src: Tile, sizes: Ints) -> Tile:
-    """Return the column ``src`` [R, 1] in each column of a tile of ``sizes`` [R, C]."""
+    """Return the column ``src`` [R, 1] broadcast to a tile of ``sizes`` [R, C]."""
     ...
 
 
@@ -263,7 +264,7 @@ def row_expand_on_target(src: Tile, sizes: Ints) -> Tile:
     isa=_row_expand_cpp,
 )
 def row_expand(src: Tile) -> Tile:
-    """Return a tile [R, C] with the first element of each row of ``src`` [R, C] in all of it."""
+    """Return ``src`` [R, C] with each row filled with its first element."""
     ...
 
 
@@ -285,9 +286,9 @@ def beside_a_column(o: Operands) -> Type:
 
 
 def _for_shape(o: Operands, whole: Sequence[Expr], part: Sequence[Expr]) -> str | None:
-    """Return the call of the op of this kind that takes operand 1 as it is, None if there is none.
+    """Return a call of the op of this kind that takes operand 1 as it is, None if there is none.
 
-    Of an operand [R, C] that is the op on two tiles, of a column and a row the one on these.
+    That is the op on two tiles for [R, C], and the row or column op for a row or column.
     """
     kind = o.op.python_name.removeprefix("row_expand_").removeprefix("col_expand_")
     if same_dims(whole, part):
@@ -312,18 +313,18 @@ def _for_shape(o: Operands, whole: Sequence[Expr], part: Sequence[Expr]) -> str 
 
 
 def _reshaped(o: Operands, shape: Sequence[Expr], wanted: Sequence[Expr]) -> str | None:
-    """Return what to type to have operand 1, with as many elements, in another shape."""
+    """Return the code that reshapes operand 1 to ``wanted``, None if that is no reshape."""
     sizes = [[dim for dim in dims_ if const_value(dim) != 1] for dims_ in (shape, wanted)]
     return f"pl.reshape({operand_name(o, 1)}, {dims(wanted)})" if same_dims(*sizes) else None
 
 
 def of_columns(op: OpDef[..., Any]) -> Decomposition:
-    """Return what an op beside a column stands for: of two columns, the op on two tiles.
+    """Return the decomposition of an op with a column: for two columns, the op on two tiles.
 
     y = row_expand_add(a, b)  ->  y = add(a, b)
 
-    Beside a column that fills no blocks, and so lies row by row, it is the op on the tile and that
-    column in all of a tile.
+    With a column that does not fill whole blocks, and so is row-major, it is the op on two tiles
+    with the column broadcast first.
     """
 
     def expand(call: Call, let: Let) -> Expr | None:
@@ -356,7 +357,7 @@ with_column: Final = partial(
     columns=(1,),
     promotion=Promotion(0, 1, broadcasts=False),
 )
-"""Registers an op on a tile [R, C] and a column [R, 1], one number a row."""
+"""Registers an op on a tile [R, C] and a column [R, 1], one value per row."""
 
 
 @with_column(
@@ -366,7 +367,7 @@ with_column: Final = partial(
     isa="TROWEXPANDADD",
 )
 def row_expand_add(tile: Tile, row_vec: Tile) -> Tile:
-    """Return ``tile`` [R, C] plus the column ``row_vec`` [R, 1], one number a row."""
+    """Return ``tile`` [R, C] plus the column ``row_vec`` [R, 1], one value per row."""
     ...
 
 
@@ -377,7 +378,7 @@ def row_expand_add(tile: Tile, row_vec: Tile) -> Tile:
     isa="TROWEXPANDSUB",
 )
 def row_expand_sub(tile: Tile, row_vec: Tile) -> Tile:
-    """Return ``tile`` [R, C] minus the column ``row_vec`` [R, 1], one number a row."""
+    """Return ``tile`` [R, C] minus the column ``row_vec`` [R, 1], one value per row."""
     ...
 
 
@@ -388,7 +389,7 @@ def row_expand_sub(tile: Tile, row_vec: Tile) -> Tile:
     isa="TROWEXPANDMUL",
 )
 def row_expand_mul(tile: Tile, row_vec: Tile) -> Tile:
-    """Return ``tile`` [R, C] times the column ``row_vec`` [R, 1], one number a row."""
+    """Return ``tile`` [R, C] times the column ``row_vec`` [R, 1], one value per row."""
     ...
 
 
@@ -400,14 +401,14 @@ def row_expand_mul(tile: Tile, row_vec: Tile) -> Tile:
     isa="TROWEXPANDDIV",
 )
 def row_expand_div(tile: Tile, row_vec: Tile) -> Tile:
-    """Return ``tile`` [R, C] divided by the column ``row_vec`` [R, 1], one number a row."""
+    """Return ``tile`` [R, C] divided by the column ``row_vec`` [R, 1], one value per row."""
     ...
 
 
 def beside_element(op: OpDef[..., Any] | None) -> Decomposition:
-    """Return what an op on a column and a row [1, 1] stands for: ``op`` on two columns.
+    """Return the decomposition of an op on a column and a row [1, 1]: ``op`` on two columns.
 
-    y = col_expand_mul(a, b)  ->  y = mul(a, b in all of a column)
+    y = col_expand_mul(a, b)  ->  y = mul(a, b broadcast to a column)
     """
 
     def expand(call: Call, let: Let) -> Expr | None:
@@ -455,7 +456,7 @@ def _col_expand_pto(site: PtoSite) -> None:
 
 
 def _below_part(o: Operands, kind: Type) -> Type:
-    """The columns of the row that are valid, in each row of a target that is valid throughout."""
+    """The valid columns of the row, in every row of a target that is valid throughout."""
     if valid_part(o.tile(0)) is not None:
         return beside_row(o, kind)
     return with_valid(kind, (o.tile(0).shape[0], valid_or_all(o.tile(1))[1]))
@@ -474,7 +475,7 @@ def _below_part(o: Operands, kind: Type) -> Type:
     isa=lambda site: site.emit(f"TCOLEXPAND({site.dst}, {site.args[1]});"),
 )
 def col_expand(target: Tile, col_vec: Tile) -> Tile:
-    """Return the row ``col_vec`` [1, C] in each row of a tile [R, C], the shape of ``target``.
+    """Return the row ``col_vec`` [1, C] broadcast to the shape of ``target`` [R, C].
 
     The elements of ``target`` are not read.
     """
@@ -489,7 +490,7 @@ with_row: Final = partial(
     in_place=(0,),
     promotion=Promotion(0, 1, broadcasts=False),
 )
-"""Registers an op on a tile [R, C] and a row [1, C], one number a column."""
+"""Registers an op on a tile [R, C] and a row [1, C], one value per column."""
 
 
 @with_row(
@@ -500,7 +501,7 @@ with_row: Final = partial(
     isa="TCOLEXPANDMUL",
 )
 def col_expand_mul(tile: Tile, col_vec: Tile) -> Tile:
-    """Return ``tile`` [R, C] times the row ``col_vec`` [1, C], one number a column."""
+    """Return ``tile`` [R, C] times the row ``col_vec`` [1, C], one value per column."""
     ...
 
 
@@ -512,7 +513,7 @@ def col_expand_mul(tile: Tile, col_vec: Tile) -> Tile:
     isa="TCOLEXPANDDIV",
 )
 def col_expand_div(tile: Tile, col_vec: Tile) -> Tile:
-    """Return ``tile`` [R, C] divided by the row ``col_vec`` [1, C], one number a column."""
+    """Return ``tile`` [R, C] divided by the row ``col_vec`` [1, C], one value per column."""
     ...
 
 
@@ -524,5 +525,5 @@ def col_expand_div(tile: Tile, col_vec: Tile) -> Tile:
     isa="TCOLEXPANDSUB",
 )
 def col_expand_sub(tile: Tile, col_vec: Tile) -> Tile:
-    """Return ``tile`` [R, C] minus the row ``col_vec`` [1, C], one number a column."""
+    """Return ``tile`` [R, C] minus the row ``col_vec`` [1, C], one value per column."""
     ...

@@ -1,4 +1,4 @@
-"""Ops that say anew what bytes on chip are: another shape, another element type, a transpose."""
+"""Ops that reinterpret tiles in on-chip memory: reshape, bitcast, and transpose."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ T = TypeVar("T")
 
 
 def source_space(call: Call) -> MemorySpace:
-    """Return the memory space of operand 0: that of a view of it."""
+    """Return the memory space of operand 0, which a view of it shares."""
     return tile_space(call.args[0])
 
 
@@ -103,9 +103,9 @@ def _reshape_type(o: Operands) -> Type:
 
 
 def have_same_rows(a: TileType, b: TileType) -> bool:
-    """True if tiles of the same elements in vector memory have the same bytes, padding included.
+    """True if two tiles of the same elements in vector memory have the same bytes, with padding.
 
-    Tiles of a size that is not constant pass.
+    Tiles whose size is not constant pass.
     """
     if static_shape(a) is None or static_shape(b) is None:
         return True
@@ -116,7 +116,7 @@ def have_same_rows(a: TileType, b: TileType) -> bool:
 
 
 def _is_turned(a: TileType, b: TileType) -> bool:
-    """True for a column [N, 1] and a row [1, N], of elements that the chip transposes."""
+    """True for a column [N, 1] and a row [1, N] of elements that the chip can transpose."""
     if static_shape(a) is None or static_shape(b) is None or a.dtype not in TRANSPOSED:
         return False
     old, new = rows_and_columns(a), rows_and_columns(b)
@@ -124,7 +124,7 @@ def _is_turned(a: TileType, b: TileType) -> bool:
 
 
 def _as_transpose(call: Call, let: Let) -> Expr | None:
-    """Return what a reshape of a column [N, 1] that fills no blocks stands for.
+    """Decompose a reshape of a column [N, 1] that does not fill whole blocks.
 
     y = reshape(x, [1, N])  ->  s = create_tile(...); y = transpose(x, s, 0, 1)
     """
@@ -134,7 +134,7 @@ def _as_transpose(call: Call, let: Let) -> Expr | None:
     if kind.tile_view is not None or have_same_rows(kind, call.type):
         return None
     sizes = rows_and_columns(call.type)
-    create_tile = BY_PYTHON_NAME["block", "create_tile"]  # its module imports this one
+    create_tile = BY_PYTHON_NAME["block", "create_tile"]  # avoids an import cycle
     room = [list(scratch_shape(sizes, kind.dtype)), kind.dtype]
     scratch = let("scratch", create_tile.build(room, {}, call.span))
     if len(kind.shape) != 2:
@@ -146,7 +146,7 @@ def _as_transpose(call: Call, let: Let) -> Expr | None:
 
 
 def _as_reshape(call: Call, _let: Let) -> Expr | None:
-    """Return what the transpose of a column [N, 1], or to one, stands for: the same bytes."""
+    """Decompose the transpose of a column [N, 1], or to one: to a reshape of the same bytes."""
     kind = call.args[0].type
     assert isinstance(kind, TileType)
     assert isinstance(call.type, TileType)
@@ -156,14 +156,14 @@ def _as_reshape(call: Call, _let: Let) -> Expr | None:
 
 
 def _is_in_mat(tile: Expr, kind: TileType) -> bool:
-    """True for a tile in Mat memory. Of plain rows only those there have a view of their own."""
+    """True for a tile in Mat memory; of rows without boxes, only those in Mat have a view."""
     space, view = known_space(tile), kind.tile_view
     row = view is not None and valid_part(kind) is None and is_row(kind.shape)
     return space is MemorySpace.Mat or (space is None and row)
 
 
 def _has_matrix(a: Sequence[Expr], b: Sequence[Expr]) -> bool:
-    """True if two shapes are one matrix, but for dimensions of 1 in front of it."""
+    """True if two shapes are the same, except for leading dimensions of 1."""
     small, large = sorted((a, b), key=len)
     front = len(large) - len(small)
     ones = all(const_value(dim) == 1 for dim in large[:front])
@@ -171,7 +171,7 @@ def _has_matrix(a: Sequence[Expr], b: Sequence[Expr]) -> bool:
 
 
 def _reshaped_part(o: Operands, kind: Type) -> Type:
-    """A partly valid column [N, 1] is a row [1, N] with as many valid elements, and back."""
+    """A partly valid column [N, 1] becomes a row [1, N] with as many valid elements, and back."""
     tile, part = o.tile(0), valid_part(o.tile(0))
     assert part is not None
     assert isinstance(kind, TileType)
@@ -198,12 +198,12 @@ def _reread(tile: Array, shape: Sequence[int], code: int) -> Array:
 
 
 def reread(tile: Expr, dtype: DataType, shape: Sequence[Any] | None = None) -> Call:
-    """Return a call that reads the bytes of a tile as elements of another type; nothing is copied.
+    """Return a bitcast: a call that reads a tile's bytes as elements of another type, uncopied.
 
     Args:
         tile: A tile in vector memory.
-        dtype: An integer type, as the tile's own.
-        shape: That of the result, which has as many bytes; the tile's if None.
+        dtype: An integer type, like the tile's own.
+        shape: The shape of the result, with as many bytes; the tile's if None.
     """
     kind = tile.type
     assert isinstance(kind, TileType)
@@ -230,7 +230,7 @@ def emit_reshape(site: PtoSite) -> None:
     isa=lambda site: site.emit(f"TRESHAPE({site.dst}, {site.args[0]});"),
 )
 def reread_on_target(tile: Tile, shape: Ints, code: Axis) -> Tile:
-    """Return the bytes of ``tile`` as elements of another type, whose number is ``code``."""
+    """Return the bytes of ``tile`` as elements of the type with the number ``code``."""
     ...
 
 
@@ -252,9 +252,9 @@ def reread_on_target(tile: Tile, shape: Ints, code: Axis) -> Tile:
 def reshape(tile: Tile, shape: Ints) -> Tile:
     """Return the bytes of ``tile`` [R, C] as a tile of ``shape``, which has as many elements.
 
-    Elements keep their row-major order. Nothing is copied. A column [N, 1] and a row [1, N] are
-    one another's reshapes. In Mat memory, where boxes keep their rows and columns, [1, R, C] is a
-    matrix [R, C] and back.
+    Elements keep their row-major order. Nothing is copied. A column [N, 1] reshapes to a row
+    [1, N], and back. In Mat memory, where boxes keep their rows and columns, only leading
+    dimensions of 1 change: [1, R, C] to [R, C], and back.
     """
     ...
 
@@ -279,14 +279,14 @@ def _transpose_type(o: Operands) -> Type:
 
 
 def swapped(values: Sequence[T], first: int, second: int) -> list[T]:
-    """Return ``values`` with two of them in each other's place."""
+    """Return ``values`` with two of them swapped."""
     out = list(values)
     out[first], out[second] = out[second], out[first]
     return out
 
 
 def _is_matrix(call: Call, _let: Let) -> None:
-    """Refuse a tile of more dimensions: the instruction swaps rows and columns."""
+    """Reject a tile of more than two dimensions: the instruction swaps rows and columns."""
     kind = call.args[0].type
     assert isinstance(kind, TileType)
     if len(kind.shape) != 2:
@@ -299,7 +299,7 @@ def _is_matrix(call: Call, _let: Let) -> None:
 
 
 def _check_scratch(o: Operands, result: TileType, scratch: TileType) -> None:
-    """The instruction works in columns of 16 elements (32 of one byte) of the source."""
+    """Check the scratch size; the instruction works in columns of 16 elements, of 32 for bytes."""
     shape, room = static_shape(result), static_shape(scratch)
     if shape is None or room is None:
         return
@@ -315,14 +315,14 @@ def _check_scratch(o: Operands, result: TileType, scratch: TileType) -> None:
 
 
 def scratch_shape(result: Sequence[int], dtype: DataType) -> tuple[int, int]:
-    """Return the shape of a scratch tile for `transpose` to ``result`` [C, R]."""
+    """Return the shape of the scratch tile for a `transpose` to ``result`` [C, R]."""
     return result[0], round_up(result[1], 32 if dtype.bytes == 1 else 16)
 
 
 def _own_scratch(
     args: Sequence[Any], kwargs: Mapping[str, Any], span: Span
 ) -> tuple[Sequence[Any], Mapping[str, Any]]:
-    """Put a new scratch tile behind the tile of ``transpose(tile, axis1, axis2)``."""
+    """Insert a new scratch tile after the tile in ``transpose(tile, axis1, axis2)``."""
     by_axes = len(args) > 1 or "axis1" in kwargs
     given = "tmp_tile" in kwargs or (
         len(args) > 1 and isinstance(args[1], Expr) and isinstance(args[1].type, TileType)
@@ -335,7 +335,7 @@ def _own_scratch(
     if shape is None or len(shape) < 2:
         return args, kwargs
     room = list(scratch_shape(shape[-2:][::-1], kind.dtype))
-    create_tile = BY_PYTHON_NAME["block", "create_tile"]  # its module imports this one
+    create_tile = BY_PYTHON_NAME["block", "create_tile"]  # avoids an import cycle
     scratch = create_tile.build([room, kind.dtype], {}, span)
     if not args:
         return args, {**kwargs, "tmp_tile": scratch}
@@ -360,10 +360,10 @@ def _own_scratch(
 def transpose(tile: Tile, tmp_tile: Tile, axis1: int = 0, axis2: int = 1) -> Tile:
     """Return ``tile`` [R, C] with rows and columns swapped: [C, R].
 
-    Of a tile of more dimensions two are swapped, which no target executes.
+    In a tile of more than two dimensions, two of them are swapped, which no target executes.
 
-    ``tmp_tile`` is scratch of the same element type for [C, R] elements, R rounded up to 16 (to
-    32 for elements of one byte); ``transpose(tile, 0, 1)`` makes one. Operands of a matrix product
-    are transposed by `move` instead.
+    ``tmp_tile`` is a scratch tile of the same element type for [C, R] elements, with R rounded up
+    to 16 (to 32 for elements of one byte); ``transpose(tile, 0, 1)`` creates one. Operands of a
+    matrix product are transposed by `move` instead.
     """
     ...

@@ -1,4 +1,4 @@
-"""Reading serialised IR with every op there is: `deserialize` gives back the registered ones."""
+"""Reading serialised IR with every op loaded: `deserialize` returns the registered ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ops about a core itself: what orders the work of its pipes, inserted by passes; its number."""
+"""Ops on a core itself: flags and barriers between its pipes, inserted by passes; its number."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def _flag_type(o: Operands) -> Type:
 
 
 _NAMES: Final = {pipe: pipe.name for pipe in PipeType}
-"""Names of pipes, by the member as by its number."""
+"""Names of pipes by member; members compare equal to their numbers."""
 
 
 def _flag(site: CppSite | PtoSite) -> tuple[str, str, int]:
@@ -63,7 +63,7 @@ def _set_cpp(site: CppSite) -> None:
     types=_flag_type, pto=_set_pto, isa=_set_cpp, numpy=lambda set_pipe, wait_pipe, event_id: None
 )
 def sync_src(set_pipe: PipeType, wait_pipe: PipeType, event_id: int) -> None:
-    """Let ``set_pipe`` raise a flag for ``wait_pipe`` once it has done its work so far."""
+    """Make ``set_pipe`` set a flag for ``wait_pipe`` once its work so far is complete."""
     ...
 
 
@@ -81,7 +81,7 @@ def _wait_cpp(site: CppSite) -> None:
     types=_flag_type, pto=_wait_pto, isa=_wait_cpp, numpy=lambda set_pipe, wait_pipe, event_id: None
 )
 def sync_dst(set_pipe: PipeType, wait_pipe: PipeType, event_id: int) -> None:
-    """Let ``wait_pipe`` wait for the flag that ``set_pipe`` raises, and lower it."""
+    """Make ``wait_pipe`` wait for the flag that ``set_pipe`` sets, and clear it."""
     ...
 
 
@@ -92,7 +92,7 @@ def sync_dst(set_pipe: PipeType, wait_pipe: PipeType, event_id: int) -> None:
     numpy=lambda: None,
 )
 def bar_v() -> None:
-    """Let the vector pipe finish its work so far before it begins more."""
+    """Make the vector pipe complete its work so far before it starts more."""
     ...
 
 
@@ -103,7 +103,7 @@ def bar_v() -> None:
     numpy=lambda: None,
 )
 def bar_m() -> None:
-    """Let the matrix pipe finish its work so far before it begins more."""
+    """Make the matrix pipe complete its work so far before it starts more."""
     ...
 
 
@@ -114,17 +114,17 @@ def bar_m() -> None:
     numpy=lambda: None,
 )
 def bar_all() -> None:
-    """Let all pipes of the core finish their work so far before any begins more."""
+    """Make all pipes of the core complete their work so far before any starts more."""
     ...
 
 
 SMALL_CUBE: Final = 10
-"""Below this many 16 x 16 fractals of the result the matrix unit needs a barrier between two
-writes of one accumulator; at or above it they complete in order (hardware sheet, 2.4)."""
+"""With fewer 16 x 16 fractals in the result than this, the matrix unit needs a barrier between two
+writes of one accumulator; with this many or more they complete in order (hardware sheet, 2.4)."""
 
 
 def completes_in_order(call: Call, pipe: PipeType) -> bool:
-    """True if ``call`` starts when everything before it on its pipe is complete."""
+    """True if ``call`` starts only when everything before it on its pipe is complete."""
     if pipe is PipeType.S:
         return True
     kind = call.type
@@ -157,5 +157,5 @@ def _block_idx_cpp(site: CppSite) -> None:
     isa=_block_idx_cpp,
 )
 def get_block_idx() -> Scalar:
-    """Return the number of the core that runs the kernel, from 0; 0 where there is one core."""
+    """Return the index, from 0, of the core that runs the kernel; 0 if there is only one core."""
     ...

@@ -57,7 +57,7 @@ else:
     np = lazy_module("numpy")
 
 WHOLE = frozenset(d for d in ANY if d.numpy_name is not None and d.get_bit() >= 8) | {DataType.BOOL}
-"""Element types that arrays have."""
+"""Element types of whole tensors: those that NumPy arrays can have."""
 
 
 def _create_type(o: Operands) -> Type:
@@ -87,11 +87,11 @@ def _create_type(o: Operands) -> Type:
     unsupported="tensors are made on the host: let the kernel have it as a parameter",
 )
 def create(shape: Ints, dtype: DataType) -> Tensor:
-    """Return a new tensor of ``shape`` with elements of ``dtype`` that have no value yet."""
+    """Return a new, uninitialized tensor of ``shape`` with elements of ``dtype``."""
     ...
 
 
-BY_PYTHON_NAME["tensor", "create_tensor"] = create  # its name beside pl.view and pl.dim
+BY_PYTHON_NAME["tensor", "create_tensor"] = create  # its name next to pl.view and pl.dim
 
 
 def _view_type(o: Operands) -> Type:
@@ -119,7 +119,7 @@ def _view_type(o: Operands) -> Type:
 
 
 def _nothing(_site: CppSite | PtoSite) -> None:
-    """A view is the tensor's pointer with other offsets: it has no code of its own."""
+    """Emit nothing: a view is the tensor's pointer with other offsets."""
 
 
 def _view(tensor: Array, shape: Sequence[int], offset: Sequence[int]) -> Array:
@@ -136,7 +136,7 @@ def _view(tensor: Array, shape: Sequence[int], offset: Sequence[int]) -> Array:
     isa=_nothing,
 )
 def view(tensor: Tensor, shape: Ints, offset: Offsets) -> Tensor:
-    """Return the region of ``tensor`` of size ``shape`` at ``offset``; the bytes are shared."""
+    """Return the region of ``tensor`` of size ``shape`` at ``offset``; it shares the bytes."""
     ...
 
 
@@ -166,7 +166,7 @@ def _reshape_view(tensor: Array, shape: Sequence[int]) -> Array:
             f"{tensor.size} elements",
             slug="shape-mismatch",
         )
-    return tensor.reshape(shape)  # a copy of part of a tensor: the evaluator keeps both the same
+    return tensor.reshape(shape)  # a copy for part of a tensor: the evaluator keeps both in sync
 
 
 @tensor_op(
@@ -179,7 +179,7 @@ def _reshape_view(tensor: Array, shape: Sequence[int]) -> Array:
     isa=_nothing,
 )
 def reshape_view(tensor: Tensor, shape: Ints) -> Tensor:
-    """Return the bytes of ``tensor``, whose elements lie one after the other, in another shape."""
+    """Return a view of ``tensor``, which is contiguous, in another shape."""
     ...
 
 
@@ -187,7 +187,7 @@ def check_indices(o: Operands, shape: Sequence[Expr], indices: Sequence[Expr]) -
     """Check the indices of an element of the first operand.
 
     Raises:
-        OpError: there are too many or too few, or one is outside.
+        OpError: there are too many or too few, or one is out of bounds.
     """
     name = operand_name(o, 0)
     if len(indices) != len(shape):
@@ -217,7 +217,7 @@ def _read_type(o: Operands) -> Type:
 def with_flat_index(
     args: Sequence[Any], kwargs: Mapping[str, Any], span: Span
 ) -> tuple[Sequence[Any], Mapping[str, Any]]:
-    """Let a bare number be the index of an element in row-major order, in place of a list."""
+    """Accept a bare number in place of a list: the row-major index of an element."""
     at = args[1] if len(args) > 1 else kwargs.get("indices")
     kind: Any = args[0].type if args and isinstance(args[0], Expr) else None
     bare = isinstance(at, int) or (isinstance(at, Expr) and isinstance(at.type, ScalarType))
@@ -269,18 +269,18 @@ def _read_cpp(site: CppSite) -> None:
     isa=_read_cpp,
 )
 def read(tensor: Tensor, indices: Offsets) -> Scalar:
-    """Return the element of ``tensor`` at ``indices``, one index a dimension.
+    """Return the element of ``tensor`` at ``indices``, one index per dimension.
 
-    A bare number counts the elements in row-major order.
+    A bare number is an index in row-major order.
     """
     ...
 
 
 def check_axis(o: Operands, axis: int) -> int:
-    """Return which dimension of the tensor ``axis`` is, counted from the first.
+    """Return ``axis`` as a non-negative dimension of the tensor.
 
     Raises:
-        OpError: it has no such dimension.
+        OpError: the tensor has no such dimension.
     """
     rank = len(o.tensor(0).shape)
     if not -rank <= axis < rank:
@@ -299,7 +299,7 @@ def _dim_type(o: Operands) -> Type:
 
 
 def size_of(call: Call) -> Expr:
-    """Return the size that a call of `dim` stands for."""
+    """Return the size that a call of `dim` evaluates to."""
     tensor, axis = call.args
     assert isinstance(tensor.type, TensorType)
     assert isinstance(axis, ConstInt)

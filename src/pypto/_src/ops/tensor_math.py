@@ -1,8 +1,8 @@
-"""Ops that compute new tensors from whole tensors, and `assemble`, which writes a part of one.
+"""Ops that compute new tensors from whole tensors, and `assemble`, which writes part of one.
 
-Shapes broadcast as in NumPy and element types promote (`dtypes.promote`); what an element becomes
-is the meaning of the block op of the same name. No core executes these ops: inside InCore scopes
-they become block ops (`conversion`); elsewhere they are evaluated on the host.
+Shapes broadcast as in NumPy and element types promote (`dtypes.promote`); each element is computed
+as by the block op of the same name. No core executes these ops: inside InCore scopes they become
+block ops (`conversion`); elsewhere they are evaluated on the host.
 """
 
 from __future__ import annotations
@@ -75,9 +75,9 @@ def on_tensors(
     instead: str | None = None,
     complete: Complete | None = None,
 ) -> Callable[[Callable[P, R]], OpDef[P, R]]:
-    """Register an op with the facts that all ops of this module share.
+    """Register an op with the facts common to all ops of this module.
 
-    Element types are those that also move between memories: what computes is a block op.
+    It takes the element types that move between memories: a block op does the computing.
     """
 
     def define(function: Callable[P, R]) -> OpDef[P, R]:
@@ -107,7 +107,7 @@ def on_tensors(
 
 
 def element_of(o: Operands, index: int) -> DataType:
-    """Return the element type of tensor operand ``index``, which the op must take."""
+    """Return the element type of tensor operand ``index``, after a check that the op takes it."""
     dtype = o.tensor(index).dtype
     check_element(o.op, operand_name(o, index), dtype)
     return dtype
@@ -129,7 +129,7 @@ def two_tensors(o: Operands) -> Type:
 
 
 def _fitting(o: Operands, a: Sequence[Expr], b: Sequence[Expr]) -> str | None:
-    """Return what to type to have two shapes that broadcast."""
+    """Return the code that makes the two shapes broadcast, None if there is none."""
     second = operand_name(o, 1)
     if len(b) == 1 and len(a) == 2 and same_dim(a[0], b[0]):
         return f"pl.reshape({second}, {dims((*b, ConstInt(1)))})"
@@ -145,7 +145,7 @@ def _fitting(o: Operands, a: Sequence[Expr], b: Sequence[Expr]) -> str | None:
 
 
 def tensor_and_scalar(o: Operands) -> Type:
-    """Return the type of an op on a tensor and a number: that tensor's shape."""
+    """Return the type of an op on a tensor and a number: the tensor's shape, promoted."""
     scalar = o.scalar(1).dtype
     check_element(o.op, operand_name(o, 1), scalar)
     return TensorType(o.tensor(0).shape, promote(element_of(o, 0), scalar))
@@ -165,7 +165,7 @@ def _checked(shape: Sequence[Expr], what: str) -> None:
 
 
 def working(op: OpDef[..., Any], result: Any) -> Any:
-    """Return what kernels compute elements ``result`` in: FP32 for floats that ``op`` has not."""
+    """Return the type kernels compute in: FP32 for floats that ``op`` lacks, else ``result``."""
     lacks = any(d.is_float() and d.numpy == result for d in STORABLE - op.dtypes)
     return np.float32 if lacks else result
 
@@ -173,9 +173,9 @@ def working(op: OpDef[..., Any], result: Any) -> Any:
 def on_elements(
     compute: Callable[[Any, Any], Any], op: OpDef[..., Any]
 ) -> Callable[[Any, Any, Any], Any]:
-    """Return ``compute`` on arrays of any shapes and types: of the type ``result``, broadcast.
+    """Return ``compute`` on arrays of any shape and type: broadcast, and converted to ``result``.
 
-    As kernels do by ``op``, on tiles, it rounds once: floats that ``op`` has not are FP32 before.
+    It rounds once, as kernels do: floats that ``op`` does not take are computed in FP32.
     """
 
     def meaning(lhs: Array, rhs: Array, result: Any) -> Array:
@@ -194,7 +194,7 @@ def on_elements(
 
 
 def on_each(op: OpDef[..., Any]) -> Callable[..., Any]:
-    """Return the meaning of a block op on one tile, for elements ``result``."""
+    """Return the meaning of a block op on one tile, for elements of type ``result``."""
     compute = op.numpy
     assert compute is not None
 
@@ -206,13 +206,13 @@ def on_each(op: OpDef[..., Any]) -> Callable[..., Any]:
 
 
 def with_number(op: OpDef[..., Any]) -> Callable[[Any, Any, Any], Any]:
-    """Return the meaning of a block op on a tile and a number, for elements ``result``."""
+    """Return the meaning of a block op on a tile and a number, for elements of type ``result``."""
     compute = op.numpy
     assert compute is not None
 
     def meaning(lhs: Array, rhs: Any, result: Any) -> Array:
         wide = working(op, result)
-        number = rhs if wide is result else np.asarray(rhs).astype(result)  # a number of its type
+        number = rhs if wide is result else np.asarray(rhs).astype(result)  # of its own type
         found: Array = compute(lhs.astype(wide, copy=False), number)
         return found.astype(result, copy=False)
 
@@ -253,7 +253,7 @@ def mul(lhs: Tensor, rhs: Tensor) -> Tensor:
 def div(lhs: Tensor, rhs: Tensor) -> Tensor:
     """Return ``lhs / rhs``, element by element, broadcast and promoted.
 
-    Integers are cut toward zero, and are 0 over 0. The vector unit divides floats only: cast
+    Integers truncate toward zero, and x / 0 is 0. The vector unit divides only floats: cast
     integers where this becomes a block op.
     """
     ...
@@ -261,7 +261,7 @@ def div(lhs: Tensor, rhs: Tensor) -> Tensor:
 
 @on_tensors(two_tensors, of_block(elementwise.maximum), typed=True)
 def maximum(lhs: Tensor, rhs: Tensor) -> Tensor:
-    """Return the larger of ``lhs`` and ``rhs``, broadcast and promoted; NaN if one is NaN."""
+    """Return the larger of ``lhs`` and ``rhs``, broadcast and promoted; NaN if either is NaN."""
     ...
 
 
@@ -289,11 +289,11 @@ def mul_scalar(lhs: Tensor, rhs: Scalar) -> Tensor:
 
 @on_tensors(tensor_and_scalar, with_number(elementwise.divs), typed=True, overload="div")
 def div_scalar(lhs: Tensor, rhs: Scalar) -> Tensor:
-    """Return ``lhs / rhs`` with a number, promoted; integers are cut toward zero."""
+    """Return ``lhs / rhs`` with a number, promoted; integers truncate toward zero."""
     ...
 
 
-for _op in (add_scalar, sub_scalar, mul_scalar, div_scalar):  # their other names: adds, subs, ...
+for _op in (add_scalar, sub_scalar, mul_scalar, div_scalar):  # their aliases: adds, subs, ...
     BY_PYTHON_NAME["tensor", f"{_op.overload}s"] = _op
 
 
@@ -355,14 +355,14 @@ def reduced(o: Operands) -> Type:
 
 
 def reduced_extreme(o: Operands) -> Type:
-    """Return the type of a largest or smallest element, which no elements do not have."""
+    """Return the type of a maximum or minimum, which needs at least one element."""
     result = reduced(o)
     check_some(o, check_axis(o, last_axis(o.kwargs.get("axis"))))
     return result
 
 
 def check_some(o: Operands, axis: int) -> None:
-    """Check that a dimension of the operand, which a largest or smallest is of, has elements."""
+    """Check that the dimension along which a maximum or minimum is taken has elements."""
     shape = o.tensor(0).shape
     if const_value(shape[axis]) == 0:
         refuse(
@@ -379,24 +379,24 @@ def last_axis(axis: int | None) -> int:
 
 
 def smallest(dtype: DataType) -> float:
-    """Return what no element of a type is below."""
+    """Return the smallest element of a type, -inf for floats."""
     return -math.inf if dtype.is_float() else bounds(dtype)[0]
 
 
 def largest(dtype: DataType) -> float:
-    """Return what no element of a type is above."""
+    """Return the largest element of a type, inf for floats."""
     return math.inf if dtype.is_float() else (1 << (dtype.get_bit() - dtype.is_signed_int())) - 1
 
 
 def largest_of(tensor: Array, axis: int, keepdims: bool = True) -> Array:
-    """Return the largest element along ``axis``; of none what no element is below."""
+    """Return the maximum along ``axis``; of no elements, the smallest value of the type."""
     some = tensor.shape[axis] > 0
     initial = None if some else -math.inf if tensor.dtype.kind not in "iu" else _limits(tensor).min
     return _extreme(np.max, tensor, axis, keepdims, initial)
 
 
 def smallest_of(tensor: Array, axis: int, keepdims: bool = True) -> Array:
-    """Return the smallest element along ``axis``; of none what no element is above."""
+    """Return the minimum along ``axis``; of no elements, the largest value of the type."""
     some = tensor.shape[axis] > 0
     initial = None if some else math.inf if tensor.dtype.kind not in "iu" else _limits(tensor).max
     return _extreme(np.min, tensor, axis, keepdims, initial)
@@ -423,9 +423,9 @@ def _row_sum(tensor: Array, axis: int | None = None, keep_dim: bool | None = Non
 
 @on_tensors(reduced_extreme, _row_max)
 def row_max(input: Tensor, axis: int | None = None, keep_dim: bool | None = None) -> Tensor:
-    """Return the largest element of each row of ``input``; NaN if there is one.
+    """Return the largest element of each row of ``input``; NaN if there is any.
 
-    A row runs along ``axis``, the last unless given. Its dimension becomes 1, and is dropped with
+    A row runs along ``axis``, by default the last. Its dimension becomes 1, or is dropped with
     ``keep_dim=False``.
     """
     ...
@@ -433,9 +433,9 @@ def row_max(input: Tensor, axis: int | None = None, keep_dim: bool | None = None
 
 @on_tensors(reduced, _row_sum)
 def row_sum(input: Tensor, axis: int | None = None, keep_dim: bool | None = None) -> Tensor:
-    """Return the sum of each row of ``input``; 16-bit floats are added up in 32 bits.
+    """Return the sum of each row of ``input``; 16-bit floats are accumulated in 32 bits.
 
-    A row runs along ``axis``, the last unless given. Its dimension becomes 1, and is dropped with
+    A row runs along ``axis``, by default the last. Its dimension becomes 1, or is dropped with
     ``keep_dim=False``.
     """
     ...
@@ -551,7 +551,7 @@ def _matmul_type(o: Operands) -> Type:
 
 
 def _transposing(o: Operands, lhs: Sequence[Expr], rhs: Sequence[Expr]) -> str | None:
-    """Return the call with one matrix transposed that has equal K, None if there is none."""
+    """Return the call with one matrix transposed so that K matches, None if there is none."""
     if len(lhs) < 2 or len(rhs) < 2:
         return None
     names = f"{operand_name(o, 0)}, {operand_name(o, 1)}"
@@ -563,7 +563,7 @@ def _transposing(o: Operands, lhs: Sequence[Expr], rhs: Sequence[Expr]) -> str |
 
 
 def _transposed(shape: tuple[Expr, ...], is_transposed: bool) -> tuple[Expr, ...]:
-    """Return the shape of a matrix, or of a stack of them, transposed if ``is_transposed``."""
+    """Return the shape of a matrix, or a batch of them, transposed if ``is_transposed``."""
     return (*shape[:-2], shape[-1], shape[-2]) if is_transposed and len(shape) > 1 else shape
 
 
@@ -576,7 +576,7 @@ def _matmul(
     c_matrix_nz: bool = False,
     out_dtype: DataType | None = None,
 ) -> Array:
-    # Floats add up in 32 bits; integers wrap at the end as they would on the way.
+    # Floats accumulate in 32 bits; integers may wrap once at the end, with the same result.
     wide = np.int64 if lhs.dtype.kind in "iu" and rhs.dtype.kind in "iu" else computed_in(lhs.dtype)
     left, right = lhs.astype(wide), rhs.astype(wide)
     if a_trans and left.ndim > 1:
@@ -609,10 +609,10 @@ def matmul(
 ) -> Tensor:
     """Return the product of ``lhs`` [M, K] and ``rhs`` [K, N]: [M, N].
 
-    ``a_trans`` takes [K, M], ``b_trans`` takes [N, K]. A vector [K] on either side leaves its
-    dimension out; dimensions before the last two are a stack of matrices and broadcast. Floats
-    add up in 32 bits; elements of the result are ``out_dtype``, else promoted. ``c_matrix_nz``
-    asks for a fractal result, which changes no value.
+    With ``a_trans``, ``lhs`` is [K, M]; with ``b_trans``, ``rhs`` is [N, K]. A vector [K] on either
+    side drops its dimension from the result; dimensions before the last two are batch dimensions
+    and broadcast. Floats accumulate in 32 bits; the result has the element type ``out_dtype``, else
+    the promoted one. ``c_matrix_nz`` asks for a fractal result, which changes no value.
     """
     ...
 
@@ -663,7 +663,7 @@ def _assemble(target: Array, source: Array, offset: Sequence[int]) -> Array:
 def _in_the_targets_type(
     args: Sequence[Any], kwargs: Mapping[str, Any], span: Span
 ) -> tuple[Sequence[Any], Mapping[str, Any]]:
-    """Cast the source of `assemble` to the element type of the target if that holds its values."""
+    """Cast the source of `assemble` to the target's element type if that represents its values."""
     given = {**dict(zip(("target", "source"), args, strict=False)), **kwargs}
     kinds = [getattr(given.get(name), "type", None) for name in ("target", "source")]
     if not all(isinstance(kind, TensorType) for kind in kinds):
@@ -688,7 +688,7 @@ def _in_the_targets_type(
 def assemble(target: Tensor, source: Tensor, offset: Offsets) -> Tensor:
     """Write ``source`` to the region of ``target`` at ``offset``; return the target.
 
-    The value is the very tensor ``target``: its other elements stay. A source of FP16 or BF16
-    becomes FP32 in a target of that type.
+    The value is ``target`` itself, whose other elements are unchanged. A source of FP16 or BF16 is
+    cast to FP32 for a target of that type.
     """
     ...

@@ -24,9 +24,9 @@ else:
 
 
 def _one_by_one(first: OpDef[..., Any], second: OpDef[..., Any]) -> Decomposition:
-    """Return what an op on three operands stands for: y = second(first(a, b), c).
+    """Return the decomposition of an op on three operands: y = second(first(a, b), c).
 
-    The assembler's own forms for three operands add the last one even where they should subtract.
+    The assembler's own three-operand ops add the last operand even where they should subtract it.
     """
 
     def expand(call: Call, let: Let) -> Expr:

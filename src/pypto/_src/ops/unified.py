@@ -1,7 +1,7 @@
-"""Names that stand for several ops: ``pl.add`` is block.add, block.adds, tensor.add, ...
+"""Overloaded names: ``pl.add`` is block.add, block.adds, tensor.add, ...
 
-The kinds of the operands choose. Which ops have a name is in the ops themselves (`OVERLOADS`).
-``pl.tensor.add``, too, is two ops: tensor.add and tensor.add_scalar.
+The kinds of the operands choose the op. The ops themselves say which names they have (`OVERLOADS`).
+``pl.tensor.add`` is overloaded, too: tensor.add and tensor.add_scalar.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ from pypto._src.ir.types import ScalarType
 from pypto._src.ops.define import BY_PYTHON_NAME, DISPATCHED, OVERLOADS
 
 _OPERAND: Final = "input"
-"""What the first operand of every unified name is also called, whatever it is."""
+"""A keyword that names the first operand of any unified name."""
 
 _OF_TWO_TILES: Final = {"min": "minimum", "max": "maximum"}
-"""What the reductions are called that work on two scalars, where two tiles are meant."""
+"""Maps reductions that also take two scalars to the ops on two tiles."""
 
 _WORDS: Final = {
     TENSOR: "Tensor",
@@ -52,7 +52,7 @@ _WORDS: Final = {
 class Unified:
     """A name that dispatches to the op for the kinds of its operands.
 
-    With a level it stands for the ops of that level only.
+    With a level, it dispatches only to ops of that level.
     """
 
     __slots__ = ("level", "name")
@@ -71,7 +71,7 @@ class Unified:
 
     @property
     def candidates(self) -> list[OpDef[..., Any]]:
-        """The ops that the name stands for."""
+        """The ops that the name may dispatch to."""
         found = self._of_level(OVERLOADS.get(self.name, []))
         if found:
             return found
@@ -90,7 +90,7 @@ class Unified:
 
     @property
     def offsets(self) -> frozenset[int | str]:
-        """Which arguments are lists of offsets, whichever op is meant; as `OpDef.offsets`."""
+        """Which arguments are lists of offsets, whichever overload is meant; as `OpDef.offsets`."""
         ops = self.candidates
         return (
             frozenset[int | str]()
@@ -127,9 +127,9 @@ class Unified:
         return f"<{self.text}: {meant or 'an operator on scalars'}>"
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Build the call; numbers become constants, and a span may follow as last argument.
+        """Build the call; numbers become constants, and a span may be the last argument.
 
-        Of wrapped operands, ``pl.Tile(expr=...)``, it is wrapped, too.
+        If operands are wrapped, ``pl.Tile(expr=...)``, so is the result.
         """
         bare = unwrapped(args, kwargs)
         given, named, found = with_span(*(bare or (args, kwargs)))
@@ -142,7 +142,7 @@ class Unified:
     def scalar_form(
         self, args: Sequence[Any], kwargs: Mapping[str, Any], span: Span
     ) -> Expr | None:
-        """Return the expression on scalars that the call means, None if it means an op."""
+        """Return the scalar expression that the call means, None if it means an op."""
         if not args or not is_number(args[0]) or kwargs.keys() - {"target_type"}:
             return None
         if self.name in BINARY_FUNCTIONS and len(args) == 2 and is_number(args[1]):
@@ -161,7 +161,7 @@ class Unified:
         """Return the call of the op that takes these operands.
 
         Raises:
-            OpError: no op of this name does, or the one that does refuses them.
+            OpError: no op of this name does, or the one that does rejects them.
         """
         if not args and _OPERAND in kwargs:
             args = [kwargs[_OPERAND]]
@@ -198,7 +198,7 @@ class Unified:
         args: Sequence[Any],
         kwargs: Mapping[str, Any],
     ) -> OpDef[..., Any]:
-        """Return the op whose own error says best what is wrong: it has most of the keywords.
+        """Return the op whose own error is most helpful: the one with most of the keywords.
 
         Raises:
             OpError: none of the ops takes such a first operand, or there is no op.
@@ -244,16 +244,16 @@ def is_data(value: Any) -> bool:
 
 
 def is_number(value: Any) -> bool:
-    """True for a scalar, or a number of Python."""
+    """True for a scalar or a Python number."""
     if isinstance(value, Expr):
         return isinstance(value.type, ScalarType)
     return isinstance(value, int | float)
 
 
 def _typed(value: Any, other: Any, span: Span) -> Any:
-    """Return a number beside a scalar expression as a constant of the expression's type.
+    """Return a number as a constant of the type of the other operand, a scalar expression.
 
-    One that the type has not stays as it is, and widens the result, as in a kernel.
+    A number that the type cannot represent stays as it is, and widens the result, as in a kernel.
     """
     if not isinstance(other, Expr) or not isinstance(other.type, ScalarType):
         return value
@@ -266,7 +266,7 @@ def _typed(value: Any, other: Any, span: Span) -> Any:
 
 
 def _fits(kind: str, value: Any) -> bool:
-    """True if ``value`` can stand for a parameter of ``kind``."""
+    """True if ``value`` can be the argument for a parameter of ``kind``."""
     if isinstance(value, Expr):
         if kind == ATTR:
             return isinstance(value.type, ScalarType)
@@ -279,16 +279,16 @@ def _fits(kind: str, value: Any) -> bool:
 
 
 def _class(value: Any) -> type:
-    """Return what `_fits` looks at: the class of an expression's type, or that of a value."""
+    """Return the class that `_fits` depends on: that of an expression's type, or of a value."""
     return value.type.__class__ if isinstance(value, Expr) else value.__class__
 
 
 _CHOSEN: Final[dict[tuple[Any, ...], OpDef[..., Any]]] = {}
-"""Ops by name, level, classes of the arguments, and the names among them: what `_takes` said."""
+"""Ops chosen by `_takes`, by name, level, argument classes and keyword names."""
 
 
 def _takes(op: OpDef[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
-    """True if the kinds and names of the arguments are those of ``op``."""
+    """True if ``op`` takes arguments of these kinds and names."""
     params = op.params
     if len(args) > len(params):
         return False
@@ -305,9 +305,9 @@ def _takes(op: OpDef[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) 
 
 
 def unified(name: str) -> OpDef[..., Any] | Unified | None:
-    """Return what ``pl.<name>`` is: the op itself if it is the only one, None if there is none.
+    """Return what ``pl.<name>`` is: an op if it is the only one, a `Unified`, or None.
 
-    Some names dispatch so that the name itself loads no family.
+    Some names dispatch only so that reading them loads no family.
     """
     if ("", name) in DISPATCHED or ("block", name) in DISPATCHED:
         return Unified(name)
@@ -321,9 +321,9 @@ def unified(name: str) -> OpDef[..., Any] | Unified | None:
 
 
 def on_tiles(name: str) -> OpDef[..., Any] | Unified | None:
-    """Return what ``pl.tensor.<name>`` is where tensors are tiles: an op on tiles alone, or None.
+    """Return what ``pl.tensor.<name>`` is where tensors are tiles: an op only on tiles, or None.
 
-    Loads and stores are none: the tensors that they take stay tensors.
+    Loads and stores are not: the tensors that they take stay tensors.
     """
     op = BY_PYTHON_NAME.get(("block", name))
     if op is None or any(param.kind == TENSOR for param in op.params):
@@ -332,15 +332,15 @@ def on_tiles(name: str) -> OpDef[..., Any] | Unified | None:
 
 
 def commutes(name: str) -> bool:
-    """True if a number may stand first beside a tile or tensor: ``pl.add(2, tile)``."""
+    """True if a number may be the first operand: ``pl.add(2, tile)``."""
     return any(op.commutes for op in OVERLOADS.get(name, ()))
 
 
 def named(level: str, name: str) -> OpDef[..., Any] | Unified | None:
     """Return what ``pl.<level>.<name>`` is, None if there is no such op.
 
-    On tensors the ops with a number are the same name: ``pl.tensor.add(x, 2.0)``. On tiles those of
-    families whose names dispatch are.
+    Ops with a number share the name on tensors: ``pl.tensor.add(x, 2.0)``. On tiles they do only in
+    families whose names dispatch.
     """
     several = Unified(name, level)
     if (level, name) in DISPATCHED and (level, name) in BY_PYTHON_NAME:
@@ -355,12 +355,12 @@ ON_SCALARS: Final = {*BINARY_FUNCTIONS, *UNARY_FUNCTIONS, "cast"}
 
 
 def scalar_parameters(name: str) -> Sequence[str]:
-    """Return what the operands of the function ``name`` of scalars are called."""
+    """Return the parameter names of the scalar function ``name``."""
     return ("lhs", "rhs") if name in BINARY_FUNCTIONS else ("scalar",)
 
 
 def scalar_doc(name: str) -> str:
-    """Return what the function ``name`` of scalars does, empty if it is none.
+    """Return the documentation of the scalar function ``name``, empty if there is none.
 
     The docstring of its node is a noun phrase, such as "The magnitude."
     """

@@ -1,1 +1,1 @@
-"""Families of ops that few kernels need: each is imported when one of its ops is named."""
+"""Families of ops that few kernels need; each is imported when one of its ops is named."""

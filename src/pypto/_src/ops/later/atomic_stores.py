@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _ADDED: Final = frozenset(
     MEMBERS[name] for name in ("FP32", "FP16", "BF16", "INT32", "INT16", "INT8")
 )
-"""What the engines that write to memory can add to."""
+"""Element types that the pipes that write to memory can add to."""
 
 
 def _type(o: Operands) -> Type:
@@ -73,8 +73,8 @@ def _cpp(site: CppSite) -> None:
 def store_add(tile: Tile, offsets: Offsets, shapes: Ints, output_tensor: Tensor) -> Tensor:
     """Add ``tile`` to the region of ``output_tensor`` at ``offsets``; return the tensor.
 
-    ``shapes`` is the size of the region, as in `store`. No element is lost where several blocks add
-    to the same region; in which order they do is open, so sums of floats may differ in the last
-    bits.
+    ``shapes`` is the size of the region, as in `store`. No update is lost where several blocks add
+    to the same region; the order of additions is unspecified, so sums of floats may differ in the
+    last bits.
     """
     ...

@@ -43,7 +43,7 @@ else:
 
 
 def _along_axis(o: Operands) -> Type:
-    """Return the type of a tile without dimension ``axis``, or with 1 there; a scalar for [N]."""
+    """Return the type of a tile with dimension ``axis`` dropped, or 1; a scalar for [N]."""
     check_operands(o)
     kind, name = o.tile(0), operand_name(o, 0)
     axis, rank = int(attribute(o, "axis")), len(kind.shape)
@@ -71,7 +71,7 @@ def _along_axis(o: Operands) -> Type:
 
 
 def _check_planes(o: Operands, kind: TileType, result: TileType, axis: int) -> None:
-    """Check that a tile of several planes is reduced without its rows being moved together."""
+    """Check that reducing a tile of several planes need not remove the padding between its rows."""
     if len(kind.shape) < 3 or static_shape(kind) is None:
         return
     padded = is_padded(kind) if axis == 0 else is_padded(result) and len(result.shape) > 1
@@ -91,7 +91,7 @@ def _check_planes(o: Operands, kind: TileType, result: TileType, axis: int) -> N
 
 
 def _refuse_part(o: Operands, *, is_last: bool) -> NoReturn:
-    """Refuse a partly valid tile; zeros in the rest change a sum by nothing, a maximum perhaps."""
+    """Reject a partly valid tile; a fill with zeros keeps a sum but may change a maximum."""
     kind, name, reduction = o.tile(0), operand_name(o, 0), o.op.overload
     if is_last:
         hint = f"write pl.row_{reduction}({name})"
@@ -109,7 +109,7 @@ def _refuse_part(o: Operands, *, is_last: bool) -> NoReturn:
 
 
 def _by_rows(row_op: OpDef[..., Any], by_columns: Decomposition) -> Decomposition:
-    """Return what a reduction stands for; one of the columns of [R, C] for ``by_columns`` of it.
+    """Return the decomposition of a reduction; ``by_columns`` is that of the columns of [R, C].
 
     y = max(x, axis=-1)  ->  s = create_tile(...); c = row_max(x, s); y = reshape(c, [R])
     """
@@ -120,8 +120,8 @@ def _by_rows(row_op: OpDef[..., Any], by_columns: Decomposition) -> Decompositio
         assert isinstance(kind, TileType)
         shape = static_shape(kind)
         if shape is None:
-            return None  # InitMemRef refuses the tile
-        if not isinstance(result, TileType):  # a number: the element that is left of a row
+            return None  # InitMemRef rejects the tile
+        if not isinstance(result, TileType):  # a number: a row reduced to one element
             line, name = [1, *shape], user_name(tile) if isinstance(tile, Var) else "it"
             short = row_op.overload.removeprefix("row_")
             if kind.dtype not in read.dtypes:
@@ -201,10 +201,10 @@ _reduction: Final = partial(block_op, types=_along_axis, dtypes=ARITHMETIC, in_p
     isa=_columns_cpp("TCOLMAX"),
 )
 def max(tile: Tile, axis: int = 0, keepdim: bool = False) -> Tile:
-    """Return the largest elements of ``tile`` along dimension ``axis``; NaN where there is one.
+    """Return the largest elements of ``tile`` along dimension ``axis``; NaN where there is any.
 
-    ``axis`` is the first or the last dimension; negative ones count back. The dimension is
-    dropped, or becomes 1 with ``keepdim``. Of scalars, `pl.max` is the larger one.
+    ``axis`` is the first or the last dimension, and may be negative. The dimension is
+    dropped, or becomes 1 with ``keepdim``. On scalars, `pl.max` is the larger one.
     """
     ...
 
@@ -216,10 +216,10 @@ def max(tile: Tile, axis: int = 0, keepdim: bool = False) -> Tile:
     isa=_columns_cpp("TCOLMIN"),
 )
 def min(tile: Tile, axis: int = 0, keepdim: bool = False) -> Tile:
-    """Return the smallest elements of ``tile`` along dimension ``axis``; NaN where there is one.
+    """Return the smallest elements of ``tile`` along dimension ``axis``; NaN where there is any.
 
-    ``axis`` is the first or the last dimension; negative ones count back. The dimension is
-    dropped, or becomes 1 with ``keepdim``. Of scalars, `pl.min` is the smaller one.
+    ``axis`` is the first or the last dimension, and may be negative. The dimension is
+    dropped, or becomes 1 with ``keepdim``. On scalars, `pl.min` is the smaller one.
     """
     ...
 
@@ -231,9 +231,9 @@ def min(tile: Tile, axis: int = 0, keepdim: bool = False) -> Tile:
     isa=_columns_cpp("TCOLSUM"),
 )
 def sum(tile: Tile, axis: int, keepdim: bool = False) -> Tile:
-    """Return the sums of ``tile`` along dimension ``axis``; FP16 is added up in 32 bits.
+    """Return the sums of ``tile`` along dimension ``axis``; FP16 is accumulated in 32 bits.
 
-    ``axis`` is the first or the last dimension; negative ones count back. The dimension is
+    ``axis`` is the first or the last dimension, and may be negative. The dimension is
     dropped, or becomes 1 with ``keepdim``. Integers wrap.
     """
     ...

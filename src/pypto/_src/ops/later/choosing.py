@@ -1,4 +1,4 @@
-"""Choice between the elements of a tile and a number."""
+"""Select between the elements of a tile and a number."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ else:
 
 
 def _masked_type(o: Operands) -> Type:
-    """Return the type of a mask, a tile and a number: that of the tile."""
+    """Return the result type for a mask, a tile and a number: that of the tile."""
     check_operands(o)
     check_same_shape(o, 1, 0)
     check_same_dtype(o, 1, 3)
@@ -38,7 +38,7 @@ def _masked_type(o: Operands) -> Type:
 
 
 def _as_choice_of_tiles(call: Call, let: Let) -> Expr:
-    """Return what a choice from a tile and a number stands for: y = sel(m, a, a tile of it)."""
+    """Decompose a select between a tile and a number s: y = sel(m, a, full(s))."""
     mask, tile, _, number = call.args
     other = let("number", expands.build([tile, number], {}, call.span))
     return sel.build([mask, tile, other], {}, call.span)
@@ -62,6 +62,6 @@ def _or_number(mask: Array, src: Array, _scratch: Array, scalar: Any) -> Array:
 def sel_or_number(mask: Tile, src: Tile, tmp: Tile, scalar: Scalar) -> Tile:
     """Return the elements of ``src`` [R, C] where ``mask`` is not 0, else the number ``scalar``.
 
-    ``mask`` [R, C] is what `cmp` and `cmps` give. ``tmp`` is scratch that nothing is done with.
+    ``mask`` [R, C] is a result of `cmp` or `cmps`. ``tmp`` is scratch that is not used.
     """
     ...

@@ -1,7 +1,7 @@
-"""Reductions along columns, products and positions; and what else a column or a row does to a tile.
+"""Column reductions, products, argmax and argmin, and further ops on a tile and a column or row.
 
-A column vector is a tile [R, 1], a row vector a tile [1, C]; see `reduce`, which has the ops that
-most kernels use.
+A column vector is a tile [R, 1], a row vector a tile [1, C]. The ops that most kernels use are in
+`reduce`.
 """
 
 from __future__ import annotations
@@ -63,20 +63,20 @@ else:
 
 D = DataType
 SIGNED: Final = FLOATS | {D.INT16, D.INT32}
-"""Element types of what has no form for unsigned elements."""
+"""Element types of ops without an instruction for unsigned elements."""
 
 
 def product(values: Array, axis: int) -> Array:
-    """Return the product along ``axis``, of the same element type; 16-bit floats as 32-bit ones."""
+    """Return the product along ``axis``, in the same type; 16-bit floats multiply in 32 bits."""
     dtype = values.dtype
     wide = np.float32 if dtype.kind not in "iu" and dtype.itemsize < 4 else dtype
     return np.asarray(values.prod(axis=axis, keepdims=True, dtype=wide)).astype(dtype)
 
 
 def first_best(values: Array, axis: int, *, largest: bool) -> Array:
-    """Return the position of the best element along ``axis``, of equal ones that of the first.
+    """Return the index of the best element along ``axis``, the first among equal ones.
 
-    A NaN is the best only where it is the first element.
+    A NaN is the best only if it is the first element.
     """
     moved = np.moveaxis(values, axis, 0)
     best: Array = moved[0].copy()
@@ -108,7 +108,7 @@ def _column_type(o: Operands) -> Type:
 
 
 def _reduced_columns(o: Operands, kind: Type) -> Type:
-    """[R, C] with its valid [r, c] -> a row [1, C] with the valid [1, c]."""
+    """[R, C] with valid [r, c] -> a row [1, C] with valid [1, c]."""
     if o.op.decomposition is not None and is_unsigned(o.args[0]):
         refuse(
             o,
@@ -132,7 +132,7 @@ column_reduction: Final = partial(
     isa="TCOLMAX",
 )
 def col_max(tile: Tile) -> Tile:
-    """Return the largest elements of the columns of ``tile`` [R, C]: [1, C]; NaN if one is."""
+    """Return the largest element of each column of ``tile`` [R, C]: [1, C]; NaN if any."""
     ...
 
 
@@ -144,7 +144,7 @@ def col_max(tile: Tile) -> Tile:
     isa="TCOLMIN",
 )
 def col_min(tile: Tile) -> Tile:
-    """Return the smallest elements of the columns of ``tile`` [R, C]: [1, C]; NaN if one is."""
+    """Return the smallest element of each column of ``tile`` [R, C]: [1, C]; NaN if any."""
     ...
 
 
@@ -157,7 +157,7 @@ def col_min(tile: Tile) -> Tile:
     isa="TCOLSUM",
 )
 def col_sum(tile: Tile) -> Tile:
-    """Return the sum of each column of ``tile`` [R, C]: [1, C]; FP16 is added up in 32 bits."""
+    """Return the sum of each column of ``tile`` [R, C]: [1, C]; FP16 is accumulated in 32 bits."""
     ...
 
 
@@ -182,7 +182,7 @@ def col_prod(tile: Tile) -> Tile:
 def row_prod(tile: Tile, tmp_tile: Tile | None = None) -> Tile:
     """Return the product of each row of ``tile`` [R, C]: [R, 1]; integers wrap.
 
-    ``tmp_tile`` [R, C] is scratch of the same element type, made here unless given.
+    ``tmp_tile`` [R, C] is is a scratch tile of the same element type, created if omitted.
     """
     ...
 
@@ -205,7 +205,7 @@ def _column_position(o: Operands) -> Type:
 
 
 def _first_of_one(call: Call, _let: Let) -> Expr | None:
-    """Return the positions in rows of one element: 0 in all of them."""
+    """Decompose argmax or argmin of rows of one element: to zeros."""
     kind, result = call.args[0].type, call.type
     assert isinstance(kind, TileType)
     assert isinstance(result, TileType)
@@ -224,10 +224,10 @@ def _first_of_one(call: Call, _let: Let) -> Expr | None:
     isa="TROWARGMAX",
 )
 def row_argmax(tile: Tile, tmp_tile: Tile | None = None) -> Tile:
-    """Return where the largest element of each row of ``tile`` [R, C] is: [R, 1] of INT32.
+    """Return the index of the largest element of each row of ``tile`` [R, C]: [R, 1] of INT32.
 
-    Of equal ones it is the first; a NaN only where it is the first element. ``tmp_tile`` [R, C] is
-    scratch of the same element type, made here unless given.
+    The first of equal elements wins; a NaN wins only if it comes first. ``tmp_tile`` [R, C]
+    is a scratch tile of the same element type, created if omitted.
     """
     ...
 
@@ -241,10 +241,10 @@ def row_argmax(tile: Tile, tmp_tile: Tile | None = None) -> Tile:
     isa="TROWARGMIN",
 )
 def row_argmin(tile: Tile, tmp_tile: Tile | None = None) -> Tile:
-    """Return where the smallest element of each row of ``tile`` [R, C] is: [R, 1] of INT32.
+    """Return the index of the smallest element of each row of ``tile`` [R, C]: [R, 1] of INT32.
 
-    Of equal ones it is the first; a NaN only where it is the first element. ``tmp_tile`` [R, C] is
-    scratch of the same element type, made here unless given.
+    The first of equal elements wins; a NaN wins only if it comes first. ``tmp_tile`` [R, C]
+    is a scratch tile of the same element type, created if omitted.
     """
     ...
 
@@ -257,7 +257,7 @@ _position_in_column: Final = partial(
     reads=(0,),
     writes=(1,),
 )
-"""Registers an op [R, C] -> [1, C] that finds a row, with a scratch tile."""
+"""Registers an op [R, C] -> [1, C] that finds row indices, with a scratch tile."""
 
 
 @_position_in_column(
@@ -267,10 +267,10 @@ _position_in_column: Final = partial(
     isa="TCOLARGMAX",
 )
 def col_argmax(tile: Tile, tmp_tile: Tile | None = None) -> Tile:
-    """Return where the largest element of each column of ``tile`` [R, C] is: [1, C] of INT32.
+    """Return the index of the largest element of each column of ``tile`` [R, C]: [1, C] of INT32.
 
-    Of equal ones it is the first; a NaN only where it is the first element. ``tmp_tile`` [R, C] is
-    scratch of the same element type, made here unless given.
+    The first of equal elements wins; a NaN wins only if it comes first. ``tmp_tile`` [R, C]
+    is a scratch tile of the same element type, created if omitted.
     """
     ...
 
@@ -282,21 +282,21 @@ def col_argmax(tile: Tile, tmp_tile: Tile | None = None) -> Tile:
     isa="TCOLARGMIN",
 )
 def col_argmin(tile: Tile, tmp_tile: Tile | None = None) -> Tile:
-    """Return where the smallest element of each column of ``tile`` [R, C] is: [1, C] of INT32.
+    """Return the index of the smallest element of each column of ``tile`` [R, C]: [1, C] of INT32.
 
-    Of equal ones it is the first; a NaN only where it is the first element. ``tmp_tile`` [R, C] is
-    scratch of the same element type, made here unless given.
+    The first of equal elements wins; a NaN wins only if it comes first. ``tmp_tile`` [R, C]
+    is a scratch tile of the same element type, created if omitted.
     """
     ...
 
 
 # --------------------------------------------------------------------------------------------
-# Beside a column or a row
+# With a column or a row
 # --------------------------------------------------------------------------------------------
 
 
 def _exponential(difference: OpDef[..., Any]) -> Decomposition:
-    """Return what exp(a - v) stands for: d = a - v, rounded to the element type; y = exp(d)."""
+    """Return the decomposition of exp(a - v): d = a - v, in the element type; y = exp(d)."""
 
     def expand(call: Call, let: Let) -> Expr:
         made = let("difference", difference.call(call.args, {}, call.span))
@@ -327,7 +327,7 @@ def _exp_of_difference(tile: Array, vector: Array) -> Array:
     decomposition=lambda call, let: _in_all_columns(call, let),
 )
 def row_expand_to(target: Tile, row_vec: Tile) -> Tile:
-    """Return the column ``row_vec`` [R, 1] in each column of a tile, the shape of ``target``.
+    """Return the column ``row_vec`` [R, 1] broadcast to the shape of ``target``.
 
     The elements of ``target`` are not read.
     """
@@ -335,7 +335,7 @@ def row_expand_to(target: Tile, row_vec: Tile) -> Tile:
 
 
 def _in_all_columns(call: Call, let: Let) -> Expr:
-    """Return what spreading a column stands for: a tile of ones times the column, exactly."""
+    """Decompose the broadcast of a column: a tile of ones times the column, which is exact."""
     target, column = call.args
     kind = target.type
     assert isinstance(kind, TileType)
@@ -354,7 +354,7 @@ def _in_all_columns(call: Call, let: Let) -> Expr:
     isa="TROWEXPANDMAX",
 )
 def row_expand_max(tile: Tile, row_vec: Tile) -> Tile:
-    """Return the larger of ``tile`` [R, C] and the column ``row_vec`` [R, 1], one number a row."""
+    """Return the larger of ``tile`` [R, C] and column ``row_vec`` [R, 1], one value per row."""
     ...
 
 
@@ -366,7 +366,7 @@ def row_expand_max(tile: Tile, row_vec: Tile) -> Tile:
     isa="TROWEXPANDMIN",
 )
 def row_expand_min(tile: Tile, row_vec: Tile) -> Tile:
-    """Return the smaller of ``tile`` [R, C] and the column ``row_vec`` [R, 1], one number a row."""
+    """Return the smaller of ``tile`` [R, C] and column ``row_vec`` [R, 1], one value per row."""
     ...
 
 
@@ -380,7 +380,7 @@ def row_expand_min(tile: Tile, row_vec: Tile) -> Tile:
     decomposition=_exponential(row_expand_sub),
 )
 def row_expand_expdif(tile: Tile, row_vec: Tile) -> Tile:
-    """Return exp(x - v) of ``tile`` [R, C] and the column ``row_vec`` [R, 1], one number a row."""
+    """Return exp(x - v) of ``tile`` [R, C] and the column ``row_vec`` [R, 1], one value per row."""
     ...
 
 
@@ -392,7 +392,7 @@ def row_expand_expdif(tile: Tile, row_vec: Tile) -> Tile:
     isa="TCOLEXPANDADD",
 )
 def col_expand_add(tile: Tile, col_vec: Tile) -> Tile:
-    """Return the sum of ``tile`` [R, C] and the row ``col_vec`` [1, C], one number a column."""
+    """Return the sum of ``tile`` [R, C] and the row ``col_vec`` [1, C], one value per column."""
     ...
 
 
@@ -404,7 +404,7 @@ def col_expand_add(tile: Tile, col_vec: Tile) -> Tile:
     isa="TCOLEXPANDMAX",
 )
 def col_expand_max(tile: Tile, col_vec: Tile) -> Tile:
-    """Return the larger of ``tile`` [R, C] and the row ``col_vec`` [1, C], one number a column."""
+    """Return the larger of ``tile`` [R, C] and row ``col_vec`` [1, C], one value per column."""
     ...
 
 
@@ -416,7 +416,7 @@ def col_expand_max(tile: Tile, col_vec: Tile) -> Tile:
     isa="TCOLEXPANDMIN",
 )
 def col_expand_min(tile: Tile, col_vec: Tile) -> Tile:
-    """Return the smaller of ``tile`` [R, C] and the row ``col_vec`` [1, C], one number a column."""
+    """Return the smaller of ``tile`` [R, C] and row ``col_vec`` [1, C], one value per column."""
     ...
 
 
@@ -429,5 +429,5 @@ def col_expand_min(tile: Tile, col_vec: Tile) -> Tile:
     decomposition=_exponential(col_expand_sub),
 )
 def col_expand_expdif(tile: Tile, col_vec: Tile) -> Tile:
-    """Return exp(x - v) of ``tile`` [R, C] and the row ``col_vec`` [1, C], one number a column."""
+    """Return exp(x - v) of ``tile`` [R, C] and the row ``col_vec`` [1, C], one value per column."""
     ...

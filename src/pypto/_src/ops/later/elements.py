@@ -1,6 +1,6 @@
 """Single elements of tiles, read and written by the scalar pipe.
 
-What is written is written in place: the tile keeps its name, and all its other elements.
+Writes are in place: the tile keeps its name and all its other elements.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ READ: Final = frozenset({D.FP32, D.FP16, D.BF16, D.INT32, D.INT16, D.INT8})
 
 
 def _check_element(o: Operands, value: int | None) -> None:
-    """Check the indices of an element, and that a number to write has its type."""
+    """Check the indices of an element, and the type of a number to write."""
     check_operands(o)
     kind = o.tile(0)
     if static_shape(kind) is None:
@@ -56,7 +56,7 @@ def _check_element(o: Operands, value: int | None) -> None:
 
 
 def _check_valid(o: Operands, kind: TileType) -> None:
-    """Check that an element lies in the part of its tile that is valid, where both are known."""
+    """Check that an element lies in the valid part of its tile, if both are known."""
     valid = valid_part(kind)
     if valid is None:
         return
@@ -74,10 +74,10 @@ def _check_valid(o: Operands, kind: TileType) -> None:
 
 
 def check_number(o: Operands, dtype: DataType, index: int) -> None:
-    """Check that the number that is written has the element type.
+    """Check that a number to write has the element type.
 
     Raises:
-        OpError: it has another one; nothing is converted.
+        OpError: it has another type; nothing is converted.
     """
     found = o.scalar(index).dtype
     if found is not dtype:
@@ -116,12 +116,12 @@ def _read(array: Array, indices: Sequence[int]) -> Any:
 
 
 def write_at(array: Array, indices: Sequence[int], value: Any) -> None:
-    """Let an element be a number, as one of the array's type."""
+    """Set an element to a number, converted to the array's type."""
     array[_at(array, indices, "write")] = np.asarray(value).astype(array.dtype)
 
 
 def _offset(tile: Expr, indices: Expr) -> Expr:
-    """Return where an element is among those of its tile, as they lie in memory."""
+    """Return the offset of an element in memory, in elements from the start of its tile."""
     kind = tile.type
     assert isinstance(kind, TileType)
     shape, columns = static_shape(kind), physical_shape(kind)[1]
@@ -172,9 +172,9 @@ def _read_cpp(site: CppSite) -> None:
     isa=_read_cpp,
 )
 def read(tile: Tile, indices: Offsets) -> Scalar:
-    """Return the element of ``tile`` at ``indices``, one index a dimension.
+    """Return the element of ``tile`` at ``indices``, one index per dimension.
 
-    A bare number counts the elements in row-major order.
+    A bare number is an index in row-major order.
     """
     ...
 
@@ -210,8 +210,8 @@ def _write_cpp(site: CppSite) -> None:
     isa=_write_cpp,
 )
 def write(tile: Tile, indices: Offsets, value: Scalar) -> None:
-    """Let the element of ``tile`` at ``indices`` be ``value``, which has its element type.
+    """Set the element of ``tile`` at ``indices`` to ``value``, which has its element type.
 
-    The tile is changed in place. A bare number counts the elements in row-major order.
+    The tile is changed in place. A bare number is an index in row-major order.
     """
     ...

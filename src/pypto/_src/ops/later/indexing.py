@@ -1,7 +1,7 @@
-"""Sequences, and elements taken from where a tile of indices says.
+"""Sequences of integers, and gathering elements by a tile of indices.
 
-The vector unit counts the elements of a whole tile in row-major order. Where the indices count
-within rows, the beginnings of the rows are added first.
+The vector unit indexes the elements of a whole tile in row-major order. To indices within rows, the
+offsets of the rows are added first.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ INDICES: Final = frozenset({D.INT16, D.INT32, D.UINT32})
 
 
 def check_first_number(o: Operands, dtype: DataType) -> None:
-    """Raise `OpError` if a sequence of ``dtype`` begins with a number of another type."""
+    """Raise `OpError` if a sequence of ``dtype`` starts with a number of another type."""
     found = o.scalar(0).dtype
     if found is not dtype:
         refuse(
@@ -110,7 +110,7 @@ _OF_SIGNED: Final = {D.UINT16: D.INT16, D.UINT32: D.INT32}
 
 
 def _signed_arange(call: Call, let: Let) -> Expr | None:
-    """Return a sequence of unsigned numbers as that of signed ones of the same bits."""
+    """Decompose a sequence of unsigned numbers: to one of signed numbers with the same bits."""
     dtype = call.kwargs.get("dtype", D.INT32)
     other = _OF_SIGNED.get(dtype)
     if other is None:
@@ -156,15 +156,16 @@ def _arange_cpp(site: CppSite) -> None:
 def arange(
     start: Scalar, shape: Ints, dtype: DataType = DataType.INT32, descending: bool = False
 ) -> Tile:
-    """Return the row ``start``, ``start`` + 1, ... of ``shape`` [1, C]; falling if ``descending``.
+    """Return the row ``start``, ``start`` + 1, ... of ``shape`` [1, C].
 
-    ``start`` has the element type ``dtype``, an integer of 16 or 32 bits.
+    ``start`` has the element type ``dtype``, an integer of 16 or 32 bits. The elements decrease if
+    ``descending``.
     """
     ...
 
 
 # --------------------------------------------------------------------------------------------
-# Taking
+# Gathering
 # --------------------------------------------------------------------------------------------
 
 
@@ -200,7 +201,7 @@ def _two_dimensions(o: Operands, *indices: int) -> None:
 
 
 def _check_unpadded(o: Operands) -> None:
-    """Check that the elements of operand 0 follow one another: indices count them."""
+    """Check that the elements of operand 0 are contiguous: indices are offsets in it."""
     kind = o.tile(0)
     rows = static_shape(kind) or (1,)
     if not is_padded(kind) or rows[0] == 1:
@@ -230,11 +231,11 @@ def _taken(tile: Array, indices: Array, _scratch: Any = None) -> Array:
 
 
 _AS_BITS: Final = {D.UINT16: D.INT16, D.UINT32: D.INT32}
-"""Element types that are moved as others of the same width."""
+"""Element types that are gathered as another type of the same width."""
 
 
 def _on_moved_bits(call: Call, let: Let) -> Expr | None:
-    """Return what taking stands for: of elements that the unit moves, by indices of 32 bits."""
+    """Decompose a gather: to one of supported element types, by 32-bit indices."""
     tile, indices = call.args[:2]
     kind, numbers = tile.type, indices.type
     assert isinstance(kind, TileType)
@@ -257,7 +258,7 @@ def _on_moved_bits(call: Call, let: Let) -> Expr | None:
 def _in_single(
     op: OpDef[..., Any], args: Sequence[Expr], words: Mapping[str, Any], call: Call, let: Let
 ) -> Expr:
-    """Return what moves elements of BF16: the same of FP32, which hold them exactly."""
+    """Return ``op`` on BF16 elements, computed in FP32, which represents them exactly."""
     wide = let("wide", cast.build([args[0]], {"target_type": D.FP32, "mode": "none"}, call.span))
     made = op.build([wide, *args[1:]], words, call.span)
     operands = [let("scratch", arg) if isinstance(arg, Call) else arg for arg in made.args]
@@ -274,7 +275,7 @@ def _as_int32(tile: Expr, let: Let, call: Call) -> Expr:
 def _own_scratch(
     args: Sequence[Any], kwargs: Mapping[str, Any], span: Span
 ) -> tuple[Sequence[Any], Mapping[str, Any]]:
-    """Make the scratch tile, which is like the indices, where the call leaves it out."""
+    """Create the scratch tile, which is like the indices, if the call omits it."""
     given = args[2] if len(args) > 2 else kwargs.get("tmp")
     indices = args[1] if len(args) > 1 else kwargs.get("indices")
     kind = indices.type if isinstance(indices, Expr) else None
@@ -297,10 +298,10 @@ def _own_scratch(
     isa="TGATHER",
 )
 def gather(tile: Tile, indices: Tile, tmp: Tile | None = None) -> Tile:
-    """Return the elements of ``tile`` [R, C] at ``indices``, of the shape of these.
+    """Return the elements of ``tile`` [R, C] at ``indices``, in the shape of ``indices``.
 
-    They count all elements in row-major order. An index outside gives 0. ``tmp`` is scratch like
-    ``indices``, made here unless given.
+    Indices are into the whole tile in row-major order; one out of bounds gives 0. ``tmp`` is a
+    scratch tile like ``indices``, created if omitted.
     """
     ...
 
@@ -341,7 +342,7 @@ def _in_rows(tile: Array, indices: Array, dim: int = -1) -> Array:
 
 
 def in_all(tile: Expr, indices: Expr, let: Let, call: Call) -> Expr:
-    """Return indices that count within rows as those that count all elements of ``tile``."""
+    """Return indices within rows as indices into the whole of ``tile``."""
     kind, numbers = tile.type, indices.type
     assert isinstance(kind, TileType)
     assert isinstance(numbers, TileType)
@@ -351,7 +352,7 @@ def in_all(tile: Expr, indices: Expr, let: Let, call: Call) -> Expr:
     rows, _ = static_shape(kind) or (1, 1)
     if rows == 1:
         return indices
-    # The column 0, C, 2 C, ... of what the rows take in memory.
+    # The column 0, C, 2 C, ... of row offsets, where C includes the padding of a row.
     width = physical_shape(kind)[1]
     counts = let("counts", arange.build([0, [1, rows]], {"dtype": D.INT32}, call.span))
     begins = let("begins", muls.build([counts, width], {}, call.span))
@@ -360,7 +361,7 @@ def in_all(tile: Expr, indices: Expr, let: Let, call: Call) -> Expr:
 
 
 def _taken_in_rows(call: Call, let: Let) -> Expr:
-    """Return what taking along rows stands for: taking by indices that count all elements."""
+    """Decompose a gather along rows: to a gather by indices into the whole tile."""
     tile, indices = call.args
     made = gather.build([tile, in_all(tile, indices, let, call)], {}, call.span)
     scratch = [let("scratch", arg) if isinstance(arg, Call) else arg for arg in made.args[2:]]
@@ -378,8 +379,8 @@ def _taken_in_rows(call: Call, let: Let) -> Expr:
 def gather_along(input: Tile, dim: int, index: Tile) -> Tile:
     """Return the elements of each row of ``input`` [R, C] at the indices ``index`` [R, K]: [R, K].
 
-    An index outside of the row has no meaning; the interpreter gives 0. ``dim`` is the last
-    dimension.
+    The result for an index outside the row is undefined; the interpreter gives 0. ``dim`` is the
+    last dimension.
     """
     ...
 
@@ -390,7 +391,7 @@ def gather_along(input: Tile, dim: int, index: Tile) -> Tile:
 
 
 def pattern(mask_pattern: int) -> tuple[int, int]:
-    """Return the first column that a pattern names, and the distance to the next."""
+    """Return the first column that a pattern selects, and the distance to the next."""
     return {
         MaskPattern.P0101: (0, 2),
         MaskPattern.P1010: (1, 2),
@@ -435,7 +436,7 @@ def _by_pattern(tile: Array, mask_pattern: int, output_dtype: DataType | None = 
 
 
 def _of_moved_bits(call: Call, let: Let) -> Expr | None:
-    """Return what taking columns stands for, where the unit does not take the element type."""
+    """Decompose a gather of columns of an element type that the unit does not support."""
     (tile,) = call.args
     kind, mask = tile.type, call.kwargs["mask_pattern"]
     assert isinstance(kind, TileType)
@@ -453,16 +454,16 @@ def _of_moved_bits(call: Call, let: Let) -> Expr | None:
 
 
 def _of_whole_rows(call: Call, let: Let) -> Expr | None:
-    """Return what taking columns stands for where the rows of the result fill no blocks.
+    """Decompose a gather of columns whose result has rows that do not fill whole blocks.
 
     The instruction fills whole rows of its result:
-    y = gather_mask(x)  ->  w = x with zeros behind it; v = gather_mask(w); y = the front of v
+    y = gather_mask(x)  ->  w = x padded with zeros; v = gather_mask(w); y = the front of v
     """
     kind, result = call.args[0].type, call.type
     assert isinstance(kind, TileType)
     assert isinstance(result, TileType)
     _, step = pattern(call.kwargs["mask_pattern"])
-    if step == 1 or kind.dtype in (*_AS_BITS, D.BF16):  # which is copied, or other elements
+    if step == 1 or kind.dtype in (*_AS_BITS, D.BF16):  # decomposed by `_of_moved_bits`
         return None
     if not (is_padded(result) or is_vertical(result)):
         return None
@@ -505,9 +506,9 @@ def _mask_cpp(site: CppSite) -> None:
     isa=_mask_cpp,
 )
 def gather_mask(tile: Tile, mask_pattern: int, output_dtype: DataType | None = None) -> Tile:
-    """Return the columns of ``tile`` [R, C] that a pattern names, side by side.
+    """Return the columns of ``tile`` [R, C] that a pattern selects, side by side.
 
-    ``pl.tile.MaskPattern.P0101`` are columns 0, 2, 4, ..., P1010 1, 3, 5, ...; P0001 to P1000 every
-    fourth one. With ``output_dtype`` their bits are read as elements of that type.
+    ``pl.tile.MaskPattern.P0101`` selects columns 0, 2, 4, ..., P1010 1, 3, 5, ...; P0001 to P1000
+    every fourth one. With ``output_dtype`` their bits are reinterpreted as elements of that type.
     """
     ...

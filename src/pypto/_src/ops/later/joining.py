@@ -1,4 +1,4 @@
-"""Tiles side by side, and a tile in a part of another one."""
+"""Concatenation of tiles, and a tile inserted into another."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def _joined(o: Operands) -> Type:
 
 
 def _joined_part(o: Operands, kind: Type) -> Type:
-    """Refuse what would leave a gap between the columns; rows are valid in both or in neither."""
+    """Reject valid parts that leave a gap between columns; the valid rows of both are the same."""
     check_decomposition(o)
     (rows, columns), (other_rows, others) = valid_or_all(o.tile(0)), valid_or_all(o.tile(1))
     if not same_dim(rows, other_rows):

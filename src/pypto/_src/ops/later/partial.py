@@ -1,4 +1,4 @@
-"""Ops on two tiles of which one may be valid in part: elsewhere the result is the other one."""
+"""Ops on two tiles, one of which may be partly valid: elsewhere the result is the other tile."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ COMBINED: Final = (D.FP32, D.FP16, D.INT32, D.INT16)
 
 
 def _whole(o: Operands, kind: Type) -> Type:
-    """Check that one operand is valid throughout: so is the result."""
+    """Check that one operand is valid throughout, as the result is."""
     if all(valid_part(o.tile(index)) is not None for index in (0, 1)):
         names = [operand_name(o, index) for index in (0, 1)]
         parts = [dims(valid_or_all(o.tile(index))) for index in (0, 1)]
@@ -44,7 +44,7 @@ def _whole(o: Operands, kind: Type) -> Type:
 
 
 def _in_parts(op: OpDef[..., Any]) -> Callable[[Array, Array], Array]:
-    """Return the meaning on the valid parts of two tiles, of which one is all of its tile."""
+    """Return the meaning on the valid parts of two tiles, one of which is valid throughout."""
 
     def meaning(lhs: Array, rhs: Array) -> Array:
         compute = op.numpy

@@ -1,7 +1,7 @@
-"""Sine and cosine, which no instruction computes: a remainder of pi, then a polynomial.
+"""Sine and cosine, which no instruction computes: range reduction by pi, then a polynomial.
 
-One sequence of steps is both the meaning on arrays and what stands for a call in a kernel, so that
-the two round alike.
+One sequence of steps is both the meaning on arrays and the decomposition in a kernel, so that the
+two round alike.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ _PI: Final = (
     1.21644916362129151821e-10,
     -1.0290623200529979163e-13,
 )
-"""Parts of pi: the product of a small integer and the first ones is exact."""
+"""A sum equal to pi: products of the leading terms and a small integer are exact."""
 _HALF_PI: Final = (1.57079637050628662109375, -4.371139000189375e-8)
 _POLYNOMIAL: Final = (2.604926501e-6, -1.980894471e-4, 8.333049340e-3, -1.666665792e-1, 1.0)
 
 
 class _OnArrays:
-    """The arithmetic that the sequence is of, on arrays."""
+    """The arithmetic of the sequence, on arrays."""
 
     def add(self, a: Any, b: Any) -> Any:
         return a + b
@@ -65,7 +65,7 @@ class _OnArrays:
 
 
 class _OnTiles(_OnArrays):
-    """The same on tiles: each step is a call with a name."""
+    """The same on tiles: each step is a call bound to a variable."""
 
     def __init__(self, call: Call, let: Let) -> None:
         self._span = call.span
@@ -94,7 +94,7 @@ class _OnTiles(_OnArrays):
 
 
 def _periodic(x: Any, on: _OnArrays, *, cosine: bool) -> Any:
-    """Return (-1)^k sin(t) with t = x - k pi, or x + pi/2 - k pi, between -pi/2 and pi/2."""
+    """Return (-1)^k sin(t) with t = x - k pi, or x + pi/2 - k pi for the cosine, in +-pi/2."""
     quotient = on.muls(x, _INVERSE)
     k = on.rounded(on.adds(quotient, 0.5), "rint") if cosine else on.rounded(quotient, "round")
     t = x
@@ -126,7 +126,7 @@ def _on_array(x: Array, *, cosine: bool) -> Array:
     decomposition=lambda call, let: _periodic(call.args[0], _OnTiles(call, let), cosine=False),
 )
 def sin(tile: Tile) -> Tile:
-    """Return the sine of each element of ``tile`` [R, C], as exact as 1e-5 up to 6000."""
+    """Return the sine of each element of ``tile`` [R, C], accurate to 1e-5 up to 6000."""
     ...
 
 
@@ -138,5 +138,5 @@ def sin(tile: Tile) -> Tile:
     decomposition=lambda call, let: _periodic(call.args[0], _OnTiles(call, let), cosine=True),
 )
 def cos(tile: Tile) -> Tile:
-    """Return the cosine of each element of ``tile`` [R, C], as exact as 1e-5 up to 6000."""
+    """Return the cosine of each element of ``tile`` [R, C], accurate to 1e-5 up to 6000."""
     ...

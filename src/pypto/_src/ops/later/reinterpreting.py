@@ -78,7 +78,7 @@ def _read_as(tile: Array, dtype: DataType) -> Array:
 
 
 def _as_bits(call: Call, _let: Let) -> Expr:
-    """Return the form that targets take, which has no keyword."""
+    """Return the variant that targets take, which has no keyword."""
     (tile,), dtype = call.args, call.kwargs["dtype"]
     assert isinstance(tile.type, TileType)
     operands = (tile, MakeTuple(tile.type.shape), ConstInt(dtype.code(), D.INDEX))
@@ -95,7 +95,7 @@ def _bits_pto(site: PtoSite) -> None:
 
 
 def _no_text(_site: CppSite) -> None:
-    """Write nothing: the tile of the result has the address of the operand."""
+    """Emit nothing: the tile of the result has the address of the operand."""
 
 
 @target_form(
@@ -109,7 +109,7 @@ def _no_text(_site: CppSite) -> None:
     isa=_no_text,
 )
 def bits_on_target(tile: Tile, shape: Ints, code: Axis) -> Tile:
-    """Return the bits of ``tile`` as elements of another type, whose number is ``code``."""
+    """Return the bits of ``tile`` as elements of the type with the number ``code``."""
     ...
 
 
@@ -122,7 +122,7 @@ def bits_on_target(tile: Tile, shape: Ints, code: Axis) -> Tile:
     with_scratch=bits_on_target,
 )
 def reinterpret_view(tile: Tile, dtype: DataType) -> Tile:
-    """Return the bits of each element of ``tile`` [R, C] as one of ``dtype``, which is as wide.
+    """Return the bits of each element of ``tile`` [R, C] as a ``dtype`` of the same width.
 
     Nothing is converted.
     """

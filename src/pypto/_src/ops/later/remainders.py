@@ -1,4 +1,4 @@
-"""Remainders with the sign of the dividend, as C has them; those of Python are in `bitwise`."""
+"""Remainders with the sign of the dividend, as in C; those of Python are in `bitwise`."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Elements put where a tile of indices says.
+"""Scattering elements by a tile of indices.
 
-The vector unit counts the elements of a whole tile in row-major order, and clears the others. So
-what keeps the others puts ones at the same indices of a second tile, and chooses by them.
+The vector unit indexes the elements of a whole tile in row-major order, and clears all others. So
+ops that keep the others scatter ones to the same indices of a second tile, and use it as a mask.
 """
 
 from __future__ import annotations
@@ -45,11 +45,11 @@ else:
 
 D = DataType
 _LAST_16: Final = 2**15
-"""How many elements indices of 16 bits count, as elements of 16 bits want them."""
+"""How many elements the indices of 16-bit elements, which have 16 bits, can address."""
 
 
 def _check(o: Operands, target: int, source: int, indices: int | None) -> None:
-    """Check tiles of two constant dimensions, of one element type, and the indices."""
+    """Check for tiles of two constant dimensions and equal element types, and for valid indices."""
     check_element(o.op, operand_name(o, target), o.tile(target).dtype)
     check_same_dtype(o, target, source)
     for index in (target, source, *([] if indices is None else [indices])):
@@ -120,7 +120,7 @@ def _onto_pto(site: PtoSite) -> None:
     target, src, indices = site.args[:3]
     kinds = f"{site.arg_types[1]}, {site.arg_types[2]}"
     site.emit(f"pto.tscatter ins({src}, {indices} : {kinds}) outs({target} : {site.arg_types[0]})")
-    emit_reshape(site)  # the name of the same bytes
+    emit_reshape(site)  # names the same bytes
 
 
 def _onto_cpp(site: CppSite) -> None:
@@ -141,7 +141,7 @@ def _onto_cpp(site: CppSite) -> None:
     isa=_onto_cpp,
 )
 def scatter_on_target(dst: Tile, src: Tile, indexes: Tile, zero: Axis) -> Tile:
-    """Return ``dst``, which is 0 throughout, with ``src`` at these indices; ``zero`` is 0."""
+    """Return ``dst``, which is all zeros, with ``src`` at ``indexes``; ``zero`` is 0."""
     ...
 
 
@@ -149,7 +149,7 @@ _AS_BITS: Final = {D.UINT16: D.INT16, D.UINT32: D.INT32}
 
 
 def _on_zeros(call: Call, let: Let) -> Expr:
-    """Return what putting elements into zeros stands for, of elements that the unit moves."""
+    """Decompose a scatter into zeros: to one of supported element types and indices."""
     target, src, indices = call.args
     kind = target.type
     assert isinstance(kind, TileType)
@@ -172,7 +172,7 @@ def _on_zeros(call: Call, let: Let) -> Expr:
 
 
 def _converted(tile: Expr, dtype: DataType, let: Let, call: Call) -> Expr:
-    """Return numbers as integers of another width."""
+    """Return indices as integers of another width."""
     kind = tile.type
     assert isinstance(kind, TileType)
     if kind.dtype is dtype:
@@ -193,20 +193,20 @@ def _converted(tile: Expr, dtype: DataType, let: Let, call: Call) -> Expr:
     with_scratch=scatter_on_target,
 )
 def scatter(dst: Tile, src: Tile, indexes: Tile) -> Tile:
-    """Return a tile like ``dst`` with ``src`` [R, C] at the indices ``indexes`` [R, C], else 0.
+    """Return a tile like ``dst``: ``src`` [R, C] at the indices ``indexes`` [R, C], else 0.
 
-    Indices count the elements of ``dst`` in row-major order; of equal ones the last counts.
+    Indices are into ``dst`` in row-major order; of equal indices the last wins.
     """
     ...
 
 
 # --------------------------------------------------------------------------------------------
-# Among others, which stay
+# Keeping the other elements
 # --------------------------------------------------------------------------------------------
 
 
 def _among(target: Expr, src: Expr, indices: Expr, let: Let, call: Call) -> Expr:
-    """Return ``target`` with ``src`` at these indices that count all of its elements."""
+    """Return ``target`` with ``src`` at ``indices`` into the whole tile."""
     kind, part = target.type, src.type
     assert isinstance(kind, TileType)
     assert isinstance(part, TileType)
@@ -271,7 +271,7 @@ def _along(call: Call, let: Let) -> Expr:
 def scatter_along(input: Tile, dim: int, index: Tile, src: Tile) -> Tile:
     """Return ``input`` [R, C] with ``src`` [R, K] at the indices ``index`` [R, K] of each row.
 
-    Of equal indices the last one counts. ``dim`` is the last dimension.
+    Of equal indices the last one wins. ``dim`` is the last dimension.
     """
     ...
 
@@ -300,7 +300,7 @@ def _put_by_pattern(src: Array, dst: Array, mask_pattern: int) -> Array:
 
 
 def _as_indices(call: Call, let: Let) -> Expr:
-    """Return what putting columns by a pattern stands for: first, first + step, ... of each row."""
+    """Decompose a scatter of columns by a pattern: to indices first, first + step, ... in rows."""
     src, target = call.args
     kind = src.type
     assert isinstance(kind, TileType)
@@ -324,10 +324,10 @@ def _as_indices(call: Call, let: Let) -> Expr:
     decomposition=_as_indices,
 )
 def scatter_mask(input: Tile, dst: Tile, mask_pattern: int) -> Tile:
-    """Return ``dst`` [R, C] with the columns that a pattern names replaced by those of ``input``.
+    """Return ``dst`` [R, C] with the columns that a pattern selects replaced by those of ``input``.
 
-    ``pl.tile.MaskPattern.P0101`` are columns 0, 2, 4, ..., P1010 1, 3, 5, ...; P0001 to P1000 every
-    fourth one.
+    ``pl.tile.MaskPattern.P0101`` selects columns 0, 2, 4, ..., P1010 1, 3, 5, ...; P0001 to P1000
+    every fourth one.
     """
     ...
 
@@ -364,7 +364,7 @@ def _put_rows(target: Array, index: Array, src: Array, dim: int = -2) -> Array:
 
 
 def _as_elements(call: Call, let: Let) -> Expr:
-    """Return what putting rows stands for: element k of row r goes to r C + k."""
+    """Decompose a scatter of rows: element k goes to index r C + k, for the row number r."""
     target, index, src = call.args
     kind, numbers = src.type, index.type
     assert isinstance(kind, TileType)
@@ -390,8 +390,8 @@ def _as_elements(call: Call, let: Let) -> Expr:
     decomposition=_as_elements,
 )
 def scatter_update(input: Tile, dim: int, index: Tile, src: Tile) -> Tile:
-    """Return ``input`` [R, C] with the rows of ``src`` [K, C] at the numbers ``index`` of rows.
+    """Return ``input`` [R, C] with the rows of ``src`` [K, C] at the row numbers ``index``.
 
-    ``index`` has K numbers; of equal ones the last counts. ``dim`` is -2.
+    ``index`` has K elements; of equal ones the last wins. ``dim`` is -2.
     """
     ...

@@ -1,6 +1,6 @@
-"""Signals between ranks: INT32 elements of windows that one rank changes and another waits for.
+"""Signals between ranks: INT32 elements of windows that one rank changes and another waits on.
 
-And what says where a window of a peer is read or written, for peers that share no memory.
+Also the ops that mark reads and writes of a peer's window, for peers that share no memory.
 """
 
 from __future__ import annotations
@@ -114,9 +114,9 @@ def _wait_cpp(site: CppSite) -> None:
     isa=_notify_cpp,
 )
 def notify(signal: Tensor, indices: Offsets, value: Scalar, *, adds: bool = True) -> None:
-    """Add ``value`` to the element of ``signal`` at ``indices``, or set it; wake who waits for it.
+    """Add ``value`` to the element of ``signal`` at ``indices``, or set it; wake waiting ranks.
 
-    What this rank stored before, the rank that waits for it sees.
+    A rank that waits on the signal sees everything that this rank stored before.
     """
     ...
 
@@ -136,7 +136,7 @@ def wait(
 ) -> None:
     """Wait until the element of ``signal`` at ``indices`` is ``expected``, or at least that.
 
-    ``line`` is where the wait stands, for messages.
+    ``line`` is the source line of the wait, for messages.
     """
     ...
 
@@ -210,19 +210,19 @@ _box_op: Final = partial(
 
 @_box_op(numpy=_fetch, isa=_fetch_cpp)
 def fetch(window: Tensor, offsets: Offsets, sizes: Offsets, *, adds: bool = False) -> None:
-    """Bring a box of a peer's ``window`` here, before it is read, or added to with ``adds``.
+    """Fetch a box of a peer's ``window`` before it is read, or with ``adds`` before it is added to.
 
-    The box has a begin in ``offsets`` and a length in ``sizes`` for each dimension. Where ranks
-    share memory there is nothing to do.
+    The box has a start in ``offsets`` and a length in ``sizes`` for each dimension. If ranks share
+    memory, this does nothing.
     """
     ...
 
 
 @_box_op(numpy=_deliver, isa=_deliver_cpp)
 def deliver(window: Tensor, offsets: Offsets, sizes: Offsets, *, adds: bool = False) -> None:
-    """Send a box of a ``window`` to the peer it belongs to, after it was written, or added to.
+    """Send a box of a peer's ``window`` to the peer after it is written, or with ``adds`` added to.
 
-    The box has a begin in ``offsets`` and a length in ``sizes`` for each dimension. Where ranks
-    share memory there is nothing to do.
+    The box has a start in ``offsets`` and a length in ``sizes`` for each dimension. If ranks share
+    memory, this does nothing.
     """
     ...

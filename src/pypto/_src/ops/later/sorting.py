@@ -1,7 +1,7 @@
-"""Sorting in descending order: each 32 columns, then sorted lists into longer ones.
+"""Sorting in descending order: runs of 32 columns, then merging sorted lists.
 
-What is sorted are records of a value and the number that came with it, side by side in two columns
-of FP32: the number as bits. Of equal values the earlier one stays first, a NaN is the largest.
+The ops sort records of a value and the number that came with it, in two adjacent columns of FP32,
+the number as raw bits. Sorting is stable; a NaN is the largest value.
 """
 
 from __future__ import annotations
@@ -46,13 +46,13 @@ RUN: Final = 32
 
 
 def _order(values: Array) -> Array:
-    """Return the positions of values in descending order; equal ones stay as they are."""
+    """Return the indices that sort values in descending order, stably."""
     nan = np.isnan(values)
     return np.lexsort((np.arange(len(values)), -np.where(nan, 0.0, values + 0.0), ~nan))
 
 
 def sorted_runs(values: Array, numbers: Array) -> Array:
-    """Return records of each 32 columns in descending order."""
+    """Return the records of each run of 32 columns in descending order."""
     rows, columns = values.shape
     out = np.zeros((rows, columns, 2), np.float32)
     for row in range(rows):
@@ -66,7 +66,7 @@ def sorted_runs(values: Array, numbers: Array) -> Array:
 
 
 def merged_runs(records: Array, block_len: int) -> Array:
-    """Return each four runs of ``block_len`` columns as one, always the largest head next."""
+    """Merge every four runs of ``block_len`` columns, repeatedly taking the largest head."""
     pairs: Array = records.reshape(-1, 2)
     size, out = block_len // 2, np.empty_like(pairs)
     for begin in range(0, len(pairs), 4 * size):
@@ -133,7 +133,7 @@ def _sort(values: Array, numbers: Array) -> Array:
 
 
 def _in_each_row(call: Call, let: Let) -> Expr | None:
-    """Return what sorting stands for: with one row of numbers, these in each row; as UINT32."""
+    """Decompose sorting: broadcast a single row of numbers to all rows, and read them as UINT32."""
     tile, numbers = call.args
     kind, other = tile.type, numbers.type
     assert isinstance(kind, TileType)
@@ -159,10 +159,10 @@ def _in_each_row(call: Call, let: Let) -> Expr | None:
     isa="TSORT32",
 )
 def sort32(src: Tile, idx: Tile) -> Tile:
-    """Return each 32 columns of ``src`` [R, C] in descending order, with their numbers: [R, 2 C].
+    """Return ``src`` [R, C], each 32 columns sorted in descending order, with numbers: [R, 2 C].
 
-    Even columns are the values, odd ones the bits of ``idx`` [R, C] or [1, C], of UINT32. Of equal
-    values the first stays first; a NaN is the largest.
+    Even columns are the values, odd ones the bits of their numbers in ``idx`` [R, C] or [1, C], of
+    UINT32. The sort is stable; a NaN is the largest.
     """
     ...
 
@@ -235,9 +235,9 @@ def _merge_cpp(site: CppSite) -> None:
     isa=_merge_cpp,
 )
 def mrgsort(src: Tile, block_len: int) -> Tile:
-    """Return ``src`` [1, C], in which each four sorted runs of ``block_len`` columns are one.
+    """Return ``src`` [1, C] with every four sorted runs of ``block_len`` columns merged into one.
 
-    The columns are records of `sort32`, two each.
+    The runs hold records of `sort32`, two columns each.
     """
     ...
 
@@ -261,7 +261,7 @@ def _merged_lists(*lists: Array) -> Array:
 
 
 def _as_runs(call: Call, let: Let) -> Expr:
-    """Return what merging lists stands for: merging four runs, of which some are -inf."""
+    """Decompose a merge of lists: to a merge of four runs, where missing ones are -inf."""
     kind = call.args[0].type
     assert isinstance(kind, TileType)
     (_, size), count = static_shape(kind) or (1, 1), len(call.args)
@@ -269,7 +269,7 @@ def _as_runs(call: Call, let: Let) -> Expr:
     for each in call.args[1:]:
         whole = let("joined", concat.build([whole, each], {}, call.span))
     if count < 4:
-        # Neither text has infinite numbers: the lowest finite one times 2 is -inf.
+        # Neither PTO nor C++ text can write infinities: the lowest finite number times 2 is -inf.
         room, lowest = [1, (4 - count) * size], ConstFloat(_LOWEST, D.FP32)
         finite = let("lowest", full.build([room, D.FP32, lowest], {}, call.span))
         rest = let("rest", muls.build([finite, 2.0], {}, call.span))
@@ -289,7 +289,7 @@ merging: Final = block_op(
     numpy=_merged_lists,
     decomposition=_as_runs,
 )
-"""Registers a merge of some number of lists."""
+"""Registers a merge of two to four lists."""
 
 
 @merging

@@ -46,8 +46,8 @@ def _write_cpp(site: CppSite) -> None:
     isa=_write_cpp,
 )
 def write(tensor: Tensor, indices: Offsets, value: Scalar) -> None:
-    """Let the element of ``tensor`` at ``indices`` be ``value``, which has its element type.
+    """Set the element of ``tensor`` at ``indices`` to ``value``, which has its element type.
 
-    The tensor is changed in place. A bare number counts the elements in row-major order.
+    The tensor is changed in place. A bare number is an index in row-major order.
     """
     ...

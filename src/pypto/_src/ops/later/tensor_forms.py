@@ -1,8 +1,8 @@
-"""Tensor forms of ops on tiles: on whole tensors they mean what they mean on tiles.
+"""Tensor forms of ops on tiles: on whole tensors they have the same meaning as on tiles.
 
-Shapes broadcast as in NumPy and element types promote, as for `tensor_math`. Each definition is
-followed by what stands for it in kernels: an op on tiles (`CONVERSIONS`, `REDUCTIONS`), or other
-ops on tensors (`REWRITES`).
+Shapes broadcast as in NumPy and element types promote, as for `tensor_math`. Each definition names
+its lowering in kernels: an op on tiles (`CONVERSIONS`, `REDUCTIONS`), or other ops on tensors
+(`REWRITES`).
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def _form(
     overload: str | None = None,
     reads: Sequence[int] | None = None,
 ) -> Callable[[Callable[P, R]], OpDef[P, R]]:
-    """Register an op on tensors with what it becomes in kernels."""
+    """Register an op on tensors with its lowering in kernels."""
 
     def define(function: Callable[P, R]) -> OpDef[P, R]:
         op = on_tensors(
@@ -115,7 +115,7 @@ def sqrt(input: Tensor) -> Tensor:
 def recip(input: Tensor, high_precision: bool = False) -> Tensor:
     """Return 1 / x for each element x of ``input``; integers become FP32.
 
-    ``high_precision`` changes nothing: the quotient is exact to the last place as it is.
+    ``high_precision`` has no effect: the quotient is already exact to the last place.
     """
     ...
 
@@ -124,7 +124,7 @@ def recip(input: Tensor, high_precision: bool = False) -> Tensor:
 def rsqrt(input: Tensor, high_precision: bool = False) -> Tensor:
     """Return 1 / sqrt(x) for each element x of ``input``; integers become FP32.
 
-    ``high_precision`` changes nothing: the result is exact to the last place as it is.
+    ``high_precision`` has no effect: the result is already exact to the last place.
     """
     ...
 
@@ -133,33 +133,33 @@ def rsqrt(input: Tensor, high_precision: bool = False) -> Tensor:
 def log(input: Tensor, high_precision: bool = False) -> Tensor:
     """Return the natural logarithm of each element of ``input``; NaN below zero.
 
-    Integers become FP32. ``high_precision`` changes nothing.
+    Integers become FP32. ``high_precision`` has no effect.
     """
     ...
 
 
 @_form(_same, on_each(elementwise.neg), of_one_tile(elementwise.neg))
 def neg(input: Tensor) -> Tensor:
-    """Return ``-input``; the smallest integer stays as it is, unsigned ones wrap."""
+    """Return ``-input``; the smallest signed integer stays unchanged, unsigned ones wrap."""
     ...
 
 
 @_form(_same, on_each(elementwise.relu), of_one_tile(elementwise.relu))
 def relu(input: Tensor) -> Tensor:
-    """Return each element of ``input``, or 0 where it is negative; NaN stays."""
+    """Return each element of ``input``, or 0 where it is negative; NaN stays NaN."""
     ...
 
 
 @_form(_same, on_each(bitwise.not_), of_one_tile(bitwise.not_))
 def not_(input: Tensor) -> Tensor:
-    """Return the bits of each element of ``input`` inverted."""
+    """Return the bitwise NOT of each element of ``input``."""
     ...
 
 
 def _abs_on_tiles(
     ctx: ConversionContext, args: Sequence[Expr], kwargs: Mapping[str, Any], span: Span
 ) -> Expr:
-    """Convert to the block op; of integers to the larger of x and -x."""
+    """Convert to the block op, or for integers to the larger of x and -x."""
     (tile,) = args
     if not dtype_of(tile).is_int():
         return of_one_tile(elementwise.abs)(ctx, args, kwargs, span)
@@ -169,7 +169,7 @@ def _abs_on_tiles(
 
 @_form(_same, on_each(elementwise.abs), _abs_on_tiles)
 def abs(input: Tensor) -> Tensor:
-    """Return the magnitude of each element of ``input``; the smallest integer stays."""
+    """Return the absolute value of each element; the smallest signed integer stays unchanged."""
     ...
 
 
@@ -202,7 +202,7 @@ def _comparison_with_number(lhs: Array, rhs: Any, result: Any, cmp_type: int = 0
 
 
 def _integers(o: Operands, types: TypeRule) -> Type:
-    """Return the type that ``types`` gives, for integers alone."""
+    """Return the type that ``types`` gives, after a check that the operands are integers."""
     kind = types(o)
     for index, operand in enumerate(o.args):
         if dtype_of(operand).is_float():
@@ -244,7 +244,7 @@ def _shifted_by_number(o: Operands) -> Type:
 
 @_form(two_tensors, of_block(elementwise.minimum), of_two_tiles(elementwise.minimum))
 def minimum(lhs: Tensor, rhs: Tensor) -> Tensor:
-    """Return the smaller of ``lhs`` and ``rhs``, broadcast and promoted; NaN if one is NaN."""
+    """Return the smaller of ``lhs`` and ``rhs``, broadcast and promoted; NaN if either is NaN."""
     ...
 
 
@@ -256,7 +256,7 @@ def minimum(lhs: Tensor, rhs: Tensor) -> Tensor:
     commutes=True,
 )
 def maximums(lhs: Tensor, rhs: Scalar) -> Tensor:
-    """Return the larger of each element of ``lhs`` and ``rhs``; NaN if one is NaN."""
+    """Return the larger of each element of ``lhs`` and ``rhs``; NaN if either is NaN."""
     ...
 
 
@@ -268,16 +268,17 @@ def maximums(lhs: Tensor, rhs: Scalar) -> Tensor:
     commutes=True,
 )
 def minimums(lhs: Tensor, rhs: Scalar) -> Tensor:
-    """Return the smaller of each element of ``lhs`` and ``rhs``; NaN if one is NaN."""
+    """Return the smaller of each element of ``lhs`` and ``rhs``; NaN if either is NaN."""
     ...
 
 
 @_form(_compared, _comparison, of_two_tiles(compare_select.cmp))
 def cmp(lhs: Tensor, rhs: Tensor, cmp_type: int = 0) -> Tensor:
-    """Return 1 where ``lhs`` and ``rhs`` compare, else 0, broadcast and promoted.
+    """Return 1 where comparison ``cmp_type`` holds for ``lhs`` and ``rhs``, else 0.
 
-    ``cmp_type`` is 0 for equal, 1 not equal, 2 less, 3 less or equal, 4 greater, 5 greater or
-    equal. A NaN is unequal to everything, and neither less nor greater.
+    The operands are broadcast and promoted. ``cmp_type`` is 0 for equal, 1 not equal, 2 less, 3
+    less or equal, 4 greater, 5 greater or equal. A NaN is unequal to everything, and neither less
+    nor greater.
     """
     ...
 
@@ -289,17 +290,17 @@ def cmp(lhs: Tensor, rhs: Tensor, cmp_type: int = 0) -> Tensor:
     overload="cmp",
 )
 def cmps(lhs: Tensor, rhs: Scalar, cmp_type: int = 0) -> Tensor:
-    """Return 1 where ``lhs`` and the number ``rhs`` compare, else 0, promoted.
+    """Return 1 where comparison ``cmp_type`` holds for ``lhs`` and the number ``rhs``, else 0.
 
-    ``cmp_type`` is 0 for equal, 1 not equal, 2 less, 3 less or equal, 4 greater, 5 greater or
-    equal. A NaN is unequal to everything, and neither less nor greater.
+    The operands are promoted. ``cmp_type`` is 0 for equal, 1 not equal, 2 less, 3 less or equal,
+    4 greater, 5 greater or equal. A NaN is unequal to everything, and neither less nor greater.
     """
     ...
 
 
 @_form(_two_of_bits, of_block(bitwise.and_), of_two_tiles(bitwise.and_))
 def and_(lhs: Tensor, rhs: Tensor) -> Tensor:
-    """Return the bits that are set in both ``lhs`` and ``rhs``, broadcast and promoted."""
+    """Return the bitwise AND of ``lhs`` and ``rhs``, broadcast and promoted."""
     ...
 
 
@@ -307,37 +308,37 @@ def and_(lhs: Tensor, rhs: Tensor) -> Tensor:
     _bits_and_number, with_number(bitwise.ands), of_tile_and_number(bitwise.ands), overload="and_"
 )
 def ands(lhs: Tensor, rhs: Scalar) -> Tensor:
-    """Return the bits that are set in both ``lhs`` and the number ``rhs``."""
+    """Return the bitwise AND of each element of ``lhs`` and the number ``rhs``."""
     ...
 
 
 @_form(_two_of_bits, of_block(bitwise.or_), of_two_tiles(bitwise.or_))
 def or_(lhs: Tensor, rhs: Tensor) -> Tensor:
-    """Return the bits that are set in one of ``lhs`` and ``rhs``, broadcast and promoted."""
+    """Return the bitwise OR of ``lhs`` and ``rhs``, broadcast and promoted."""
     ...
 
 
 @_form(_bits_and_number, with_number(bitwise.ors), of_tile_and_number(bitwise.ors), overload="or_")
 def ors(lhs: Tensor, rhs: Scalar) -> Tensor:
-    """Return the bits that are set in one of ``lhs`` and the number ``rhs``."""
+    """Return the bitwise OR of each element of ``lhs`` and the number ``rhs``."""
     ...
 
 
 @_form(_two_of_bits, on_elements(lambda a, b: a ^ b, bitwise.xor), of_two_tiles(bitwise.xor))
 def xor(lhs: Tensor, rhs: Tensor) -> Tensor:
-    """Return the bits that are set in only one of ``lhs`` and ``rhs``, broadcast and promoted."""
+    """Return the bitwise XOR of ``lhs`` and ``rhs``, broadcast and promoted."""
     ...
 
 
 @_form(_bits_and_number, _xor_number, of_tile_and_number(bitwise.xors), overload="xor")
 def xors(lhs: Tensor, rhs: Scalar) -> Tensor:
-    """Return the bits that are set in only one of ``lhs`` and the number ``rhs``."""
+    """Return the bitwise XOR of each element of ``lhs`` and the number ``rhs``."""
     ...
 
 
 @_form(_shifted, of_block(bitwise.shl), of_two_tiles(bitwise.shl))
 def shl(lhs: Tensor, rhs: Tensor) -> Tensor:
-    """Return ``lhs`` shifted to the left by ``rhs`` bits, as the op on tiles does."""
+    """Return ``lhs`` shifted left by ``rhs`` bits, as the op on tiles does."""
     ...
 
 
@@ -345,13 +346,13 @@ def shl(lhs: Tensor, rhs: Tensor) -> Tensor:
     _shifted_by_number, with_number(bitwise.shls), of_tile_and_number(bitwise.shls), overload="shl"
 )
 def shls(lhs: Tensor, rhs: Scalar) -> Tensor:
-    """Return ``lhs`` shifted to the left by ``rhs`` bits, as the op on tiles does."""
+    """Return ``lhs`` shifted left by ``rhs`` bits, as the op on tiles does."""
     ...
 
 
 @_form(_shifted, of_block(bitwise.shr), of_two_tiles(bitwise.shr))
 def shr(lhs: Tensor, rhs: Tensor) -> Tensor:
-    """Return ``lhs`` shifted to the right by ``rhs`` bits, as the op on tiles does."""
+    """Return ``lhs`` shifted right by ``rhs`` bits, as the op on tiles does."""
     ...
 
 
@@ -359,17 +360,17 @@ def shr(lhs: Tensor, rhs: Tensor) -> Tensor:
     _shifted_by_number, with_number(bitwise.shrs), of_tile_and_number(bitwise.shrs), overload="shr"
 )
 def shrs(lhs: Tensor, rhs: Scalar) -> Tensor:
-    """Return ``lhs`` shifted to the right by ``rhs`` bits, as the op on tiles does."""
+    """Return ``lhs`` shifted right by ``rhs`` bits, as the op on tiles does."""
     ...
 
 
 # --------------------------------------------------------------------------------------------
-# Beside a column or a row
+# With a column or a row
 # --------------------------------------------------------------------------------------------
 
 
 def _beside(o: Operands, axis: int) -> Type:
-    """Return the type of a tensor [.., M, N] beside one that is 1 long in dimension ``axis``."""
+    """Return the type of a tensor [.., M, N] with one whose size in dimension ``axis`` is 1."""
     dtype = promote(element_of(o, 0), element_of(o, 1))
     whole, part = o.tensor(0).shape, o.tensor(1).shape
     wanted = [*whole]
@@ -392,17 +393,17 @@ def _beside(o: Operands, axis: int) -> Type:
 
 
 def beside_column(o: Operands) -> Type:
-    """Return the type of a tensor [.., M, N] beside a column [.., M, 1]."""
+    """Return the type of a tensor [.., M, N] with a column [.., M, 1]."""
     return _beside(o, -1)
 
 
 def beside_row(o: Operands) -> Type:
-    """Return the type of a tensor [.., M, N] beside a row [.., 1, N]."""
+    """Return the type of a tensor [.., M, N] with a row [.., 1, N]."""
     return _beside(o, -2)
 
 
 def _same_as(op: OpDef[..., Any]) -> Rewrite:
-    """Return what an op beside a column or row is: ``op``, whose operands broadcast."""
+    """Return the rewrite of an op with a column or row: to ``op``, whose operands broadcast."""
 
     def parts(call: Call, _let: Let) -> Expr:
         return op.build(call.args, {}, call.span)
@@ -546,9 +547,9 @@ def _columns_of(op: OpDef[..., Any]) -> Callable[[Expr, Any], Expr]:
     typed=False,
 )
 def row_min(input: Tensor, axis: int | None = None, keep_dim: bool | None = None) -> Tensor:
-    """Return the smallest element of each row of ``input``; NaN if there is one.
+    """Return the smallest element of each row of ``input``; NaN if there is any.
 
-    A row runs along ``axis``, the last unless given. Its dimension becomes 1, and is dropped with
+    A row runs along ``axis``, by default the last. Its dimension becomes 1, or is dropped with
     ``keep_dim=False``.
     """
     ...
@@ -568,7 +569,7 @@ def row_min(input: Tensor, axis: int | None = None, keep_dim: bool | None = None
 def row_prod(input: Tensor, axis: int | None = None, keep_dim: bool | None = None) -> Tensor:
     """Return the product of each row of ``input``; integers wrap.
 
-    A row runs along ``axis``, the last unless given. Its dimension becomes 1, and is dropped with
+    A row runs along ``axis``, by default the last. Its dimension becomes 1, or is dropped with
     ``keep_dim=False``.
     """
     ...
@@ -594,7 +595,7 @@ def _extreme_columns(o: Operands) -> Type:
 
 
 def _by_rows(op: OpDef[..., Any]) -> Rewrite:
-    """Return what a reduction of columns is: that of rows, along the dimension before the last."""
+    """Return the rewrite of a reduction of columns: to one of rows, along the next-to-last axis."""
 
     def parts(call: Call, _let: Let) -> Expr:
         return op.build(call.args, {"axis": -2}, call.span)
@@ -609,7 +610,7 @@ def _by_rows(op: OpDef[..., Any]) -> Rewrite:
     typed=False,
 )
 def col_max(input: Tensor) -> Tensor:
-    """Return the largest elements of columns of ``input`` [.., M, N]: [.., 1, N], NaN if any."""
+    """Return the largest elements of columns of ``input`` [.., M, N]: [.., 1, N]; NaN if any."""
     ...
 
 
@@ -620,7 +621,7 @@ def col_max(input: Tensor) -> Tensor:
     typed=False,
 )
 def col_min(input: Tensor) -> Tensor:
-    """Return the smallest elements of columns of ``input`` [.., M, N]: [.., 1, N], NaN if any."""
+    """Return the smallest elements of columns of ``input`` [.., M, N]: [.., 1, N]; NaN if any."""
     ...
 
 

@@ -1,8 +1,8 @@
-"""Tensor forms of ops that work along rows or columns: gathering, sorting, joining, filling.
+"""Tensor forms of ops along rows or columns: gathering, sorting, concatenating, filling.
 
-What an element of the result is depends on whole rows, or whole columns, of the operands. So the
-op on tiles says what the result is and what it means; kernels do it on as many rows, or columns, at
-a time as fit on chip (`LINEWISE`), or by other ops on tensors (`REWRITES`).
+An element of the result depends on whole rows, or whole columns, of the operands. So the op on
+tiles defines the result type and the meaning; kernels run it on as many rows, or columns, at a time
+as fit on chip (`LINEWISE`), or use other ops on tensors (`REWRITES`).
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ def _elementwise(
     overload: str | None = None,
     reads: Sequence[int] | None = None,
 ) -> Callable[[Callable[P, R]], OpDef[P, R]]:
-    """Register an op on tensors with the op on tiles that it becomes, whatever tiles are."""
+    """Register an op on tensors with the op on tiles that it becomes, for tiles of any shape."""
 
     def define(function: Callable[P, R]) -> OpDef[P, R]:
         op = on_tensors(types, numpy, typed=True, overload=overload, reads=reads)(function)
@@ -120,7 +120,7 @@ def _elementwise(
 
 
 def _alike(o: Operands) -> Type:
-    """Return the type of an op on two tensors of one shape."""
+    """Return the type of an op on two tensors of equal shape."""
     first, second = o.tensor(0).shape, o.tensor(1).shape
     if not same_dims(first, second):
         refuse(
@@ -139,25 +139,25 @@ def _function(op: AnyOp) -> Numpy:
 
 @_elementwise(_alike, of_block(elementwise.add), of_two_tiles(elementwise.add))
 def part_add(lhs: Tensor, rhs: Tensor) -> Tensor:
-    """Return ``lhs + rhs``: of a tensor, all is valid."""
+    """Return ``lhs + rhs``: a tensor is entirely valid."""
     ...
 
 
 @_elementwise(_alike, of_block(elementwise.mul), of_two_tiles(elementwise.mul))
 def part_mul(lhs: Tensor, rhs: Tensor) -> Tensor:
-    """Return ``lhs * rhs``: of a tensor, all is valid."""
+    """Return ``lhs * rhs``: a tensor is entirely valid."""
     ...
 
 
 @_elementwise(_alike, of_block(elementwise.maximum), of_two_tiles(elementwise.maximum))
 def part_max(lhs: Tensor, rhs: Tensor) -> Tensor:
-    """Return the larger of ``lhs`` and ``rhs``: of a tensor, all is valid."""
+    """Return the larger of ``lhs`` and ``rhs``: a tensor is entirely valid."""
     ...
 
 
 @_elementwise(_alike, of_block(elementwise.minimum), of_two_tiles(elementwise.minimum))
 def part_min(lhs: Tensor, rhs: Tensor) -> Tensor:
-    """Return the smaller of ``lhs`` and ``rhs``: of a tensor, all is valid."""
+    """Return the smaller of ``lhs`` and ``rhs``: a tensor is entirely valid."""
     ...
 
 
@@ -198,7 +198,7 @@ def _spread(target: Array, vector: Array, result: Any) -> Array:
     beside_column, _spread, of_spread(columns.row_expand_to), overload="row_expand", reads=[1]
 )
 def row_expand(target: Tensor, row_vec: Tensor) -> Tensor:
-    """Return the column ``row_vec`` [.., M, 1] in each column of a tensor like ``target``.
+    """Return the column ``row_vec`` [.., M, 1] broadcast to the shape of ``target``.
 
     The elements of ``target`` [.., M, N] are not read.
     """
@@ -207,7 +207,7 @@ def row_expand(target: Tensor, row_vec: Tensor) -> Tensor:
 
 @_elementwise(beside_row, _spread, of_spread(reduce.col_expand), reads=[1])
 def col_expand(target: Tensor, col_vec: Tensor) -> Tensor:
-    """Return the row ``col_vec`` [.., 1, N] in each row of a tensor like ``target``.
+    """Return the row ``col_vec`` [.., 1, N] broadcast to the shape of ``target``.
 
     The elements of ``target`` [.., M, N] are not read.
     """
@@ -221,12 +221,12 @@ def col_expand(target: Tensor, col_vec: Tensor) -> Tensor:
     reads=[],
 )
 def expands(target: Tensor, scalar: Scalar) -> Tensor:
-    """Return a tensor like ``target`` whose elements all are ``scalar``; it is not read."""
+    """Return a tensor like ``target``, which is not read, filled with ``scalar``."""
     ...
 
 
 # --------------------------------------------------------------------------------------------
-# Out of nothing
+# From no operands
 # --------------------------------------------------------------------------------------------
 
 _BY_WAY_OF: Final[dict[DataType, DataType]] = {
@@ -237,7 +237,7 @@ _BY_WAY_OF: Final[dict[DataType, DataType]] = {
     D.UINT16: D.INT16,
     D.UINT32: D.INT32,
 }
-"""Element types that no instruction fills, and those that they are made of."""
+"""Element types that no instruction can fill, and those filled in their place."""
 
 
 def _full_type(o: Operands) -> Type:
@@ -256,7 +256,7 @@ def _full_tile(
     is_infinite = isinstance(value, ConstFloat) and math.isinf(value.value)
     if isinstance(value, ConstInt | ConstFloat):
         bits, number = dtype.get_bit(), value.value
-        if is_infinite:  # no text has such a constant: twice the largest number is
+        if is_infinite:  # no emitted text can write infinity: it is twice the largest number
             number = math.copysign(LARGEST[other], number)
         elif dtype.is_unsigned_int() and other.bytes == dtype.bytes and number >= 1 << (bits - 1):
             number -= 1 << bits
@@ -276,7 +276,7 @@ def _full_tile(
 
 @on_tensors(_full_type, new_tiles.filled)
 def full(shape: Ints, dtype: DataType, value: Scalar) -> Tensor:
-    """Return a tensor of ``shape`` whose elements are all ``value``."""
+    """Return a tensor of ``shape`` filled with ``value``."""
     ...
 
 
@@ -324,9 +324,10 @@ def _arange_tile(
 def arange(
     start: Scalar, shape: Ints, dtype: DataType = DataType.INT32, descending: bool = False
 ) -> Tensor:
-    """Return the row ``start``, ``start`` + 1, ... of ``shape`` [1, N]; falling if ``descending``.
+    """Return the row ``start``, ``start`` + 1, ... of ``shape`` [1, N].
 
-    ``start`` has the element type ``dtype``, an integer of 16 or 32 bits.
+    ``start`` has the element type ``dtype``, an integer of 16 or 32 bits. The elements decrease if
+    ``descending``.
     """
     ...
 
@@ -341,7 +342,7 @@ GENERATORS[arange.name] = _arange_tile
 def _rewritten(
     types: TypeRule, numpy: Numpy, parts: Callable[[Call, Let], Expr], **facts: Any
 ) -> Callable[[Callable[P, R]], OpDef[P, R]]:
-    """Register an op on tensors with the others that it is in kernels."""
+    """Register an op on tensors with its rewrite to other ops in kernels."""
 
     def define(function: Callable[P, R]) -> OpDef[P, R]:
         op = on_tensors(types, numpy, **facts)(function)
@@ -352,7 +353,7 @@ def _rewritten(
 
 
 def _matrix(o: Operands, index: int) -> tuple[Expr, Expr]:
-    """Return the shape of an operand of two dimensions."""
+    """Return the shape of an operand, after a check that it has two dimensions."""
     shape, name = o.tensor(index).shape, operand_name(o, index)
     if len(shape) == 2:
         return shape[0], shape[1]
@@ -443,15 +444,15 @@ def _in_a_larger_one(call: Call, let: Let) -> Expr:
 
 @_rewritten(_expanded, _grown, _in_a_larger_one, complete=pad_number(2))
 def fillpad_expand(input: Tensor, shape: Ints, pad_value: TilePad | None = None) -> Tensor:
-    """Return ``input`` [M, N] at the beginning of a larger tensor of ``shape``, padded as told.
+    """Return ``input`` [M, N] padded at the end to a larger tensor of ``shape``.
 
-    The rest is 0 unless ``pad_value`` says the largest or the smallest element.
+    The padding is 0, or with ``pad_value`` the largest or the smallest element.
     """
     ...
 
 
 # --------------------------------------------------------------------------------------------
-# Along rows, or columns
+# Along rows or columns
 # --------------------------------------------------------------------------------------------
 
 
@@ -463,10 +464,10 @@ def _in_lines(
     spreads: bool = False,
     shared: Iterable[int] = (),
 ) -> Callable[[Callable[P, R]], OpDef[P, R]]:
-    """Register an op on tensors whose rows, or columns for ``axis`` -1, ``op`` makes on tiles.
+    """Register an op on tensors whose rows, or columns for ``axis`` -1, ``op`` computes on tiles.
 
-    ``each``: the op on tiles makes one row at a time. ``spreads``: a single row is for all.
-    Operands that are ``shared`` are wanted as a whole for each.
+    ``each``: the op on tiles computes one row at a time. ``spreads``: a single row broadcasts to
+    all. ``shared`` operands are passed as a whole to each.
     """
     how = Linewise(axis, frozenset(shared))
 
@@ -484,7 +485,7 @@ def _in_lines(
 
 
 def _types_of(op: AnyOp, how: Linewise, spreads: bool) -> TypeRule:
-    """Return the rule that gives a tensor of the type that ``op`` gives to tiles."""
+    """Return the type rule that gives tensors the shape and type that ``op`` gives to tiles."""
 
     def rule(o: Operands) -> Type:
         axis = how.axis
@@ -513,7 +514,7 @@ def _types_of(op: AnyOp, how: Linewise, spreads: bool) -> TypeRule:
             try:
                 kind = _on_tiles(op, o, how, 1)
             except OpError:
-                raise error from None  # which is about the shapes that the program has
+                raise error from None  # this one names the program's own shapes
         shape = (lines, kind.shape[1]) if axis == -2 else (kind.shape[0], lines)
         return TensorType(shape, kind.dtype)
 
@@ -521,7 +522,7 @@ def _types_of(op: AnyOp, how: Linewise, spreads: bool) -> TypeRule:
 
 
 def _on_tiles(op: AnyOp, o: Operands, how: Linewise, count: int) -> TileType:
-    """Return the type that ``op`` gives to tiles with so many lines of the operands."""
+    """Return the type that ``op`` gives for tiles of ``count`` rows or columns of the operands."""
     args: list[Expr] = []
     for index, arg in enumerate(o.args):
         if isinstance(arg.type, TensorType):
@@ -537,7 +538,7 @@ def _on_tiles(op: AnyOp, o: Operands, how: Linewise, count: int) -> TileType:
 
 
 def _meaning_of(op: AnyOp, each: bool) -> Numpy:
-    """Return what ``op`` means on arrays, without its scratch."""
+    """Return the meaning of ``op`` on arrays, without its scratch."""
     compute = op.numpy
     assert compute is not None
 
@@ -553,43 +554,43 @@ def _meaning_of(op: AnyOp, each: bool) -> Numpy:
 
 @_in_lines(columns.row_argmax)
 def row_argmax(input: Tensor) -> Tensor:
-    """Return where the largest element of each row of ``input`` [M, N] is: [M, 1] of INT32.
+    """Return the index of the largest element of each row of ``input`` [M, N]: [M, 1] of INT32.
 
-    Of equal ones it is the first; a NaN only where it is the first element.
+    The first of equal elements wins; a NaN wins only if it is the first element.
     """
     ...
 
 
 @_in_lines(columns.row_argmin)
 def row_argmin(input: Tensor) -> Tensor:
-    """Return where the smallest element of each row of ``input`` [M, N] is: [M, 1] of INT32.
+    """Return the index of the smallest element of each row of ``input`` [M, N]: [M, 1] of INT32.
 
-    Of equal ones it is the first; a NaN only where it is the first element.
+    The first of equal elements wins; a NaN wins only if it is the first element.
     """
     ...
 
 
 @_in_lines(columns.col_argmax, -1)
 def col_argmax(input: Tensor) -> Tensor:
-    """Return where the largest element of each column of ``input`` [M, N] is: [1, N] of INT32.
+    """Return the index of the largest element of each column of ``input`` [M, N]: [1, N] of INT32.
 
-    Of equal ones it is the first; a NaN only where it is the first element.
+    The first of equal elements wins; a NaN wins only if it is the first element.
     """
     ...
 
 
 @_in_lines(columns.col_argmin, -1)
 def col_argmin(input: Tensor) -> Tensor:
-    """Return where the smallest element of each column of ``input`` [M, N] is: [1, N] of INT32.
+    """Return the index of the smallest element of each column of ``input`` [M, N]: [1, N] of INT32.
 
-    Of equal ones it is the first; a NaN only where it is the first element.
+    The first of equal elements wins; a NaN wins only if it is the first element.
     """
     ...
 
 
 @_in_lines(reinterpreting.reinterpret_view)
 def reinterpret_view(input: Tensor, dtype: DataType) -> Tensor:
-    """Return the bits of each element of ``input`` [M, N] as one of ``dtype``, which is as wide."""
+    """Return the bits of each element of ``input`` [M, N] as a ``dtype`` of the same width."""
     ...
 
 
@@ -597,18 +598,18 @@ def reinterpret_view(input: Tensor, dtype: DataType) -> Tensor:
 def gather(input: Tensor, dim: int, index: Tensor) -> Tensor:
     """Return the elements of each row of ``input`` [M, N] at positions ``index`` [M, K]: [M, K].
 
-    A position outside of the row has no meaning; the interpreter gives 0. ``dim`` is the last
-    dimension.
+    The result for a position outside the row is undefined; the interpreter gives 0. ``dim`` is the
+    last dimension.
     """
     ...
 
 
 @_in_lines(indexing.gather_mask)
 def gather_mask(input: Tensor, mask_pattern: int, output_dtype: DataType | None = None) -> Tensor:
-    """Return the columns of ``input`` [M, N] that a pattern names, side by side.
+    """Return the columns of ``input`` [M, N] that a pattern selects, side by side.
 
-    ``pl.tile.MaskPattern.P0101`` are columns 0, 2, 4, ..., P1010 1, 3, 5, ...; P0001 to P1000 every
-    fourth one. With ``output_dtype`` their bits are read as elements of that type.
+    ``pl.tile.MaskPattern.P0101`` selects columns 0, 2, 4, ..., P1010 1, 3, 5, ...; P0001 to P1000
+    every fourth one. With ``output_dtype`` their bits are reinterpreted as elements of that type.
     """
     ...
 
@@ -617,62 +618,62 @@ def gather_mask(input: Tensor, mask_pattern: int, output_dtype: DataType | None 
 def scatter(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     """Return ``input`` [M, N] with ``src`` [M, K] at the positions ``index`` [M, K] of each row.
 
-    Of equal positions the last one counts. ``dim`` is the last dimension.
+    Of equal positions the last one wins. ``dim`` is the last dimension.
     """
     ...
 
 
 @_in_lines(scattering.scatter_mask)
 def scatter_mask(input: Tensor, dst: Tensor, mask_pattern: int) -> Tensor:
-    """Return ``dst`` [M, N] with the columns that a pattern names replaced by those of ``input``.
+    """Return ``dst`` [M, N] with the columns that a pattern selects replaced by those of ``input``.
 
-    ``pl.tile.MaskPattern.P0101`` are columns 0, 2, 4, ..., P1010 1, 3, 5, ...; P0001 to P1000 every
-    fourth one.
+    ``pl.tile.MaskPattern.P0101`` selects columns 0, 2, 4, ..., P1010 1, 3, 5, ...; P0001 to P1000
+    every fourth one.
     """
     ...
 
 
 @_in_lines(scattering.scatter_update, -1, shared=[1])
 def scatter_update(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
-    """Return ``input`` [M, N] with the rows of ``src`` [K, N] at the numbers ``index`` of rows.
+    """Return ``input`` [M, N] with the rows of ``src`` [K, N] at the row numbers ``index``.
 
-    ``index`` has K numbers; of equal ones the last counts. ``dim`` is -2.
+    ``index`` has K elements; of equal ones the last wins. ``dim`` is -2.
     """
     ...
 
 
 @_in_lines(sorting.sort32, spreads=True)
 def sort32(src: Tensor, idx: Tensor) -> Tensor:
-    """Return each 32 columns of ``src`` [M, N] in descending order, with their numbers: [M, 2 N].
+    """Return ``src`` [M, N], each 32 columns sorted in descending order, with numbers: [M, 2 N].
 
-    Even columns are the values, odd ones the bits of ``idx`` [M, N] or [1, N], of UINT32. Of equal
-    values the first stays first; a NaN is the largest.
+    Even columns are the values, odd ones the bits of their numbers in ``idx`` [M, N] or [1, N], of
+    UINT32. The sort is stable; a NaN is the largest.
     """
     ...
 
 
 @_in_lines(sorting.mrgsort, each=True)
 def mrgsort(src: Tensor, block_len: int) -> Tensor:
-    """Return rows of ``src`` in which each four sorted runs of ``block_len`` columns are one.
+    """Return ``src`` with every four sorted runs of ``block_len`` columns of a row merged into one.
 
-    The columns are records of `sort32`, two each.
+    The runs hold records of `sort32`, two columns each.
     """
     ...
 
 
 @_in_lines(sorting.mrgsort2, each=True)
 def mrgsort2(src0: Tensor, src1: Tensor) -> Tensor:
-    """Return the sorted rows of records ``src0`` and ``src1`` as sorted rows."""
+    """Return the sorted rows of records ``src0`` and ``src1`` merged."""
     ...
 
 
 @_in_lines(sorting.mrgsort3, each=True)
 def mrgsort3(src0: Tensor, src1: Tensor, src2: Tensor) -> Tensor:
-    """Return the sorted rows of records ``src0``, ``src1`` and ``src2`` as sorted rows."""
+    """Return the sorted rows of records ``src0``, ``src1`` and ``src2`` merged."""
     ...
 
 
 @_in_lines(sorting.mrgsort4, each=True)
 def mrgsort4(src0: Tensor, src1: Tensor, src2: Tensor, src3: Tensor) -> Tensor:
-    """Return the sorted rows of records ``src0``, ``src1``, ``src2``, ``src3`` as sorted rows."""
+    """Return the sorted rows of records ``src0``, ``src1``, ``src2`` and ``src3`` merged."""
     ...

@@ -1,4 +1,4 @@
-"""Tiles of ones and zeros: masks of what lies before a position."""
+"""Triangular masks of ones and zeros, as for causal attention."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def _tri_cpp(site: CppSite) -> None:
 def _integer(
     args: Sequence[Any], kwargs: Mapping[str, Any], span: Span
 ) -> tuple[Sequence[Any], Mapping[str, Any]]:
-    """Let a bare number of a diagonal be INT32, whatever the elements are."""
+    """Make a diagonal that is a bare integer INT32, whatever the element type."""
     if args and args[0].__class__ is int:
         return [ConstInt(args[0], D.INT32, span), *args[1:]], kwargs
     return args, kwargs
@@ -102,8 +102,8 @@ def _integer(
 def tri(
     diagonal: Scalar, shape: Ints, dtype: DataType = DataType.INT32, upper: bool = False
 ) -> Tile:
-    """Return a tile of ``shape`` [R, C]: 1 up to the diagonal, else 0; with ``upper`` from it on.
+    """Return a tile of ``shape`` [R, C]: 1 on and below the diagonal (``upper``: above), else 0.
 
-    The diagonal is where the column is the row plus ``diagonal``.
+    The diagonal is where the column index is the row index plus ``diagonal``.
     """
     ...

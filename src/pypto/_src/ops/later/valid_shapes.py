@@ -1,4 +1,4 @@
-"""Which part of a tile is valid, said by the program; and what fills the rest of a larger one."""
+"""Setting the valid part of a tile, and padding a tile to a larger one."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def _marked(o: Operands) -> Type:
 def _as_list(
     args: Sequence[Any], kwargs: Mapping[str, Any], _span: Span
 ) -> tuple[Sequence[Any], Mapping[str, Any]]:
-    """Let rows and columns be one list of sizes."""
+    """Accept rows and columns in place of one list of sizes."""
     if len(args) == 3:
         return (args[0], [args[1], args[2]]), kwargs
     if {"valid_rows", "valid_cols"} <= kwargs.keys():
@@ -55,7 +55,7 @@ def _as_list(
 
 
 def _copied(site: PtoSite) -> None:
-    """Copy all bytes, valid or not: which are is said by the type of the result."""
+    """Copy all bytes, valid or not: the type of the result says which are valid."""
     source = site.call.args[0]
     assert isinstance(source.type, TileType)
     name, kind = site.reinterpret(source, _bytes_of(source.type))
@@ -74,7 +74,7 @@ def _copied_cpp(site: CppSite) -> None:
 
 
 def _bytes_of(kind: Type) -> TileType:
-    """Return the type of a tile's bytes as a whole tile: the bytes of a column are a row."""
+    """Return the type of a tile's bytes as a whole tile, for a column as a row."""
     whole = all_of(kind)
     if is_column(whole):
         return TileType(whole.shape[::-1], whole.dtype, whole.memref)
@@ -93,7 +93,7 @@ def _bytes_of(kind: Type) -> TileType:
     isa=_copied_cpp,
 )
 def set_validshape(tile: Tile, valid_shape: Ints) -> Tile:
-    """Return ``tile`` [R, C] of which ``valid_shape``, so many rows and columns, are valid.
+    """Return ``tile`` [R, C] with only ``valid_shape``, its first rows and columns, valid.
 
     ``pl.set_validshape(tile, rows, columns)`` is the same.
     """
@@ -153,8 +153,8 @@ def _expanded_cpp(site: CppSite) -> None:
     isa=_expanded_cpp,
 )
 def fillpad_expand(tile: Tile, shape: Ints, pad_value: TilePad | None = None) -> Tile:
-    """Return the valid elements of ``tile`` [R, C] in a larger tile of ``shape``, padded as told.
+    """Return the valid elements of ``tile`` [R, C] padded to a larger tile of ``shape``.
 
-    What is not valid is 0 unless ``pad_value`` says the largest or the smallest element.
+    The padding is 0, or with ``pad_value`` the largest or the smallest element.
     """
     ...

@@ -1,1 +1,1 @@
-"""How operands of several element types and shapes become equal ones."""
+"""Promotion and broadcasting: how operands of different types and shapes become alike."""

@@ -1,7 +1,7 @@
-"""Columns and rows in all of a tile: how shapes that broadcast become equal.
+"""Broadcasting of columns and rows over tiles.
 
-A column [R, 1] stands in each column, a row [1, C] in each row. An op may take one beside a whole
-tile as it is (`BroadcastOps`); else an instruction fills a tile with it.
+A column [R, 1] repeats in each column, a row [1, C] in each row. Some ops take a column or row with
+a whole tile as it is (`BroadcastOps`); otherwise an instruction fills a tile with it.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def common(a: Sequence[Expr], b: Sequence[Expr]) -> Sequence[Expr]:
 
 
 def broadcast_alone(broadcast_ops: BroadcastOps, lhs: Expr, rhs: Expr, span: Span) -> Call | None:
-    """Return the call of the one op that broadcasts ``rhs`` over ``lhs`` or the reverse."""
+    """Return the call of an op that broadcasts ``rhs`` over ``lhs`` or the reverse, or None."""
     for whole, part in ((lhs, rhs), (rhs, lhs)):
         a, b = tile_of(whole).shape, tile_of(part).shape
         if (
@@ -60,9 +60,9 @@ def broadcast_alone(broadcast_ops: BroadcastOps, lhs: Expr, rhs: Expr, span: Spa
 def opposite(
     broadcast_ops: BroadcastOps, lhs: Expr, rhs: Expr, let: Naming, span: Span
 ) -> Call | None:
-    """Return y - (-x) for a sum of a tile y that is valid in part and a row x; else None.
+    """Return y - (-x) for the sum of a partly valid tile y and a row x, else None.
 
-    A whole tile takes its row broadcast, which may serve other calls.
+    For a whole tile the row is broadcast instead, which other calls may share.
     """
     with_row = BroadcastOps(row=broadcast_ops.opposite)
     for whole, part in ((lhs, rhs), (rhs, lhs)):
@@ -76,10 +76,10 @@ def opposite(
 
 
 def grown(tile: Expr, shape: Sequence[Expr], let: Naming, span: Span, name: str) -> Expr:
-    """Return a tile with its column, or its row, in each of the columns or rows of ``shape``.
+    """Return a column or a row broadcast to ``shape``.
 
     Raises:
-        OpError: no op does that; the text says why.
+        OpError: no op can; the text says why.
     """
     if same_dims(tile_of(tile).shape, shape):
         return tile
@@ -89,7 +89,7 @@ def grown(tile: Expr, shape: Sequence[Expr], let: Naming, span: Span, name: str)
     sizes, dtype = tile_of(value).shape, tile_of(value).dtype
     if dtype.get_bit() > 32:
         raise _never(f"the A2/A3 chip broadcasts no elements of {dtype.member}")
-    if const_value(shape[1]) == 1 and not same_dim(sizes[0], shape[0]):  # [1, 1] in a column
+    if const_value(shape[1]) == 1 and not same_dim(sizes[0], shape[0]):  # [1, 1] to a column
         across = grown(value, (shape[1], shape[0]), let, span, name)
         return let(name, reshape.call((across, MakeTuple(shape)), {}, span))
     if not same_dim(sizes[1], shape[1]):
@@ -101,10 +101,10 @@ def grown(tile: Expr, shape: Sequence[Expr], let: Naming, span: Span, name: str)
 
 
 def grown_in_part(tile: Expr, whole: Expr, let: Naming, span: Span, name: str) -> Expr:
-    """Return a column or a row in the valid part of ``whole``: 1 * x is x, exactly.
+    """Return a column or a row broadcast over the valid part of ``whole``, as an exact 1 * x.
 
     Raises:
-        OpError: no op does that; the text says why.
+        OpError: no op can; the text says why.
     """
     dtype = tile_of(whole).dtype
     fill = block_op_of("expands")
@@ -113,14 +113,14 @@ def grown_in_part(tile: Expr, whole: Expr, let: Naming, span: Span, name: str) -
         raise OpError(message, slug="valid-shape")
     ones = let("ones", fill.build((whole, 1), {}, span))
     found = broadcast_alone(_TIMES, ones, _in_rows(tile, let, span), span)
-    assert found is not None  # the shapes broadcast, and there are two dimensions
+    assert found is not None  # the shapes broadcast and have two dimensions
     return let(name, found)
 
 
 def _grown_flat(tile: Expr, shape: Sequence[Expr], let: Naming, span: Span, name: str) -> Expr:
-    """Broadcast over a tile of more than two dimensions, along its first and its last ones.
+    """Broadcast over a tile of more than two dimensions, along leading and trailing dimensions.
 
-    [B, 1, 1] is a column of which each element fills a plane, [1, R, C] a row of planes.
+    [B, 1, 1] is a column whose elements each fill a plane; [1, R, C] is a row of planes.
     """
     sizes, one = tile_of(tile).shape, ConstInt(1)
     part = (*[one] * (len(shape) - len(sizes)), *sizes)
@@ -141,7 +141,7 @@ def _grown_flat(tile: Expr, shape: Sequence[Expr], let: Naming, span: Span, name
     if not same_dims(part[:first], shape[:first]):
         outer = (shape[:first], shape[first:])
         value = _grown_as(value, (one, _product(shape[first:])), outer, shape, let, span, name)
-    if len(tile_of(value).shape) < len(shape):  # dimensions of 1 in front are missing
+    if len(tile_of(value).shape) < len(shape):  # leading dimensions of 1 are missing
         value = let(name, reshape.call((value, MakeTuple(shape)), {}, span))
     return value
 
@@ -155,7 +155,7 @@ def _grown_as(
     span: Span,
     name: str,
 ) -> Expr:
-    """Return a tile of ``shape``: one broadcast over rows and columns as a column or row."""
+    """Return a tile of ``shape``: ``tile`` reshaped to ``flat`` and broadcast over ``wide``."""
     across = (_product(wide[0]), _product(wide[1]))
     value = let("flat", reshape.call((tile, MakeTuple(flat)), {}, span))
     value = grown(value, across, let, span, name)
@@ -171,7 +171,7 @@ def _product(sizes: Sequence[Expr]) -> ConstInt:
 
 
 def _in_rows(tile: Expr, let: Naming, span: Span) -> Expr:
-    """Return a tile of two dimensions: itself, or a row [1, N]."""
+    """Return a tile with two dimensions: itself, or reshaped to a row [1, N]."""
     sizes = tile_of(tile).shape
     if len(sizes) != 1:
         return tile
@@ -179,7 +179,7 @@ def _in_rows(tile: Expr, let: Naming, span: Span) -> Expr:
 
 
 def _widened(column: Expr, shape: Sequence[Expr], span: Span) -> Call:
-    """Return the call that fills the rows of ``shape`` with a column, which targets have."""
+    """Return the call of row_expand's target variant that broadcasts a column to ``shape``."""
     op = block_op_of("row_expand")
     operands = (column, MakeTuple(shape))
     assert op.with_scratch is not None
@@ -191,5 +191,5 @@ def _never(message: str) -> OpError:
 
 
 def room(shape: Sequence[Expr], dtype: DataType, let: Naming, span: Span) -> Var:
-    """Return a tile whose elements have no value."""
+    """Return an uninitialized tile."""
     return let("room", create_tile.build((shape, dtype), {}, span))

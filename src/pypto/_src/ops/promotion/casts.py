@@ -1,8 +1,8 @@
-"""Conversions of tiles to other element types, as the operands of one op are converted.
+"""Casts of tiles to other element types, as promotion of operands needs them.
 
-A conversion is in one step, or in steps that are exact but for the last; between integers of one
-width it reads the same bytes. So do ops on unsigned elements where the instruction takes signed
-ones: sums, differences and products wrap, and have the same bits for both.
+A conversion is one step, or several steps of which all but the last are exact; between integers of
+equal width it is a bitcast. Ops on unsigned elements also bitcast where the instruction takes only
+signed ones: sums, differences and products wrap, and have the same bits for both.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ else:
 D = DataType
 SIGNED_OF: Final = {D.UINT8: D.INT8, D.UINT16: D.INT16, D.UINT32: D.INT32}
 _DIGITS: Final = {D.FP32: 24, D.FP16: 11, D.BF16: 8}
-"""How many bits of an integer a float holds."""
+"""The precision of each float: how many bits of an integer it represents exactly."""
 
 Naming = Callable[[str, Expr], Var]
-"""Gives a value a name, in front of what is made."""
+"""Binds a value to a new variable, before the call that is built."""
 
 
 def block_op_of(name: str) -> AnyOp:
-    """Return a block op; those whose operands differ are defined before the ones they need."""
+    """Return a block op, looked up late: ops that promote are defined before those they need."""
     return REGISTRY[f"block.{name}"]
 
 
@@ -51,7 +51,7 @@ def tile_of(value: Expr) -> TileType:
 
 
 def _holds(between: DataType, source: DataType) -> bool:
-    """True if every value of ``source`` is one of ``between``."""
+    """True if ``between`` represents every value of ``source``."""
     if source.is_float():
         return between.is_float() and between.get_bit() > source.get_bit()
     digits = source.get_bit() - (not source.is_unsigned_int())
@@ -61,9 +61,9 @@ def _holds(between: DataType, source: DataType) -> bool:
 
 
 def steps(source: DataType, target: DataType) -> tuple[DataType, ...] | None:
-    """Return the element types that a conversion goes over, ``target`` last; None if none does.
+    """Return the element types that a conversion goes through, ``target`` last; None if impossible.
 
-    A step between integers of one width reads the same bytes, the others are casts.
+    A step between integers of equal width is a bitcast, the others are casts.
     """
     if source is target:
         return ()
@@ -77,10 +77,10 @@ def steps(source: DataType, target: DataType) -> tuple[DataType, ...] | None:
 
 
 def chain(source: DataType, target: DataType) -> tuple[DataType, ...] | None:
-    """Return the element types of a shortest chain of casts, ``target`` last; None if none is.
+    """Return the types of a shortest chain of casts, ``target`` last; None if there is none.
 
-    What lies between has every value of the source, or every one of the target: such a chain
-    rounds as the device does, which has no other way.
+    Each type in between represents all values of the source or of the target: such a chain rounds
+    as the device does, which has no other path.
     """
     paths: list[tuple[DataType, ...]] = [(source,)]
     seen = {source}
@@ -120,16 +120,16 @@ def as_type(
 
 
 def _reread(value: Expr, dtype: DataType) -> Call:
-    """Return a tile with its bytes read as elements of another type, which knows no valid part."""
+    """Return a bitcast of a tile, which must be valid throughout."""
     check_whole(tile_of(value), dtype, value.name if isinstance(value, Var) else "tile")
     return reread(value, dtype)
 
 
 def check_whole(kind: TileType, dtype: DataType, name: str) -> None:
-    """Check that a tile that becomes ``dtype`` is not valid in part if its bytes are read anew.
+    """Check that a tile that is converted to ``dtype`` by a bitcast is valid throughout.
 
     Raises:
-        OpError: they are, and it is.
+        OpError: a step is a bitcast, and the tile is partly valid.
     """
     chain = steps(kind.dtype, dtype) or ()
     if valid_part(kind) is None or not any(map(_rereads, (kind.dtype, *chain), chain)):
@@ -138,7 +138,7 @@ def check_whole(kind: TileType, dtype: DataType, name: str) -> None:
 
 
 def as_number(number: Expr, dtype: DataType, span: Span) -> Expr:
-    """Return a scalar, rounded to its own type, with elements of ``dtype``."""
+    """Return a scalar, rounded to its own type, converted to ``dtype``."""
     source = dtype_of(number)
     if source is dtype:
         return number
@@ -153,7 +153,7 @@ def as_number(number: Expr, dtype: DataType, span: Span) -> Expr:
 
 
 def converted(array: Array, chain: Sequence[DataType]) -> Array:
-    """Return an array that was converted by `steps`."""
+    """Return an array converted along ``chain``, which `steps` gives."""
     for step in chain:
         if array.dtype.kind in "iu" and step.is_int() and array.dtype.itemsize == step.bytes:
             array = array.astype(step.numpy)
@@ -169,7 +169,7 @@ def is_unsigned(value: Expr) -> bool:
 
 
 def signed(value: Expr, let: Let) -> Expr:
-    """Return a tile with its elements read as signed ones; anything else as it is."""
+    """Return a tile of unsigned elements bitcast to signed ones, anything else unchanged."""
     kind = value.type
     if not isinstance(kind, TileType) or kind.dtype not in SIGNED_OF:
         return value
@@ -177,7 +177,7 @@ def signed(value: Expr, let: Let) -> Expr:
 
 
 def on_signed(call: Call, let: Let) -> Expr | None:
-    """Return what an op stands for whose bits are the same for signed elements.
+    """Decompose an op on unsigned elements whose result has the same bits for signed ones.
 
     y = neg(x)  ->  s = x as INT32; t = neg(s); y = t as UINT32
     """

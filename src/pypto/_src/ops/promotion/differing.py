@@ -1,7 +1,7 @@
-"""Calls on operands that differ: their types, and the calls on equal ones that they stand for.
+"""Calls on operands of different types or shapes: their result types and decompositions.
 
-What an op says of its operands is a `Promotion`; most calls have operands that are equal already,
-and do not load this module.
+An op describes its operands by a `Promotion`; most calls have operands that already agree, and do
+not load this module.
 """
 
 from __future__ import annotations
@@ -74,13 +74,13 @@ def type_of(rule: PromotionFacts, o: Operands) -> Type | None:
     """Return the type of a call whose operands differ, None if they do not.
 
     Raises:
-        OpError: there is no conversion, or nothing that broadcasts an operand.
+        OpError: there is no conversion, or no op that broadcasts an operand.
     """
     check_spaces(o)
     dtype, shape = _element(rule, o), _shape(rule, o)
     if any(valid_part(o.tile(at)) is not None for at in rule.operands):
         if o.op.valid is None:
-            return TileType(shape, dtype)  # the op refuses it
+            return TileType(shape, dtype)  # the op rejects it
         if all(same_dims(o.tile(at).shape, shape) for at in rule.operands):
             o.op.valid(o, TileType(shape, dtype))
     _check_conversions(rule, o, dtype)
@@ -100,7 +100,7 @@ def type_of(rule: PromotionFacts, o: Operands) -> Type | None:
 def _check_as_equal(
     rule: PromotionFacts, o: Operands, dtype: DataType, shape: Sequence[Expr]
 ) -> None:
-    """Raise what the op says of equal tiles, in the names of the operands as they are."""
+    """Raise the op's own error for equal tiles, with the names of the actual operands."""
     args = list(o.args)
     whole = _whole(rule, o.args, shape)
     for at in rule.operands:
@@ -115,12 +115,12 @@ def _check_as_equal(
     try:
         o.op.type_of(Operands(o.op, tuple(args), o.kwargs))
     except OpError as error:
-        error.label = error.label and operand_label(o)  # not their types once converted
+        error.label = error.label and operand_label(o)  # not their types after conversion
         raise
 
 
 def _refuse_part(rule: PromotionFacts, o: Operands, dtype: DataType, shape: Sequence[Expr]) -> None:
-    """Refuse partly valid tiles of several shapes that are not broadcast."""
+    """Reject partly valid tiles of different shapes that cannot be broadcast."""
     parts = [at for at in rule.operands if valid_part(o.tile(at)) is not None]
     whole = [at for at in parts if same_dims(o.tile(at).shape, shape)]
     for at in parts if whole else ():
@@ -137,7 +137,7 @@ def _refuse_part(rule: PromotionFacts, o: Operands, dtype: DataType, shape: Sequ
 
 
 def _whole(rule: PromotionFacts, args: Sequence[Expr], shape: Sequence[Expr]) -> Expr | None:
-    """Return the tile of the result's shape that is valid in part, None if there is none."""
+    """Return the partly valid tile of the result's shape, None if there is none."""
     for at in rule.operands:
         kind = tile_of(args[at])
         if valid_part(kind) is not None and same_dims(kind.shape, shape):
@@ -210,17 +210,17 @@ def _check_conversions(rule: PromotionFacts, o: Operands, dtype: DataType) -> No
         )
 
 
-# ----- what stands in place of a call -------------------------------------------------------
+# ----- decomposition ------------------------------------------------------------------------
 
 
 def parts(rule: PromotionFacts, call: Call, let: Let) -> Call | None:
-    """Return what a call on operands that differ stands for: the op on equal ones; else None.
+    """Decompose a call on operands that differ to the op on equal ones; None if they do not.
 
         y = add(a, b)  ->  w = cast(b); y = add(a, w)
         y = add(a, c)  ->  y = row_expand_add(a, c)
 
     Raises:
-        OpError: nothing does; `type_of` refuses such operands.
+        OpError: there is no decomposition; `type_of` rejects such operands.
     """
     op: Any = call.op
     return _equal(rule, op, call.args, call.kwargs, let, call.span)
@@ -252,7 +252,7 @@ def _equal(
 def _spread(
     rule: PromotionFacts, op: AnyOp, new: list[Expr], shape: Sequence[Expr], let: Let, span: Span
 ) -> Call | None:
-    """Broadcast operands, unless an op takes them as they are: return its call."""
+    """Broadcast operands in ``new``, or return a call of an op that takes them as they are."""
     if not rule.broadcasts or len(rule.operands) == 1:
         return None
     first, second = (new[at] for at in rule.operands[:2])
@@ -260,7 +260,7 @@ def _spread(
     if found is None:
         found = opposite(rule.broadcast_ops, first, second, let, span)
     if found is None:
-        # What is valid in part comes first: the others are broadcast over that part.
+        # Partly valid tiles come first: the others are broadcast over their valid part.
         for at in sorted(rule.operands, key=lambda at: valid_part(tile_of(new[at])) is None):
             whole = _whole(rule, new, shape)
             if whole is None:
@@ -274,7 +274,7 @@ def _spread(
 
 
 def meaning(rule: PromotionFacts, call: Call, compute: Callable[..., Any]) -> Callable[..., Any]:
-    """Return what a call computes on arrays, given what the op does on equal ones."""
+    """Return what a call computes on arrays; ``compute`` does so on equal shapes and types."""
     dtype = _target(rule, call.args)
     chains = [(at, steps(dtype_of(call.args[at]), dtype) or ()) for at in rule.operands]
     broadcasts = rule.broadcasts
@@ -293,7 +293,7 @@ def meaning(rule: PromotionFacts, call: Call, compute: Callable[..., Any]) -> Ca
 
 
 def _check_scratch(o: Operands, wanted: TileType) -> None:
-    """Check that the tiles that an op works in are like its result."""
+    """Check that the scratch tiles of an op have the shape and type of its result."""
     for at in o.op.writes:
         found = o.tile(at)
         if found.dtype is wanted.dtype and same_dims(found.shape, wanted.shape):
@@ -308,7 +308,7 @@ def _check_scratch(o: Operands, wanted: TileType) -> None:
 
 
 def _check_part(o: Operands, whole: int, other: int) -> None:
-    """Check that a column or row is valid wherever the tile beside it is."""
+    """Check that a column or row is valid wherever the whole tile is."""
     kind, wanted = o.tile(other), valid_or_all(o.tile(whole))
     pairs = zip(kind.shape, wanted, strict=True)
     part = [size if const_value(size) == 1 else count for size, count in pairs]
@@ -318,7 +318,7 @@ def _check_part(o: Operands, whole: int, other: int) -> None:
 
 
 def _is_short(tile: Expr, dtype: DataType) -> bool:
-    """True for a column to be broadcast before conversion: ``dtype`` fills no block with it."""
+    """True for a column to broadcast before conversion: in ``dtype`` it fills no whole blocks."""
     kind = tile_of(tile)
     sizes = static_shape(kind)
     if sizes is None or not is_column(kind) or valid_part(kind) is not None:
@@ -327,7 +327,7 @@ def _is_short(tile: Expr, dtype: DataType) -> bool:
 
 
 class _Dry:
-    """A `Let` of no program: what is made is looked at for its type."""
+    """A `Let` outside any program, to build calls only for their types."""
 
     def __call__(self, name: str, value: Expr) -> Var:
         return Var(name, value.type)

@@ -1,4 +1,4 @@
-"""What definitions of ops say of operands that may differ."""
+"""The facts that op definitions state about operands that may differ."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from pypto._src.records import NamedTuple
 
 
 class BroadcastOps(NamedTuple):
-    """Names of block ops that do on a tile and a column, or a row, what an op does on two tiles."""
+    """Names of block ops that apply an op on two tiles to a tile and a column, or a row."""
 
     column: str | None = None
     row: str | None = None
     commutes: bool = False
     opposite: str | None = None
-    """What does the same on a tile and a row times -1, exactly; a sum is such a difference."""
+    """An op with exactly the same result on a tile and the negated row: subtraction, for a sum."""
 
 
 NO_BROADCAST: Final = BroadcastOps()
 
 
 class PromotionFacts:
-    """Which operands of an op may differ, and how they are made equal."""
+    """Which operands of an op may differ, and how they are converted and broadcast."""
 
     def __init__(
         self,
@@ -34,14 +34,14 @@ class PromotionFacts:
         keeps_first: bool = False,
         number: int | None = None,
     ) -> None:
-        """Say which operands may differ.
+        """Declare which operands may differ.
 
         Args:
-            operands: Indices of tiles that are converted to one type and broadcast.
+            operands: Indices of the tiles to convert to one type and broadcast.
             broadcast_ops: The ops that take a column or a row as it is.
             broadcasts: False where the op itself broadcasts an operand.
-            keeps_first: The element type is that of the first. No other tile is wider.
-            number: The index of a number that is converted, too.
+            keeps_first: The element type is that of the first tile. No other tile is wider.
+            number: The index of a scalar operand to convert, too.
         """
         self.operands: Final = operands
         self.first: Final = operands[0]
@@ -53,7 +53,7 @@ class PromotionFacts:
         self.promoted: Final = operands if number is None else tuple(sorted((*operands, number)))
 
     def differ(self, args: Sequence[Expr]) -> bool:
-        """True if operands of a call have several element types, or tiles several shapes."""
+        """True if operands of a call differ in element type, or tiles in shape."""
         kind: Any = args[self.first].type
         number = self.number
         if number is not None:

@@ -1,12 +1,12 @@
-"""Tiles of several element types or shapes as operands of one op, or a number of another type.
+"""Operands of one op that differ in element type or shape.
 
 Operands are converted to the promoted element type (`dtypes.promote`) and broadcast, then the op
-works on equal ones. The vector unit does neither by itself: `Promotion.parts` gives the casts
-and broadcasts that such a call stands for, which LegalizeTiles puts in its place. The type rule
-makes these parts, too, and takes what they can be made of; so the chip executes whatever has a
-type.
+runs on operands that agree. The vector unit does neither by itself: `Promotion.parts` decomposes
+such a call into casts and broadcasts, which LegalizeTiles puts in its place. The type rule builds
+the same decomposition and accepts a call only if that succeeds; so the chip can execute every call
+that has a type.
 
-A shift keeps the element type of what it shifts, logic with a number that of the tile.
+A shift keeps the element type of what it shifts, a bitwise op with a number that of the tile.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ if TYPE_CHECKING:
 
 
 class Promotion(PromotionFacts):
-    """Which operands of an op may differ, and what a call stands for where they do."""
+    """Which operands of an op may differ, and the decomposition of calls where they do."""
 
     def type_of(self, o: Operands) -> Type | None:
         """Return the type of a call whose operands differ, None if they do not.
 
         Raises:
-            OpError: there is no conversion, or nothing that broadcasts an operand.
+            OpError: there is no conversion, or no op that broadcasts an operand.
         """
         if not self.differ(o.args):
             return None
@@ -42,13 +42,13 @@ class Promotion(PromotionFacts):
         return differing.type_of(self, o)
 
     def parts(self, call: Call, let: Let) -> Call | None:
-        """Return what a call on operands that differ stands for: the op on equal ones; else None.
+        """Decompose a call on operands that differ to the op on equal ones; None if they do not.
 
             y = add(a, b)  ->  w = cast(b); y = add(a, w)
             y = add(a, c)  ->  y = row_expand_add(a, c)
 
         Raises:
-            OpError: nothing does; `type_of` refuses such operands.
+            OpError: there is no decomposition; `type_of` rejects such operands.
         """
         if not self.differ(call.args):
             return None
@@ -57,7 +57,7 @@ class Promotion(PromotionFacts):
         return differing.parts(self, call, let)
 
     def meaning(self, call: Call, compute: Callable[..., Any]) -> Callable[..., Any]:
-        """Return what a call computes on arrays, given what the op does on equal ones."""
+        """Return what a call computes on arrays; ``compute`` does so on equal shapes and types."""
         if not self.differ(call.args):
             return compute
         from pypto._src.ops.promotion import differing
@@ -66,10 +66,10 @@ class Promotion(PromotionFacts):
 
 
 def check_equal(op: AnyOp, call: Call) -> None:
-    """Check that a call is one instruction.
+    """Check that a call maps to one instruction.
 
     Raises:
-        EmitError: its tiles have several element types or shapes.
+        EmitError: its tiles differ in element type or shape.
     """
     if op.promotion is not None and op.promotion.differ(call.args):
         raise EmitError(

@@ -1,4 +1,4 @@
-"""Boxes of tensors and parts of tiles: what lies within them, and in a row of bytes.
+"""Boxes of tensors and parts of tiles: bounds and contiguity.
 
 A box has an offset and a size for each dimension. Knows no op.
 """
@@ -50,9 +50,9 @@ def elements(value: Expr) -> tuple[Expr, ...]:
 
 
 def check_region(o: Operands, tensor: int, first: int, valid: Sequence[Expr] | None = None) -> None:
-    """Check a box of a tensor: one offset and one size a dimension, constants within bounds.
+    """Check a box of a tensor: one offset and one size per dimension, constants within bounds.
 
-    Only the ``valid`` sizes of the box are read or written, where they are given.
+    If ``valid`` is given, only that much of the box is read or written.
     """
     kind, offsets, shapes = o.tensor(tensor), o.ints(first), o.ints(first + 1)
     rank, name = len(kind.shape), operand_name(o, tensor)
@@ -121,7 +121,7 @@ def region(
 
 
 def part_type(o: Operands) -> Type:
-    """Return the type of a part of a tile, which may be cut out of several rows of a matrix."""
+    """Return the type of a part of a tile, which may be a part of several rows of a matrix."""
     check_operands(o)
     kind, shape, offset = o.tile(0), o.ints(1), o.ints(2)
     name = operand_name(o, 0)
@@ -182,7 +182,7 @@ def _check_bounds(
 
 
 def lies_together(kind: TileType, part: Sequence[int], offset: Sequence[Expr]) -> bool:
-    """True if the bytes of a part of a tile follow one another."""
+    """True if the bytes of a part of a tile are contiguous."""
     whole = static_shape(kind)
     assert whole is not None
     first = next((axis for axis, size in enumerate(part) if size != 1), len(part))
@@ -192,7 +192,7 @@ def lies_together(kind: TileType, part: Sequence[int], offset: Sequence[Expr]) -
 def _check_begin(
     o: Operands, whole: Sequence[int], part: Sequence[int], offset: Sequence[Expr]
 ) -> None:
-    """Check that a part begins with a block, or is one of a matrix, whose columns can be taken."""
+    """Check that a part starts at a block, or is in a matrix, whose columns can be extracted."""
     kind = o.tile(0)
     if not lies_together(kind, part, offset):
         name = operand_name(o, 0)
@@ -210,7 +210,7 @@ def _check_begin(
             else "load the part from its tensor, or store it from there on",
             shown=(0,),
         )
-    begin = const_value(offset[-1])  # rows begin with a block
+    begin = const_value(offset[-1])  # rows start at a block
     if begin is not None and begin * kind.dtype.bytes % BLOCK_BYTES:
         refuse(
             o,
@@ -223,14 +223,14 @@ def _check_begin(
 
 
 def _is_front(kind: TileType, part: Sequence[int], offset: Sequence[Expr]) -> bool:
-    """True for the first elements of several rows, where no block of a row is left out."""
+    """True for the first elements of several rows, if they include every block of each row."""
     front = TileType(part, kind.dtype)
     same = not is_column(front) and declared_shape(front)[1] == declared_shape(kind)[1]
     return same and len(part) == 2 and const_value(offset[-1]) == 0
 
 
 def _linear(shape: Sequence[int], index: Sequence[Any]) -> Any:
-    """Return the number of an element; of ints or of expressions."""
+    """Return the linear index of an element, for ints or expressions."""
     found: Any = index[0] if index else 0
     for size, each in zip(shape[1:], index[1:], strict=True):
         found = found * size + each
@@ -238,7 +238,7 @@ def _linear(shape: Sequence[int], index: Sequence[Any]) -> Any:
 
 
 def row_and_column(call: Call) -> tuple[Expr, Expr]:
-    """Return row and column at which a part begins, dimensions before the last one collapsed."""
+    """Return the row and column where a part starts, with all dimensions but the last collapsed."""
     tile, _, offset = call.args
     assert isinstance(tile.type, TileType)
     shape, index = static_shape(tile.type), elements(offset)
@@ -250,7 +250,7 @@ def row_and_column(call: Call) -> tuple[Expr, Expr]:
 
 
 def part_of(tile: Array, shape: Sequence[int], offset: Sequence[int]) -> Array:
-    begin = offset[-1] * tile.itemsize  # rows begin with a block
+    begin = offset[-1] * tile.itemsize  # rows start at a block
     if begin % BLOCK_BYTES and math.prod(shape[:-1]) == 1:
         raise EvaluationError(
             f"pl.view begins at byte {begin} of a tile, a multiple of {BLOCK_BYTES} was wanted",

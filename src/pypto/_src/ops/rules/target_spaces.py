@@ -1,4 +1,4 @@
-"""The memory that a call names for its result, and what the tiles of each memory may hold."""
+"""The memory space that a call names for its result, and what tiles of each space may hold."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ SPACE_DTYPES: Final = {
     MemorySpace.Acc: frozenset({D.FP32, D.INT32}),
     MemorySpace.Bias: frozenset({D.FP32, D.INT32}),
 }
-"""Element types of tiles by the memory they lie in."""
+"""Element types of tiles by memory space."""
 
 
 def _way_to(space: MemorySpace, allowed: Sequence[MemorySpace]) -> str:
-    """Return how a tile gets to ``space`` from where an op can put it."""
+    """Return a hint: how a tile gets to ``space`` from a space where the op can put it."""
     if space in FROM_MAT and MemorySpace.Mat in allowed:
         return (
             "write target_memory=pl.MemorySpace.Mat, and then "
@@ -36,7 +36,7 @@ def _way_to(space: MemorySpace, allowed: Sequence[MemorySpace]) -> str:
 
 
 def target_of(o: Operands, allowed: Sequence[MemorySpace]) -> MemorySpace:
-    """Return the memory space that a call names, one of those ``allowed``."""
+    """Return the memory space that a call names, after a check that it is ``allowed``."""
     space = attribute(o, "target_memory")
     if space not in allowed:
         names = " or ".join(s.name for s in allowed)
@@ -50,7 +50,7 @@ def target_of(o: Operands, allowed: Sequence[MemorySpace]) -> MemorySpace:
 
 
 def check_space_dtype(space: MemorySpace, dtype: DataType) -> None:
-    """Check that tiles of an element type can lie in a memory space."""
+    """Check that a memory space can hold tiles of an element type."""
     if dtype not in SPACE_DTYPES[space]:
         raise OpError(
             f"{space.name} memory holds no elements of {dtype.member}",

@@ -1,4 +1,4 @@
-"""What type rules are put together from: checks of operands, and how errors speak of them.
+"""Building blocks of type rules: checks of operands, and wording of errors about them.
 
 Knows element types, shapes and memory spaces; knows no particular op. A rule gets `Operands` and
 returns the result type, or raises `OpError` that says what was found, what was wanted, and one
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from pypto._src.ir.inspect import source_names as user_text
 else:
     np = lazy_module("numpy")
-    user_text = lazy_module("pypto._src.ir.inspect.source_names")  # errors alone need it
+    user_text = lazy_module("pypto._src.ir.inspect.source_names")  # only errors need it
 
 RoundMode = int | str
 """How a cast rounds: none, rint, round, floor, ceil, trunc or odd."""
@@ -50,13 +50,13 @@ BOXED: Final = {
     MemorySpace.Right: for_types(TileView(blayout=_ROW, slayout=_COL)),
     MemorySpace.Acc: for_types(TileView(blayout=_COL, slayout=_ROW, fractal=1024)),
 }
-"""How tiles lie in the memories of the matrix unit. A tile in vector memory carries no view."""
+"""Layouts of tiles in the memories of the matrix unit. A tile in vector memory has no view."""
 FROM_MAT: Final = (MemorySpace.Left, MemorySpace.Right, MemorySpace.Bias)
-"""Memories that the matrix unit takes operands from; what is there came from Mat."""
+"""Memories from which the matrix unit takes operands; they are filled from Mat."""
 
 
 # --------------------------------------------------------------------------------------------
-# Words for errors
+# Wording of errors
 # --------------------------------------------------------------------------------------------
 
 
@@ -90,12 +90,12 @@ def describe(kind: Type) -> str:
 
 
 def operand_name(o: Operands, index: int) -> str:
-    """Return the user's name or text of an operand, or else the name of the parameter."""
+    """Return the user's name or source text of an operand, else the name of the parameter."""
     return o.name(index)
 
 
 def operand_label(o: Operands, indices: Iterable[int] | None = None) -> str:
-    """Return what the operands are: ``x is Tile[...], m is Tile[...]``."""
+    """Return operands with their types: ``x is Tile[...], m is Tile[...]``."""
     shown = _data(o) if indices is None else indices
     parts = [f"{operand_name(o, i)} is {describe(o.args[i].type)}" for i in shown]
     return ", ".join(dict.fromkeys(parts))
@@ -109,7 +109,7 @@ def refuse(
     note: str | None = None,
     shown: Iterable[int] | None = None,
 ) -> NoReturn:
-    """Raise `OpError` with the operands in the label and the spans of what made them."""
+    """Raise `OpError` with the operands in the label and the spans of their definitions."""
     indices = list(_data(o) if shown is None else shown)
     values = {o.args[i]: operand_name(o, i) for i in indices}
     spans = [(v.span, n) for v, n in values.items() if isinstance(v, Var) and v.span.is_valid()]
@@ -125,7 +125,7 @@ def refuse(
 
 
 def _data(o: Operands) -> list[int]:
-    """Return which operands are tensors, tiles or scalars."""
+    """Return the indices of operands that are tensors, tiles or scalars."""
     kinds = (ShapedType, ScalarType)
     return [i for i, value in enumerate(o.args) if isinstance(value.type, kinds)]
 
@@ -137,7 +137,7 @@ def members(dtypes: Iterable[DataType]) -> str:
 
 
 def why_not(dtype: DataType) -> str | None:
-    """Return why no tile has elements of ``dtype``, None if some have."""
+    """Return why no tile can have elements of ``dtype``, None if tiles can."""
     if dtype.get_bit() < 8 and dtype is not DataType.BOOL:
         return f"elements of {dtype.member} are narrower than a byte"
     if dtype is DataType.BOOL:
@@ -164,15 +164,15 @@ CASTS: Final[dict[DataType, frozenset[DataType]]] = {
     D.INT8: frozenset({D.FP16}),
     D.UINT8: frozenset({D.FP16}),
 }
-"""Element types to the ones that A2/A3 turns them into in one step."""
+"""Maps element types to those that A2/A3 casts them to in one step."""
 
 
 def cast_steps(source: DataType, target: DataType) -> tuple[DataType, ...] | None:
-    """Return the element types of a shortest chain of casts, ``target`` last; None if none is."""
+    """Return the types of a shortest chain of casts, ``target`` last; None if there is none."""
     paths: list[tuple[DataType, ...]] = [(source,)]
     seen = {source}
     for path in paths:  # grows as longer paths are found
-        for dtype in CASTS:  # floats first: a way over integers loses fractions
+        for dtype in CASTS:  # floats first: a path through integers loses fractions
             if dtype in CASTS.get(path[-1], ()) and dtype not in seen:
                 if dtype is target:
                     return (*path[1:], dtype)
@@ -182,7 +182,7 @@ def cast_steps(source: DataType, target: DataType) -> tuple[DataType, ...] | Non
 
 
 def cast_text(name: str, source: DataType, target: DataType) -> str | None:
-    """Return what to type to have the tile ``name`` with elements of ``target``."""
+    """Return the code that casts the tile ``name`` to ``target``, None if there is no cast."""
     steps = cast_steps(source, target)
     if steps is None:
         return None
@@ -197,7 +197,7 @@ def cast_text(name: str, source: DataType, target: DataType) -> str | None:
 
 
 def known_space(value: Expr) -> MemorySpace | None:
-    """Return the memory space of a tile expression, None where nothing at hand tells it."""
+    """Return the memory space of a tile expression, None if the expression does not tell."""
     kind = value.type
     if isinstance(kind, ShapedType) and kind.memref is not None:
         return kind.memref.memory_space_
@@ -225,7 +225,7 @@ def check_space(
     """Check that tile operand ``index``, called ``name``, may live in ``space``.
 
     Raises:
-        OpError: the op does not take it from there.
+        OpError: the op does not take it from that space.
     """
     allowed = op.operand_spaces(kwargs).get(index)
     if allowed is None or space in allowed:
@@ -268,7 +268,7 @@ def check_element(op: OpDef[..., Any], name: str, dtype: DataType, hint: str | N
     """Check that ``op`` executes elements of ``dtype``.
 
     Raises:
-        OpError: it does not; the text names those it does.
+        OpError: it does not; the text names the types that it takes.
     """
     if dtype not in op.dtypes:
         raise OpError(
@@ -335,13 +335,13 @@ def check_same_dtype(o: Operands, first: int, second: int) -> None:
 
 
 def cast_operand(o: Operands, index: int, dtype: DataType) -> str | None:
-    """Return what to type to have an operand with elements of ``dtype``, None if nothing does."""
+    """Return the code that casts an operand to ``dtype``, None if there is no cast."""
     value = o.args[index]
     name, kind = operand_name(o, index), value.type
     op = op_of(value)
     inner = value.args[0] if isinstance(value, Call) and value.args else None
     if op is not None and op.overload == "cast" and isinstance(inner, Var):
-        name, kind = inner.name, inner.type  # a cast of the cast would lose what the first one does
+        name, kind = inner.name, inner.type  # two casts would keep the loss of the first
     if isinstance(kind, TileType):
         return name if kind.dtype is dtype else cast_text(name, kind.dtype, dtype)
     return f"pl.cast({name}, pl.{dtype.member})"
@@ -382,10 +382,10 @@ def check_same_shape(o: Operands, first: int, second: int, note: str | None = No
 
 
 def check_sizes(o: Operands, kind: ShapedType, shape: Sequence[Expr]) -> None:
-    """Check that no size of a reshape of operand 0 is left to be computed, as -1 is elsewhere.
+    """Check that no size of a reshape of operand 0 is -1, which elsewhere means an inferred size.
 
     Raises:
-        OpError: one is; the hint has the size that it means.
+        OpError: one is; the hint has the inferred size.
     """
     sizes, whole = [const_value(dim) for dim in shape], static_shape(kind)
     if -1 not in sizes:
@@ -406,13 +406,13 @@ def check_sizes(o: Operands, kind: ShapedType, shape: Sequence[Expr]) -> None:
 
 
 def without(o: Operands, scratch: int, more: str = "") -> str:
-    """Return the advice to leave out a scratch tile; ``more`` are arguments that come then."""
+    """Return the hint to leave out a scratch tile; ``more`` are arguments that follow instead."""
     names = [operand_name(o, at) for at in range(len(o.args)) if at != scratch]
     return f"leave it out: {called(o.op)}({', '.join(names)}{more})"
 
 
 def _spread(o: Operands, first: int, second: int) -> str | None:
-    """Return the column or row that an operand is beside the other, in all of a tile."""
+    """Return code that broadcasts the operand that is a column or row, None if neither is."""
     for big, small in ((first, second), (second, first)):
         whole, part = o.tile(big), o.tile(small)
         name, dtype = operand_name(o, small), part.dtype
@@ -429,10 +429,10 @@ def _spread(o: Operands, first: int, second: int) -> str | None:
 
 def _same_size(o: Operands, first: int, second: int) -> str | None:
     shape, other = o.tile(first).shape, o.tile(second).shape
-    if len(shape) > 1 and same_dims(shape[:-1], other):  # what is left of rows that were reduced
+    if len(shape) > 1 and same_dims(shape[:-1], other):  # reduced rows without their last dimension
         return f"write pl.reshape({operand_name(o, second)}, {dims([*other, ConstInt(1)])})"
     if any(const_value(dim) == 1 for dim in shape):
-        return None  # the first is the small one, and nothing says that the other should shrink
+        return None  # the first is the smaller, and nothing suggests shrinking the other
     return (
         f"give {operand_name(o, second)} the shape of {operand_name(o, first)}, "
         f"as in pl.load(tensor, {dims([ConstInt(0)] * len(shape))}, {dims(shape)})"
@@ -440,16 +440,16 @@ def _same_size(o: Operands, first: int, second: int) -> str | None:
 
 
 def _stretched(a: Expr, b: Expr) -> Expr | None:
-    """Return the dimension that two dimensions broadcast to, None if they do not."""
+    """Return the size that two sizes broadcast to, None if they do not."""
     if same_dim(a, b) or const_value(b) == 1:
         return a
     return b if const_value(a) == 1 else None
 
 
 def broadcast(a: Sequence[Expr], b: Sequence[Expr]) -> tuple[Expr, ...] | None:
-    """Return the shape that two shapes broadcast to, aligned at their ends; None if they do not.
+    """Return the shape that two shapes, aligned at their ends, broadcast to; None if they do not.
 
-    A dimension of 1 stretches; symbolic dimensions agree only with themselves.
+    A dimension of 1 stretches; a symbolic dimension matches only itself.
     """
     longer, shorter = (a, b) if len(a) >= len(b) else (b, a)
     first = len(longer) - len(shorter)
@@ -464,14 +464,14 @@ def broadcast(a: Sequence[Expr], b: Sequence[Expr]) -> tuple[Expr, ...] | None:
 
 
 def plain_tile(kind: TileType) -> TileType:
-    """Return the type of a vector-memory tile with shape and element type of ``kind``."""
+    """Return the type of a vector-memory tile with the shape and element type of ``kind``."""
     return TileType(kind.shape, kind.dtype)
 
 
 def ignoring(*names: str, scratch: int | None = None) -> Complete:
-    """Return what drops arguments of a call that change nothing: keywords, and a scratch tile.
+    """Return a completer that drops arguments without effect: keywords, and a scratch tile.
 
-    The scratch tile is the positional argument with the number ``scratch``, the last one.
+    The scratch tile is the last positional argument, at index ``scratch``.
     """
 
     def complete(
@@ -537,11 +537,11 @@ def attribute(o: Operands, name: str) -> Any:
 
 
 def new_array(shape: Sequence[int], dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
-    """Return memory for a tensor whose sizes are known when the program runs.
+    """Return memory for a tensor whose sizes are known only at run time.
 
     Raises:
-        EvaluationError: a size is negative, or there is not so much memory (slugs ``tensor-size``
-            and ``out-of-memory``, as in the runtime of compiled programs).
+        EvaluationError: a size is negative, or memory does not suffice (slugs ``tensor-size`` and
+            ``out-of-memory``, as in the runtime of compiled programs).
     """
     try:
         return np.empty(tuple(shape), dtype)
@@ -558,7 +558,7 @@ def new_array(shape: Sequence[int], dtype: np.dtype[Any]) -> np.ndarray[Any, Any
 
 
 def poison(shape: Sequence[int], dtype: DataType) -> np.ndarray[Any, Any]:
-    """Return memory that nobody has written: NaN for floats, else only the highest bit set."""
+    """Return memory marked as uninitialized: NaN for floats, else only the highest bit set."""
     array = new_array(shape, dtype.numpy)
     if dtype.is_float():
         array.fill(float("nan"))

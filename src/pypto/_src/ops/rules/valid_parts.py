@@ -1,8 +1,8 @@
-"""Which part of a result is valid where the operands are partly valid tiles.
+"""The valid part of a result when operands are partly valid tiles.
 
-A tile has a constant size; how many of its rows and columns hold elements may be known only when
-the kernel runs (`TileView.valid_shape`). What lies outside has no value. An op takes such tiles
-only where its definition names one of these rules (`OpDef.valid`); all others refuse them.
+A tile has a constant size; how many of its rows and columns hold elements may be known only at run
+time (`TileView.valid_shape`). Elements outside are undefined. An op takes such tiles only if its
+definition names one of these rules (`OpDef.valid`); all others reject them.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ if TYPE_CHECKING:
     from pypto._src.ir.emit_sites import CppSite
 
 COMPUTED_SIZE: Final = "valid-computed"
-"""The slug of a valid size that is neither a number nor a variable, though it could get a name."""
+"""The slug of a valid size that is a computed expression; the fix is to assign it to a variable."""
 
 
 def check_sizes(o: Operands, shape: Sequence[Expr], valid: Sequence[Expr]) -> None:
-    """Check valid sizes that a kernel writes beside the constant sizes of a tile.
+    """Check the valid sizes that a kernel gives for a tile of constant size.
 
     Raises:
-        OpError: there are not as many of them as dimensions, which are two at most, one is larger
-            than the tile or negative, or is neither a number nor a variable.
+        OpError: there is not one per dimension, of which there are at most two; or one is larger
+            than the tile or negative, or neither a number nor a variable.
     """
     if len(shape) != len(valid) or len(shape) > 2:
         refuse(
@@ -60,7 +60,7 @@ def check_sizes(o: Operands, shape: Sequence[Expr], valid: Sequence[Expr]) -> No
                 f"give a number from 0 to {limit}",
                 shown=(0,),
             )
-        if not isinstance(part, ConstInt | Var):  # types name it, from here to the store
+        if not isinstance(part, ConstInt | Var):  # types refer to it, from here to the store
             refuse(
                 o,
                 f"the valid size in dimension {axis} is computed in the call of {called(o.op)}",
@@ -71,18 +71,18 @@ def check_sizes(o: Operands, shape: Sequence[Expr], valid: Sequence[Expr]) -> No
 
 
 def valid_or_all(kind: TileType) -> tuple[Expr, ...]:
-    """Return the valid sizes of a tile, which are its shape unless its type says otherwise."""
+    """Return the valid sizes of a tile, by default its shape."""
     return valid_part(kind) or kind.shape
 
 
 def check_decomposition(o: Operands) -> None:
-    """Check that no other ops, which know nothing of valid parts, stand in place of the call."""
+    """Check that the call is not decomposed into ops that cannot handle valid parts."""
     if o.op.decomposition is not None and o.tile(0).dtype.is_unsigned_int():
         refuse_part(o)
 
 
 def refuse_part(o: Operands) -> NoReturn:
-    """Refuse a partly valid tile because of its element type."""
+    """Reject a partly valid tile because of its element type."""
     parts = [i for i, e in enumerate(o.args) if isinstance(e.type, TileType) and valid_part(e.type)]
     name, dtype = operand_name(o, parts[0] if parts else 0), o.tile(0).dtype
     raise not_whole(f"{called(o.op)} of elements of {dtype.member} takes", name)
@@ -91,9 +91,9 @@ def refuse_part(o: Operands) -> NoReturn:
 def parts_differ(
     o: Operands, first: int, second: int, wanted: Sequence[Expr] | None = None
 ) -> NoReturn:
-    """Refuse two tiles that are not valid in the same part.
+    """Reject two tiles with different valid parts.
 
-    The second is to be loaded with the ``wanted`` sizes, both with those of the first if None.
+    The hint loads the second with the ``wanted`` sizes, or both with those of the first if None.
     """
     parts = [valid_or_all(o.tile(index)) for index in (first, second)]
     names = [operand_name(o, index) for index in (first, second)]
@@ -109,13 +109,13 @@ def parts_differ(
 
 
 def same_part(o: Operands, kind: Type) -> Type:
-    """Elementwise: all tiles have one valid part, which is the result's. Refuses unsigned ones."""
+    """Elementwise: all tiles have the result's valid part; rejects unsigned ones if decomposed."""
     check_decomposition(o)
     return equal_part(o, kind)
 
 
 def equal_part(o: Operands, kind: Type) -> Type:
-    """As `same_part`, for ops that take unsigned elements as they are."""
+    """Like `same_part`, for ops that take unsigned elements as they are."""
     tiles = [i for i in sorted(o.op.reads) if isinstance(o.args[i].type, TileType)]
     for index in tiles:
         if not same_dims(valid_or_all(o.tile(index)), valid_or_all(o.tile(tiles[0]))):
@@ -124,7 +124,7 @@ def equal_part(o: Operands, kind: Type) -> Type:
 
 
 def reduced_rows(o: Operands, kind: Type) -> Type:
-    """[R, C] with its valid [r, c] -> a column [R, 1] with the valid [r, 1]."""
+    """[R, C] with valid [r, c] -> a column [R, 1] with valid [r, 1]."""
     check_decomposition(o)
     part = valid_part(o.tile(0))
     if part is None or is_column(o.tile(0)):
@@ -139,13 +139,13 @@ def reduced_rows(o: Operands, kind: Type) -> Type:
 
 
 def beside_column(o: Operands, kind: Type) -> Type:
-    """[R, C] beside a column [R, 1], whose rows are valid wherever those of the tile are."""
+    """[R, C] with a column [R, 1], whose rows are valid wherever those of the tile are."""
     check_decomposition(o)
     return _beside(o, kind, 0)
 
 
 def beside_row(o: Operands, kind: Type) -> Type:
-    """[R, C] beside a row [1, C], whose columns are valid wherever those of the tile are."""
+    """[R, C] with a row [1, C], whose columns are valid wherever those of the tile are."""
     check_decomposition(o)
     return _beside(o, kind, 1)
 
@@ -166,11 +166,11 @@ def part_of_first(o: Operands, kind: Type) -> Type:
 
 
 ELEMENTWISE: Final = (same_part, equal_part, part_of_first)
-"""The rules of ops whose elements depend on those at the same index alone."""
+"""The rules of ops whose elements depend only on those at the same index."""
 
 
 def has_rest(kind: Type) -> bool:
-    """True for a tile that takes bytes in which nothing is valid: valid in part, or padded."""
+    """True for a tile that occupies bytes without valid elements: partly valid, or padded."""
     return isinstance(kind, TileType) and (valid_part(kind) is not None or is_padded(kind))
 
 
@@ -194,9 +194,9 @@ def name_of_all(site: CppSite, at: int) -> str:
 
 
 def on_all(name: str, *tiles: int) -> Callable[[CppSite], None]:
-    """Return the C++ form of an instruction on all of ``tiles``, valid or not.
+    """Return the C++ emitter of an instruction on whole ``tiles``, valid or not.
 
-    It wants tiles of one class. Nobody looks at what it makes of the rest.
+    The instruction needs tiles of one C++ type. Its results outside the valid part are not read.
     """
 
     def emit(site: CppSite) -> None:
@@ -210,10 +210,10 @@ def on_all(name: str, *tiles: int) -> Callable[[CppSite], None]:
 
 
 def given(_o: Operands, kind: Type) -> Type:
-    """Return the type as the op's own rule gives it, for ops that move or fill the valid part."""
+    """Return the type that the op's own rule gives, for ops that move or fill the valid part."""
     return kind
 
 
 def marked(_o: Operands, kind: Type) -> Type:
-    """Return the type as the op's own rule gives it, for ops that copy all bytes, valid or not."""
+    """Return the type that the op's own rule gives, for ops that copy all bytes, valid or not."""
     return kind
