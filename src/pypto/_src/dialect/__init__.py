@@ -1,7 +1,7 @@
 """The PTO dialect in xDSL: parsing, verifying, printing and evaluating `.pto` files.
 
-Needs the package xdsl, which `pip install 'pypto[mlir]'` brings; nothing else of PyPTO imports this
-one unless it is asked to read a `.pto` file.
+Needs the package xdsl, which `pip install 'pypto[mlir]'` installs; the rest of PyPTO imports this
+package only to read a `.pto` file.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Elements of one type as those of another: rounding, saturation, and what does not fit.
+"""Conversion of elements between types: rounding, saturation, and values out of range.
 
 Knows arrays; nothing of tiles and ops.
 """
@@ -40,10 +40,10 @@ _ROUND: Final[Mapping[str, Callable[[Array], Array]]] = {
 def converted(
     x: Array, dtype: np.dtype[Any], mode: str, *, saturates: bool, simulator: bool
 ) -> Array:
-    """Return elements as those of another type.
+    """Return elements converted to ``dtype``.
 
-    Without saturation, integers of 8 and 16 bits wrap, wider ones take the nearest number, and NaN
-    gives 0. ``simulator``: floats go through 32-bit integers, as an x86 processor makes them.
+    Unless ``saturates``, floats cast to 8- and 16-bit integers wrap, to wider ones saturate; NaN
+    gives 0. ``simulator``: they go through 32-bit integers (64-bit for 64-bit types), as on x86.
     """
     if dtype.kind not in "iu":
         return _floats(x, dtype, saturates)
@@ -61,13 +61,13 @@ def _floats(x: Array, dtype: np.dtype[Any], saturates: bool) -> Array:
     result = wide.astype(dtype)
     if not saturates:
         return result
-    facts = cast("Any", ml_dtypes.finfo(dtype))  # which knows NumPy's own types, too
+    facts = cast("Any", ml_dtypes.finfo(dtype))  # which also knows NumPy's own types
     limit = float(facts.max)
     return np.where(np.isnan(wide), result, np.clip(wide, -limit, limit).astype(dtype))
 
 
 def integers(x: Array, dtype: np.dtype[Any], saturates: bool) -> Array:
-    """Return integral 64-bit floats as integers; what 64 bits do not hold wraps to 0."""
+    """Return integral 64-bit floats as integers; where these wrap, values beyond 64 bits give 0."""
     inside = (x >= -(2.0**63)) & (x < 2.0**63)
     whole = np.where(inside, x, 0).astype(np.int64)
     if not saturates and dtype.itemsize < 4:
@@ -78,10 +78,10 @@ def integers(x: Array, dtype: np.dtype[Any], saturates: bool) -> Array:
 
 
 def _as_x86(x: Array, source: np.dtype[Any], dtype: np.dtype[Any], saturates: bool) -> Array:
-    """Return integral floats as integers in the way of the recorded simulator.
+    """Return integral floats as integers, as the recorded simulator does.
 
-    What the processor's conversion does not hold gives its smallest number. Saturation clips to
-    the narrower of both types, where NaN is the largest number.
+    Values outside the range of the processor's conversion give its smallest number. Saturation
+    clips to the narrower of both types, with NaN as the largest number.
     """
     if saturates:
         limits = np.iinfo(dtype)

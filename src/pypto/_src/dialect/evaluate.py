@@ -1,7 +1,7 @@
 """Runs a parsed `.pto` module on NumPy arrays.
 
-Owns control flow, scalars, views and allocation; what tile ops compute is in `meaning`. All blocks,
-sections and cores run in the order of the text; flags and barriers mean nothing here.
+Owns control flow, scalars, views and allocation; what tile ops compute is in `semantics`. All
+blocks, sections and cores run in the order of the text; flags and barriers have no effect.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from pypto._src.errors import CallError, EvaluationError, PyptoError
 Two = Callable[[Any, Any], Any]
 
 _ON_CHIP_BYTES: Final = 1 << 20
-"""Size of each memory where tiles have addresses; more than any target has."""
+"""Size of each memory when tiles have addresses; more than any target has."""
 
 
 def evaluate(
@@ -50,22 +50,22 @@ def evaluate(
     blocks: int = 1,
     simulator: bool = False,
 ) -> tuple[Any, ...]:
-    """Call a function of a module; arrays are written in place.
+    """Call a function of a module; arrays are updated in place.
 
     Pointers take NumPy arrays, dense and row-major, other parameters numbers. With ``simulator``,
-    floats that an integer type does not hold, and the largest and smallest padding of 16-bit
-    floats, are what the simulator of the C++ library makes of them.
+    floats out of range of an integer type, and the largest and smallest padding of 16-bit floats,
+    give what the simulator of the C++ library gives.
 
     Raises:
-        CallError: there is no such function, or the arguments are not what it takes.
-        EvaluationError: the module does something wrong or something that is not evaluated.
+        CallError: there is no such function, or it does not take these arguments.
+        EvaluationError: the module does something invalid or something not supported here.
     """
     machine = Machine(source, block=block, blocks=blocks, simulator=simulator)
     return machine.call(entry, *args)
 
 
 class Machine:
-    """A module and its on-chip memories; tiles handed from core to core stay between calls."""
+    """A module and its on-chip memories; tiles passed between cores persist between calls."""
 
     def __init__(
         self, source: Source, *, block: int = 0, blocks: int = 1, simulator: bool = False
@@ -100,7 +100,7 @@ class Machine:
         return self.run_region(function.body, args, {})
 
     def run_region(self, region: Body, args: Sequence[Any], env: dict[SSAValue, Any]) -> list[Any]:
-        """Run the blocks of a region; return the operands of what ends it."""
+        """Run the blocks of a region; return the operands of its terminator."""
         block = region.blocks.first
         values = list(args)
         while block is not None:
@@ -119,7 +119,7 @@ class Machine:
         return []
 
     def run_block(self, block: Block, env: dict[SSAValue, Any]) -> Operation | None:
-        """Run the ops of a block but for the one that ends it, which is returned."""
+        """Run the ops of a block except the terminator, which is returned."""
         last = block.last_op
         for op in block.ops:
             if op is last and isinstance(op, _ENDS):
@@ -131,7 +131,7 @@ class Machine:
         return None
 
     def run_op(self, op: Operation, env: dict[SSAValue, Any]) -> None:
-        """Run one op: enter its results into ``env``, change what it writes."""
+        """Run one op: put its results into ``env`` and update what it writes."""
         if isinstance(op, TileOp):
             _run_tile_op(op, env, self.simulator)
             return
@@ -227,7 +227,7 @@ def _alias(machine: Machine, op: Operation, env: dict[SSAValue, Any]) -> list[An
 
 
 def _as_elements(tile: TileValue, kind: Tile) -> Array:
-    """Return as many elements of another type, which lie where the tile begins."""
+    """Return as many elements of another type, at the start of the tile's bytes."""
     dtype = numpy_dtype(kind.element)
     if dtype.itemsize == tile.data.dtype.itemsize:
         return tile.data.view(dtype)
@@ -240,9 +240,9 @@ def _as_elements(tile: TileValue, kind: Tile) -> Array:
 
 
 def _boxed(tile: TileValue, kind: Tile) -> Array:
-    """Return the elements of a tile with boxes as one of another shape.
+    """Return the elements of a boxed tile reshaped to ``kind``.
 
-    With the orders of boxes and of elements in them exchanged, too, that is the transpose.
+    If the orders of boxes and of elements in boxes are swapped as well, that is the transpose.
     """
     before, after = tile.kind, kind
     data = tile.data.view(numpy_dtype(kind.element))
@@ -491,7 +491,7 @@ def _unsigned(value: Any) -> Any:
 
 
 def _bits(compute: Two) -> Two:
-    """Let an op see its operands as numbers without sign."""
+    """Return ``compute`` on operands read as unsigned numbers."""
 
     def run(a: Any, b: Any) -> Any:
         return np.asarray(compute(_unsigned(a), _unsigned(b)))
@@ -531,7 +531,7 @@ def _compare_floats(predicate: int, a: Any, b: Any) -> Any:
 
 
 def _divide(a: Any, b: Any, rounding: Callable[[int, int], int]) -> Any:
-    """Divide exactly; a divisor of 0 gives 0, where the device gives anything."""
+    """Divide exactly; a divisor of 0 gives 0, though on the device the result is undefined."""
     x, y = int(a), int(b)
     bits = np.asarray(a).dtype.itemsize * 8
     quotient = rounding(x, y) if y else 0

@@ -1,7 +1,7 @@
-"""Whether the tiles of a function fit the on-chip memories when the assembler places them.
+"""Whether the tiles of a function fit the on-chip memories when the assembler allocates them.
 
-Owns an estimate: the most bytes that live tiles take at one time. The assembler reuses memory, so
-what does not fit by this count does not fit.
+Owns an estimate: the peak number of bytes of live tiles. The assembler reuses memory, so what does
+not fit by this count does not fit at all.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ CAPACITY: Final = {
         "scaling": 248 * _KIB,
     },
 }
-"""Bytes of each memory that the assembler fills, by target."""
+"""Bytes that the assembler can allocate in each memory, by target."""
 
 _ALIASES: Final = (ops.ReshapeOp, ops.BitcastOp, ops.SubsetOp)
 
 
 def find_overflows(function: Operation, arch: str) -> list[str]:
-    """Return what to say about each memory that the live tiles of a function overflow."""
+    """Return a message for each memory that the live tiles of a function overflow."""
     order: dict[Operation, tuple[int, int]] = {}
     _number(function, order)
     events: dict[str, list[tuple[int, int]]] = {}
@@ -63,7 +63,7 @@ def find_overflows(function: Operation, arch: str) -> list[str]:
 
 
 def _number(function: Operation, order: dict[Operation, tuple[int, int]]) -> None:
-    """Give each op the numbers of its own begin and of its last inner op."""
+    """Map each op to its own number and that of its last nested op."""
     walked = list(function.walk())
     begins = {op: index for index, op in enumerate(walked)}
     ends = dict(begins)
@@ -77,9 +77,9 @@ def _number(function: Operation, order: dict[Operation, tuple[int, int]]) -> Non
 def _lifetime(
     alloc: ops.AllocTileOp, order: dict[Operation, tuple[int, int]]
 ) -> tuple[int, int] | None:
-    """Return the numbers of the first and last op that uses a tile, None for a dead one.
+    """Return the numbers of the first and last op that use a tile, None for a dead tile.
 
-    A use in a loop that the tile is allocated outside of lasts for the whole loop.
+    A use inside a loop of a tile allocated outside it lasts for the whole loop.
     """
     users: list[Operation] = []
     values: list[SSAValue] = [alloc.result]

@@ -1,8 +1,8 @@
 """The dialect: its ops as xDSL classes, with the assembler's concrete syntax.
 
-Here are the ops that are neither tile ops made from a table (`tile_ops`) nor for what happens at
-the same time (`sync_ops`): pointers, views, what tiles are made of, blocks and sections. Which
-values an op takes is checked by `verify`, here only what its syntax says.
+Here are the ops that are neither tile ops generated from a table (`tile_ops`) nor synchronisation
+(`sync_ops`): pointers, views, allocation and views of tiles, blocks and sections. `verify` checks
+which values an op takes; here only its syntax is checked.
 """
 
 from __future__ import annotations
@@ -162,7 +162,7 @@ class MakeTensorViewOp(IRDLOperation):
         printer.print_string("],")
 
     def print_strides(self, printer: Printer) -> None:
-        """Print the second part, from ``strides`` on."""
+        """Print the second part, starting at ``strides``."""
         printer.print_string("strides = [")
         print_values(printer, self.strides)
         printer.print_string("]")
@@ -230,7 +230,7 @@ class PartitionViewOp(IRDLOperation):
         printer.print_op_attributes(self.attributes)
 
     def print_types(self, printer: Printer) -> None:
-        """Print the second part, from the colon on."""
+        """Print the second part, starting at the colon."""
         printer.print_string(": ")
         printer.print_attribute(self.view.type)
         printer.print_string(" -> ")
@@ -350,7 +350,7 @@ def part_of(kind: TileType, sizes: Sequence[int]) -> Tile:
 
 @irdl_op_definition
 class ReshapeOp(IRDLOperation):
-    """``%w = pto.treshape %t : T -> U``, the bytes of a tile as one of another shape."""
+    """``%w = pto.treshape %t : T -> U``, the bytes of a tile in another shape."""
 
     name = "pto.treshape"
     source = operand_def(TileType)
@@ -360,7 +360,7 @@ class ReshapeOp(IRDLOperation):
 
 @irdl_op_definition
 class BitcastOp(IRDLOperation):
-    """``%i = pto.bitcast %t : T -> U``, the bytes of a tile as other elements."""
+    """``%i = pto.bitcast %t : T -> U``, the bytes of a tile as elements of another type."""
 
     name = "pto.bitcast"
     source = operand_def(TileType)
@@ -426,28 +426,28 @@ class _BlockOp(IRDLOperation):
 
 @irdl_op_definition
 class GetBlockIdxOp(_BlockOp):
-    """``%b = pto.get_block_idx``, which block this is."""
+    """``%b = pto.get_block_idx``, the index of this block."""
 
     name = "pto.get_block_idx"
 
 
 @irdl_op_definition
 class GetBlockNumOp(_BlockOp):
-    """``%n = pto.get_block_num``, how many blocks there are."""
+    """``%n = pto.get_block_num``, the number of blocks."""
 
     name = "pto.get_block_num"
 
 
 @irdl_op_definition
 class GetSubblockIdxOp(_BlockOp):
-    """``%b = pto.get_subblock_idx``, which vector core of a block this is."""
+    """``%b = pto.get_subblock_idx``, the index of this vector core in its block."""
 
     name = "pto.get_subblock_idx"
 
 
 @irdl_op_definition
 class GetSubblockNumOp(_BlockOp):
-    """``%n = pto.get_subblock_num``, how many vector cores a block has."""
+    """``%n = pto.get_subblock_num``, the number of vector cores of a block."""
 
     name = "pto.get_subblock_num"
 
@@ -471,7 +471,7 @@ class TrapOp(IRDLOperation):
 
 
 class SectionOp(IRDLOperation):
-    """A region that only one of the cores executes."""
+    """A region that only one kind of core executes."""
 
     body = region_def("single_block")
     traits = traits_def(NoTerminator())
@@ -492,7 +492,7 @@ class SectionOp(IRDLOperation):
 
 @irdl_op_definition
 class CubeSectionOp(SectionOp):
-    """``pto.section.cube { .. }``, for the core that multiplies matrices."""
+    """``pto.section.cube { .. }``, for the cube core."""
 
     name = "pto.section.cube"
 

@@ -1,6 +1,6 @@
-"""Parsed modules -> `.pto` text in the layout of document 001, with the names and comments read.
+"""Parsed modules -> `.pto` text in the layout of document 001, with original names and comments.
 
-A text that PyPTO has emitted comes out as it was. Types are written in their long form.
+Text emitted by PyPTO is reproduced exactly. Types are written in their long form.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ def print_source(source: Source) -> str:
 
 
 class _Leaf(Printer):
-    """The printer of xDSL with the names that the text gave."""
+    """The printer of xDSL with the names of the parsed text."""
 
     def __init__(self, stream: StringIO, names: dict[SSAValue, str]) -> None:
         super().__init__(stream)
         self.names = names
 
     def print_ssa_value(self, value: SSAValue) -> str:
-        """Print the name of a value; one that has none gets a number."""
+        """Print the name of a value; an unnamed one gets a number."""
         name = self.names.setdefault(value, f"v{len(self.names)}")
         self.print_string(f"%{name}")
         return name
@@ -55,7 +55,7 @@ def _label(block: Block) -> str:
 
 
 class _Lines:
-    """Makes the lines of ops, without the indentation of what they stand in."""
+    """Builds the lines of ops, without the indentation of the enclosing op."""
 
     def __init__(
         self,
@@ -68,7 +68,7 @@ class _Lines:
         self.literals = literals
 
     def of(self, op: Operation) -> Iterator[str]:
-        """Yield the lines of an op, after the blank lines and comments that it had above it."""
+        """Yield the blank lines and comments above an op, then its own lines."""
         yield from self.comments.get(op, ())
         if isinstance(op.location, UnknownLoc):
             yield from self._lines(op)
@@ -111,7 +111,7 @@ class _Lines:
             for line in self.of(op):
                 yield f"  {line}" if line else ""
 
-    # Text of parts
+    # Parts of lines
 
     def _text(self, value: SSAValue) -> str:
         return f"%{self.names.setdefault(value, f'v{len(self.names)}')}"
@@ -125,7 +125,7 @@ class _Lines:
         )
 
     def _results(self, op: Operation) -> str:
-        """Return ``%a, %b = ``, or ``%r:2 = `` for results of one name."""
+        """Return ``%a, %b = ``, or ``%r:2 = `` for results that share a name."""
         found: list[str] = []
         for value in op.results:
             base, mark, _ = self._text(value).partition("#")
@@ -196,10 +196,10 @@ class _Lines:
         yield from self._inside(after)
         yield "}"
 
-    # Ops without
+    # Ops without regions
 
     def _leaf(self, op: Operation) -> Iterator[str]:
-        """Yield the lines of an op; those with two parts have the second below the first."""
+        """Yield the lines of an op; ops of two parts have the second on its own line."""
         results = self._results(op)
         pad = " " * len(results)
         if isinstance(op, arith.ConstantOp):
@@ -247,5 +247,5 @@ def _type_list(types: Sequence[Attribute]) -> str:
 
 
 def _is_implied(op: scf.YieldOp) -> bool:
-    """True for the yield of nothing that ends a loop or branch; only `scf.while` writes it."""
+    """True for a yield of nothing that ends a loop or branch; only `scf.while` prints it."""
     return not isinstance(op.parent_op(), scf.WhileOp | scf.IndexSwitchOp)

@@ -1,6 +1,7 @@
-"""`.pto` text -> xDSL module, with the spans and the names that the text gives everything.
+"""`.pto` text -> xDSL module, with the spans and names in the text.
 
-Owns where the parser of xDSL and that of the assembler differ. Checks nothing that needs a target.
+Owns the differences between the parsers of xDSL and the assembler. Checks nothing that depends on a
+target.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from pypto._src.dialect.ops import MORE_ARITH, PTO
 from pypto._src.errors import ParserSyntaxError
 
 DIALECTS: Final = (builtin.Builtin, arith.Arith, func.Func, scf.Scf, cf.Cf, PTO)
-"""What a `.pto` file may consist of."""
+"""The dialects that a `.pto` file may use."""
 
 
 T = TypeVar("T")
@@ -38,7 +39,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Source:
-    """A parsed `.pto` file: its module, and where the text has each op."""
+    """A parsed `.pto` file: its module, and the position of each op in the text."""
 
     module: builtin.ModuleOp
     text: str
@@ -52,7 +53,7 @@ class Source:
     """How `arith.constant` writes its number."""
 
     def span(self, op: Operation | None) -> Span:
-        """Return the span of an op, that of the file's begin for one that has none."""
+        """Return the span of an op, or of the start of the file for an op without one."""
         begin = 0 if op is None else self.begins.get(op, 0)
         return span_of(self.text, self.filename, begin, begin)
 
@@ -68,7 +69,7 @@ def span_of(text: str, filename: str, begin: int, end: int) -> Span:
 
 
 _TYPE: Final = re.compile(r"!pto\.\w+<[^<>/\"]*>")
-"""A type of the dialect in one piece, without comments: it ends at the first bracket."""
+"""A type of the dialect without nested brackets or comments: it ends at the first bracket."""
 
 
 _NUMBER: Final = re.compile(r"-?\s*[\w.]+(?:(?<=[eE])[+-]\d+)?")
@@ -78,19 +79,19 @@ _MOST_BITS: Final = 128
 _MOST_DIMENSIONS: Final = 16
 _LONG_SHAPE: Final = re.compile(rf"(?:(?:\d+|\?)\s*x\s*){{{_MOST_DIMENSIONS + 1}}}")
 _MOST_ELEMENTS: Final = 1 << 20
-"""Of all dense literals of a text: ``dense<1>`` may stand for as many as its type says."""
+"""A limit for all dense literals of a text: ``dense<1>`` has as many as its type says."""
 
 
 _TOKEN: Final = re.compile(
     r"(?:\s+|//[^\n]*\n?)*+(?:([][,:()<>=}])|(%(?:\d+|[a-zA-Z$._-][\w$.-]*))|([a-zA-Z_][\w$.]*))",
     re.ASCII,
 )
-"""The tokens that texts are full of, in groups: punctuation that begins no other, values, names."""
+"""The most common tokens, by group: punctuation that starts no longer token, values, names."""
 _TOKEN_KINDS: Final = (None, None, MLIRTokenKind.PERCENT_IDENT, MLIRTokenKind.BARE_IDENT)
 
 
 class PtoLexer(MLIRLexer):
-    """The lexer of xDSL, which finds most tokens with one expression."""
+    """The lexer of xDSL, which here finds most tokens with one regular expression."""
 
     def lex(self) -> MLIRToken:
         """Return the next token."""
@@ -105,11 +106,11 @@ class PtoLexer(MLIRLexer):
 
 _MOST_TYPES: Final = 4096
 _TYPES: Final[dict[str, TypeAttribute]] = {}
-"""What texts of types were read as, in this process."""
+"""A cache for this process of parsed types, by their text."""
 
 
 class PtoParser(Parser):
-    """The parser of xDSL, which also notes spans and names, and reads a type's text once."""
+    """The parser of xDSL, which here also records spans and names, and caches parsed types."""
 
     def __init__(self, context: Context, text: str, filename: str) -> None:
         super().__init__(context, text, filename)
@@ -119,14 +120,14 @@ class PtoParser(Parser):
         self.comments: dict[Operation, list[str]] = {}
         self.literals: dict[Operation, str] = {}
         self._literal = ""
-        self._elements = 0  # of dense literals so far
+        self._elements = 0  # in dense literals so far
 
     def has_text(self) -> bool:
-        """False for a text of nothing but blanks and comments, which is an empty module."""
+        """False for a text of only whitespace and comments, which is an empty module."""
         return self._current_token.kind != MLIRTokenKind.EOF
 
     def parse_operation(self) -> Operation:
-        """Parse an op and note where it begins."""
+        """Parse an op and record where it starts."""
         begin = self._current_token.span.start
         op = super().parse_operation()
         self.begins[op] = begin
@@ -138,7 +139,7 @@ class PtoParser(Parser):
         return op
 
     def parse_optional_type(self) -> TypeAttribute | None:
-        """Parse a type, if there is one; a text that was read before is the type that it was."""
+        """Parse a type, if there is one; text that was parsed before is looked up in `_TYPES`."""
         written = _TYPE.match(self.lexer.input.content, self._current_token.span.start)
         if written is None:
             self._check_width()
@@ -155,21 +156,21 @@ class PtoParser(Parser):
         return found
 
     def _check_width(self) -> None:
-        """Refuse an integer type whose numbers fill the memory."""
+        """Reject an integer type so wide that its numbers would exhaust memory."""
         token = self._current_token
         width = _INTEGER.fullmatch(token.text)
         if width is not None and (len(width[1]) > 3 or int(width[1]) > _MOST_BITS):
             self.raise_error(f"an integer has at most {_MOST_BITS} bits", token.span)
 
     def parse_shape_dimension(self, allow_dynamic: bool = True) -> int:
-        """Parse a size; a shape has no more of them than the rank that there may be."""
+        """Parse a size, after a check that its shape does not have too many dimensions."""
         span = self._current_token.span
         if _LONG_SHAPE.match(self.lexer.input.content, span.start):
             self.raise_error(f"a shape has at most {_MOST_DIMENSIONS} dimensions", span)
         return super().parse_shape_dimension(allow_dynamic)
 
     def _parse_dense_literal_type(self) -> Any:
-        """Parse the type behind a literal; one number may stand for all elements that it names."""
+        """Parse the type after a literal; a single number may be the value of all its elements."""
         span = self._current_token.span
         found: Any = super()._parse_dense_literal_type()
         self._elements += math.prod(found.get_shape())
@@ -180,12 +181,12 @@ class PtoParser(Parser):
         return found
 
     def _lines_above(self, begin: int) -> list[str]:
-        """Return the comments and blank lines right above the line that begins at ``begin``."""
+        """Return the comments and blank lines directly above the line of ``begin``."""
         text = self.lexer.input.content
         found: list[str] = []
         end = begin - 1
         while end >= 0 and text[end] != "\n":
-            if not text[end].isspace():  # something stands before it on its line
+            if not text[end].isspace():  # it is not the first on its line
                 return found
             end -= 1
         while end >= 0:
@@ -200,7 +201,7 @@ class PtoParser(Parser):
     def parse_optional_builtin_int_or_float_attr(
         self,
     ) -> builtin.IntegerAttr | builtin.FloatAttr | None:
-        """Parse a number; one without a point is no float, as in ``1 : f32``."""
+        """Parse a number; one without a decimal point is not a float, as in ``1 : f32``."""
         span = self._current_token.span
         try:
             number = super().parse_optional_builtin_int_or_float_attr()
@@ -218,18 +219,18 @@ class PtoParser(Parser):
         return number
 
     def _check_finite(self, span: TextSpan) -> None:
-        """Refuse a decimal number that became an infinity, which is written by its bits."""
+        """Reject a decimal number that overflowed to infinity, which is written as hex bits."""
         if not span.text.startswith("0x"):
             self._refuse_number(span)
 
     def _refuse_number(self, first: TextSpan) -> NoReturn:
-        """Refuse a number that its type does not have; ``first`` is its sign, or all of it."""
+        """Reject a number out of range of its type; ``first`` is its sign, or all of it."""
         found = _NUMBER.match(self.lexer.input.content, first.start)
         whole = first if found is None else TextSpan(found.start(), found.end(), first.input)
         self.raise_error(f"{whole.text} is beyond the numbers of its type", whole)
 
     def parse_identifier(self, context_msg: str = "") -> str:
-        """Parse a name; in arith, the predicate of a comparison may stand in quotes."""
+        """Parse a name; in arith, the predicate of a comparison may be quoted."""
         if self._parser_state.dialect_stack[-1:] == ["arith"]:
             return self.parse_identifier_or_str_literal(context_msg)
         return super().parse_identifier(context_msg)
@@ -237,7 +238,7 @@ class PtoParser(Parser):
     def parse_comma_separated_list(
         self, delimiter: Parser.Delimiter, parse: Callable[[], T], context_msg: str = ""
     ) -> list[T]:
-        """Parse a list; in scf, the brackets around one type and around nothing may be missing."""
+        """Parse a list; in scf, the parentheses around one type or around none may be missing."""
         in_scf = self._parser_state.dialect_stack[-1:] == ["scf"]
         if in_scf and delimiter is self.Delimiter.PAREN:
             if self._current_token.kind is MLIRTokenKind.COLON:
@@ -265,10 +266,10 @@ def context() -> Context:
 
 
 def parse(text: str, filename: str = "<pto>") -> Source:
-    """Return the module that ``text`` writes.
+    """Return the module parsed from ``text``.
 
     Raises:
-        ParserSyntaxError: the text is not of the dialect's form; with the span of the mistake.
+        ParserSyntaxError: the text is not valid syntax; with the span of the mistake.
     """
     parser: PtoParser | None = None
     _check_strings(text, filename)
@@ -300,7 +301,7 @@ _STRING: Final = re.compile(
 
 
 def _check_strings(text: str, filename: str) -> None:
-    """Refuse a string without end: the lexer of xDSL takes time beyond all bounds to find it so."""
+    """Reject an unterminated string, on which the lexer of xDSL can take unbounded time."""
     if '"' in text:
         for match in _STRING.finditer(text):
             if match["open"] is not None:
@@ -314,4 +315,4 @@ def _refuse(message: str, text: str, filename: str, begin: int, end: int) -> NoR
 
 
 _WORDS: Final = {"in block definition": "expected an op, a block label or the end of the region"}
-"""Better words for messages that xDSL leaves without a beginning."""
+"""Complete messages for those that xDSL leaves without a beginning."""

@@ -1,8 +1,8 @@
-"""The legality rules that only a few tile ops of the dialect have; those of many are in `rules`.
+"""Legality rules that only a few tile ops of the dialect have; common ones are in `rules`.
 
-Each gives what is wrong with an op's operands and attributes, None if nothing is, or says whether
-something holds. What is measured is the real assembler's behaviour. Refuses to know which op has
-which rule: that is in `table`.
+Each returns what is wrong with an op's operands and attributes, or None; or it is a predicate. The
+rules follow the measured behaviour of the real assembler. Does not know which op has which rule:
+that is in `table`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ MEMORY: Final = "i8 i16 i32 i64 f16 bf16 f32"
 
 
 def scalar_is_element(tile: str = "src") -> Rule:
-    """Return the rule that the scalar has the type of the elements of ``tile``."""
+    """Return the rule that the scalar has the element type of ``tile``."""
 
     def check(site: Site) -> str | None:
         scalar, element = site.values["scalar"].type, site.element(tile)
@@ -39,7 +39,7 @@ def float_scalar(site: Site) -> str | None:
 
 
 def widens(site: Site) -> bool:
-    """True for fp16 elements that become fp32."""
+    """True for a conversion from fp16 to fp32."""
     return (family(site.element("src")), family(site.element("dst"))) == ("f16", "f32")
 
 
@@ -58,7 +58,7 @@ def concat_fits(site: Site) -> str | None:
 
 
 def row_result(site: Site) -> str | None:
-    """Dst is one column, or rows without boxes."""
+    """Dst has no boxes, and one column if it is col_major."""
     dst = site.tile("dst")
     if dst.blayout == "col_major" and dst.cols != 1:
         return f"a col_major dst has one column, found {dst.cols}"
@@ -68,7 +68,7 @@ def row_result(site: Site) -> str | None:
 
 
 def one_value_a_row(site: Site) -> str | None:
-    """A row_major operand of one value a row is one block of 32 bytes wide."""
+    """A row_major operand of one value per row is one block of 32 bytes wide."""
     src, size = site.tile("src1"), element_bytes(site.element("src1"))
     if src.blayout == "col_major" or not size or fits(src.valid_col, 32 // size):
         return None
@@ -76,7 +76,7 @@ def one_value_a_row(site: Site) -> str | None:
 
 
 def one_matches(site: Site) -> str | None:
-    """One source has the valid shape of dst and is row_major, the other has a value a row."""
+    """One source has the valid shape of dst and is row_major, the other has one value per row."""
     dst = site.tile("dst")
 
     def matches(name: str) -> bool:
@@ -112,7 +112,7 @@ def narrow_col_expand(site: Site) -> str | None:
 
 
 def major_is_aligned(name: str) -> Rule:
-    """Return the rule that the lines of tile ``name`` are multiples of 32 bytes."""
+    """Return the rule that the size of a line of tile ``name`` is a multiple of 32 bytes."""
 
     def check(site: Site) -> str | None:
         tile = site.tile(name)
@@ -124,12 +124,12 @@ def major_is_aligned(name: str) -> Rule:
 
 
 def pads(site: Site) -> str | None:
-    """Dst says what it is filled with."""
+    """The type of dst specifies the padding."""
     return None if site.tile("dst").pad else "dst has pad=0, wanted 1 (zero), 2 (max) or 3 (min)"
 
 
 def grows(site: Site) -> str | None:
-    """Dst is nowhere smaller than src."""
+    """Dst is not smaller than src in any dimension."""
     src, dst = site.tile("src").shape, site.tile("dst").shape
     return None if all(a <= b for a, b in zip(src, dst, strict=True)) else "dst is smaller than src"
 
@@ -143,7 +143,7 @@ def triangle(site: Site) -> str | None:
 
 
 def gather_operands(site: Site) -> str | None:
-    """A gather has indices and a scratch tile, or a pattern that says which columns stay."""
+    """A gather has indices and a scratch tile, or a pattern that selects columns."""
     if (site.attribute("maskPattern") is None) == site.has("idx"):
         return None
     return "a gather takes idx and tmp, or maskPattern"
@@ -168,7 +168,7 @@ def whole_columns(site: Site) -> str | None:
 
 
 def one_row_of_runs(site: Site) -> str | None:
-    """The runs lie in one row."""
+    """The runs are in one row."""
     if site.tile("src").rows != 1:
         return f"src has {site.tile('src').rows} rows, wanted 1"
     length = constant(site.values["length"])
@@ -178,7 +178,7 @@ def one_row_of_runs(site: Site) -> str | None:
 
 
 def pack_sizes(site: Site) -> str | None:
-    """Elements become smaller, by sizes that can be packed."""
+    """Elements become smaller, between sizes that can be packed."""
     sizes = tuple(element_bytes(site.element(name)) for name in ("src", "dst"))
     return None if sizes in ((4, 2), (4, 1), (2, 1)) else f"packs {sizes[0]} bytes to {sizes[1]}"
 
@@ -202,7 +202,7 @@ def _static_count(dims: tuple[int, ...]) -> int | None:
 
 
 def store_count(site: Site) -> str | None:
-    """As many elements are stored as the part of the tensor has, where both are known."""
+    """The number of elements stored is that of the part of the tensor, if both are known."""
     src, dst = _static_count(site.tile("src").valid), _static_count(site.part("dst").dims)
     if src is None or dst is None or src == dst:
         return None
@@ -210,7 +210,7 @@ def store_count(site: Site) -> str | None:
 
 
 def store_spaces(site: Site) -> str | None:
-    """A store comes from a memory that it can read."""
+    """A store reads from a memory that it can read."""
     where = site.tile("src").space
     allowed = ("vec", "mat", "acc") if site.arch == A3 else ("vec", "acc")
     return None if where in allowed else f"src is in {where}, wanted {' or '.join(allowed)}"
@@ -222,11 +222,11 @@ _QUANTIZED: Final = {
     (A5, "f32"): ("i8", "f16", "bf16", "f32"),
     (A5, "i32"): ("i8", "f16", "bf16"),
 }
-"""Element types that a tstore with a factor writes, by target and source."""
+"""Element types that a tstore with a factor writes, by target and source type."""
 
 
 def store_elements(site: Site) -> str | None:
-    """The tensor has the elements of the tile, or ones that Acc can be stored as."""
+    """The tensor's element type matches the tile's, or is one that Acc can be stored as."""
     src, dst = site.element("src"), site.element("dst")
     if site.tile("src").space != "acc":
         if family(src) not in MEMORY.split() and not (family(src) == "f8" and site.arch == A5):
@@ -243,7 +243,7 @@ def store_elements(site: Site) -> str | None:
 
 
 def store_columns(site: Site) -> str | None:
-    """A tile in Acc has not more columns than one store takes on a3."""
+    """A tile in Acc has no more columns than one store takes on a3."""
     tile = site.tile("src")
     if tile.space != "acc" or site.arch != A3 or tile.cols <= 4095:
         return None
@@ -251,7 +251,7 @@ def store_columns(site: Site) -> str | None:
 
 
 def relu_from_acc(site: Site) -> str | None:
-    """Only what comes from Acc can be rectified on its way."""
+    """Only a move from Acc can apply relu."""
     mode = site.attribute("reluPreMode")
     if mode is None or site.tile("src").space == "acc" or mode == ReluPreMode("no_relu"):
         return None
@@ -263,11 +263,11 @@ _MOVES: Final = {
     "vec": ("vec",),
     "acc": ("mat", "vec"),
 }
-"""Where tmov moves to, by memory of the source; on a5 also from vec to mat."""
+"""Destinations of tmov by source memory; on a5 also from vec to mat."""
 
 
 def move_spaces(site: Site) -> str | None:
-    """There is a way from the memory of src to that of dst."""
+    """There is a data path from the memory of src to that of dst."""
     src, dst = site.tile("src").space, site.tile("dst").space
     if dst in _MOVES.get(src, ()) or (site.arch == A5 and (src, dst) == ("vec", "mat")):
         return None
@@ -275,7 +275,7 @@ def move_spaces(site: Site) -> str | None:
 
 
 def move_shapes(site: Site) -> str | None:
-    """A tile keeps its shape, but where the way can change it."""
+    """A tile keeps its shape, unless the data path can change it."""
     src, dst = site.tile("src"), site.tile("dst")
     if src.shape == dst.shape or (site.arch == A5 and src.space != "mat"):
         return None
@@ -283,7 +283,7 @@ def move_shapes(site: Site) -> str | None:
 
 
 def vec_mode(site: Site) -> str | None:
-    """Only the way from Acc to Vec has a mode."""
+    """Only moves from Acc to Vec have a mode."""
     if site.attribute("accToVecMode") is None:
         return None
     spaces = site.tile("src").space, site.tile("dst").space
@@ -328,7 +328,7 @@ def part_fits(part: str, whole: str) -> Rule:
 
 
 def insert_elements(site: Site) -> str | None:
-    """What is inserted has the elements of dst, or ones that Acc can become."""
+    """Src has the element type of dst, or one that can be converted to it from Acc."""
     src, dst = site.element("src"), site.element("dst")
     pair = str(src), str(dst)
     if site.tile("src").space == "acc":
@@ -359,7 +359,7 @@ _PRODUCTS: Final = {("i32", "i8", "i8"), ("f32", "f16", "f16"), ("f32", "bf16", 
 
 
 def product_elements(site: Site) -> str | None:
-    """The matrix unit multiplies such elements."""
+    """The matrix unit supports this combination of element types."""
     kinds = tuple(family(site.element(name)) for name in ("dst", "lhs", "rhs"))
     if kinds in _PRODUCTS or (site.arch == A5 and kinds == ("f32", "f8", "f8")):
         return None
@@ -384,14 +384,14 @@ def product_shapes(site: Site) -> str | None:
 
 
 def product_sizes(site: Site) -> str | None:
-    """Known valid sizes are from 1 to 4095."""
+    """Valid sizes that are known are from 1 to 4095."""
     sizes = (*site.tile("lhs").valid, site.tile("rhs").valid_col)
     bad = [size for size in sizes if size != DYNAMIC and not 1 <= size <= 4095]
     return f"a valid size is {bad[0]}, wanted 1 to 4095" if bad else None
 
 
 def product_layouts(site: Site) -> str | None:
-    """On a5 all three layouts are checked; that of a left tile is always right."""
+    """On a5 all layouts are checked, except the order of a left tile, which is always right."""
     wanted = {
         "lhs": (None, "row_major"),
         "rhs": ("row_major", "col_major"),

@@ -1,4 +1,4 @@
-"""The rules that rows of the op table are made of: each a name and a check of one op.
+"""The common rules in rows of the op table: each a name and a check of one op.
 
 A rule looks at the named operands of an op and says what is wrong with them, for one target. Knows
 no op by name.
@@ -75,7 +75,7 @@ RULES: Final[Mapping[str, str]] = {
     "while-body": "an scf.while with an scf.if or scf.for is in no scf op and around no while",
     "yields": "loops and branches hand on the values that their results have",
 }
-"""Every rule by its name, with what it asks for."""
+"""Every rule by its name, with its requirement."""
 
 
 @dataclass(frozen=True)
@@ -86,10 +86,10 @@ class Site:
     values: Mapping[str, SSAValue]
     arch: str
     declared: str
-    """The target that the module's attribute names, a3 if it names none."""
+    """The target that the module's attribute names, a3 by default."""
 
     def has(self, name: str) -> bool:
-        """True if the op has the operand ``name``, which it may leave out."""
+        """True if the op has the optional operand ``name``."""
         return name in self.values
 
     def tile(self, name: str) -> Tile:
@@ -99,7 +99,7 @@ class Site:
         return kind.data
 
     def tiles(self, names: Collection[str]) -> list[Tile]:
-        """Return the tile types of those operands in ``names`` that the op has."""
+        """Return the tile types of the operands in ``names`` that are present."""
         return [self.tile(name) for name in names if name in self.values]
 
     def part(self, name: str) -> Dims:
@@ -119,7 +119,7 @@ class Site:
 
 
 class Rule(NamedTuple):
-    """A named requirement; ``check`` says what is wrong, or None."""
+    """A named requirement; ``check`` returns what is wrong, or None."""
 
     id: str
     check: Callable[[Site], str | None]
@@ -139,7 +139,7 @@ def attribute_of(op: Operation, name: str) -> Attribute | None:
 
 
 def constant(value: SSAValue) -> int | None:
-    """Return the number that ``arith.constant`` gives to ``value``, None for other values."""
+    """Return the number of a value defined by ``arith.constant``, None for other values."""
     if not isinstance(value, OpResult) or value.op.name != "arith.constant":
         return None
     number = attribute_of(value.op, "value")
@@ -152,7 +152,7 @@ def constant(value: SSAValue) -> int | None:
 
 
 def fits(a: int, b: int) -> bool:
-    """True if two sizes can be equal: a size known only at run time fits everything."""
+    """True if two sizes can be equal: a size known only at run time matches any."""
     return DYNAMIC in (a, b) or a == b
 
 
@@ -169,7 +169,7 @@ def _pairs(site: Site, names: tuple[str, ...]) -> list[tuple[str, str]]:
 def elements(
     name: str, a3: str, a5: str | None = None, *, signless: bool = False, rule: str = "element-type"
 ) -> Rule:
-    """Operand ``name`` has one of the element types, whatever the sign of integers."""
+    """Operand ``name`` has one of the element types, whatever the signedness of integers."""
     wanted = {A3: a3.split(), A5: (a3 if a5 is None else a5).split()}
 
     def check(site: Site) -> str | None:
@@ -372,7 +372,7 @@ def on(arch: str, *rules: Rule) -> tuple[Rule, ...]:
 
 
 def only(arch: str, *, by_attribute: bool = False) -> Rule:
-    """The op exists only on one target; some ask the module's attribute alone."""
+    """The op exists only on one target; with ``by_attribute`` the module must name it, too."""
 
     def check(site: Site) -> str | None:
         if site.arch != arch:
@@ -385,7 +385,7 @@ def only(arch: str, *, by_attribute: bool = False) -> Rule:
 
 
 def unless(rule: Rule, holds: Callable[[Site], bool]) -> Rule:
-    """Return a rule that an op may break where ``holds``."""
+    """Return a rule that applies unless ``holds``."""
 
     def check(site: Site) -> str | None:
         return None if holds(site) else rule.check(site)

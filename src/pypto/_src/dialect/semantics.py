@@ -1,6 +1,6 @@
 """What each tile op computes, on NumPy arrays.
 
-An op that the registry has, too, means what it means there. Knows nothing of control flow.
+An op that is also in the registry means what it means there. Knows nothing of control flow.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Step:
     op: TileOp
     values: Mapping[str, Any]
     simulator: bool = False
-    """True for the numbers of the recorded simulator where they differ from the device's."""
+    """True for the results of the recorded simulator where they differ from the device's."""
 
     def has(self, name: str) -> bool:
         """True if the op has the operand ``name``."""
@@ -51,12 +51,12 @@ class Step:
         return value
 
     def word(self, name: str) -> str | None:
-        """Return the word that an attribute holds, None if the op has it not."""
+        """Return the keyword that an attribute holds, None if the op does not have it."""
         found = attribute_of(self.op, name)
         return found.data if isinstance(found, Word) else None
 
     def integer(self, name: str, default: int = 0) -> int:
-        """Return the number or truth value that an attribute holds."""
+        """Return the number or Boolean that an attribute holds."""
         found = attribute_of(self.op, name)
         return found.value.data if isinstance(found, IntegerAttr) else default
 
@@ -66,7 +66,7 @@ One = Callable[[Any], Any]
 Two = Callable[[Any, Any], Any]
 
 # --------------------------------------------------------------------------------------------
-# Shapes of ops
+# Patterns of ops
 # --------------------------------------------------------------------------------------------
 
 
@@ -82,7 +82,7 @@ def _beside(scalar: Any, array: Array) -> Any:
 
 
 def elementwise(compute: Callable[..., Any], *names: str) -> Meaning:
-    """Each valid element of dst comes from those of the operands at its position."""
+    """Compute each valid element of dst from the operands' elements at the same position."""
 
     def run(step: Step) -> None:
         dst = step.tile("dst")
@@ -125,7 +125,7 @@ def pair_in_f32(compute: Two) -> Two:
 
 
 def over_rows(compute: Callable[[Array], Any]) -> Meaning:
-    """Each row of src gives one element of dst."""
+    """Reduce each row of src to one element of dst."""
 
     def run(step: Step) -> None:
         _put(step.tile("dst"), np.asarray(compute(step.tile("src").live)).reshape(-1, 1))
@@ -134,7 +134,7 @@ def over_rows(compute: Callable[[Array], Any]) -> Meaning:
 
 
 def over_columns(compute: Callable[[Array], Any]) -> Meaning:
-    """Each column of src gives one element of dst."""
+    """Reduce each column of src to one element of dst."""
 
     def run(step: Step) -> None:
         _put(step.tile("dst"), np.asarray(compute(step.tile("src").live)).reshape(1, -1))
@@ -143,7 +143,7 @@ def over_columns(compute: Callable[[Array], Any]) -> Meaning:
 
 
 def by_row(compute: Callable[[Array, Array], Any]) -> Meaning:
-    """Each element of src0 meets the value that src1 has for its row."""
+    """Combine each element of src0 with the value of src1 for its row."""
 
     def run(step: Step) -> None:
         dst, src0, src1 = step.tile("dst"), step.tile("src0"), step.tile("src1")
@@ -153,7 +153,7 @@ def by_row(compute: Callable[[Array, Array], Any]) -> Meaning:
 
 
 def by_column(compute: Callable[[Array, Array], Any]) -> Meaning:
-    """Each element of src0 meets the value that src1 has for its column."""
+    """Combine each element of src0 with the value of src1 for its column."""
 
     def run(step: Step) -> None:
         dst, src0, src1 = step.tile("dst"), step.tile("src0"), step.tile("src1")
@@ -168,7 +168,7 @@ def by_column(compute: Callable[[Array, Array], Any]) -> Meaning:
 
 
 def quotient(a: Array, b: Array) -> Array:
-    """Return a / b; integers are cut toward zero, and are 0 over 0."""
+    """Return a / b; integers truncate toward zero, and x / 0 is 0."""
     if a.dtype.kind not in "iu":
         return np.asarray(a / b)
     safe = np.where(b == 0, np.ones_like(b), b)
@@ -215,12 +215,12 @@ def _not_negative(x: Array) -> Any:
 
 
 # --------------------------------------------------------------------------------------------
-# Ops with a form of their own
+# Ops with their own pattern
 # --------------------------------------------------------------------------------------------
 
 
 def _partial(compute: Callable[[Array, Array], Any]) -> Meaning:
-    """Where only one of the sources is valid, dst takes it as it is."""
+    """Compute where both sources are valid; elsewhere dst gets the one that is valid."""
 
     def run(step: Step) -> None:
         dst, src0, src1 = step.tile("dst"), step.tile("src0"), step.tile("src1")
@@ -303,7 +303,7 @@ _COMPARE: Final[Mapping[str, Callable[[Array, Any], Any]]] = {
 
 
 def _compare(step: Step, src: TileValue, other: Any) -> None:
-    """Write one bit for each element, eight columns a byte, the first column in the lowest bit."""
+    """Write one bit per element, eight columns per byte, the first column in the lowest bit."""
     found = _COMPARE[step.word("cmpMode") or "eq"](src.live, other)
     packed = np.packbits(found, axis=1, bitorder="little")
     dst = step.tile("dst").data.view(np.uint8)
@@ -322,7 +322,7 @@ def _compare_scalar(step: Step) -> None:
 
 
 def mask_bits(mask: TileValue, shape: tuple[int, int]) -> Array:
-    """Return the bits of a packed mask, [rows, columns] of truth values."""
+    """Return the bits of a packed mask as Booleans [rows, columns]."""
     packed = np.ascontiguousarray(mask.data).view(np.uint8)
     bits = np.unpackbits(packed, axis=1, bitorder="little").astype(np.bool_)
     return bits[: shape[0], : shape[1]]
@@ -367,7 +367,7 @@ def _transpose(step: Step) -> None:
 def padding(dtype: np.dtype[Any], pad: int, *, simulator: bool = False) -> Any:
     """Return the element that fills a tile: 0, the largest or the smallest.
 
-    The simulator knows no limits of 16-bit floats, and fills with 0.
+    The simulator has no limits of 16-bit floats, and fills with 0.
     """
     if pad == 1 or (simulator and dtype == np.float16):
         return dtype.type(0)
@@ -416,7 +416,7 @@ def _gather(step: Step) -> None:
 
 
 def _gather_blocks(step: Step) -> None:
-    """Take blocks of 32 bytes at byte offsets."""
+    """Gather blocks of 32 bytes at byte offsets."""
     src, dst, offsets = step.tile("src"), step.tile("dst"), step.tile("offsets")
     size = 32 // src.data.dtype.itemsize
     flat = np.ascontiguousarray(src.data).reshape(-1)
@@ -434,7 +434,7 @@ def _scatter(step: Step) -> None:
 
 
 def _sort32(step: Step) -> None:
-    """Sort each 32 columns, largest first, as pairs of value and index."""
+    """Sort every 32 columns in descending order, as pairs of value and index."""
     src, idx, dst = step.tile("src"), step.tile("idx"), step.tile("dst")
     rows, cols = src.valid
     size = src.data.dtype.itemsize
@@ -455,7 +455,7 @@ def _sort32(step: Step) -> None:
 
 
 def _merge_sort(step: Step) -> None:
-    """Merge each four runs of pairs; a run that is not sorted is merged as it is."""
+    """Merge every four runs of pairs; an unsorted run is merged as it is."""
     src, dst = step.tile("src"), step.tile("dst")
     if src.data.dtype.itemsize == 4:
         _put(dst, merged_runs(np.ascontiguousarray(src.live), int(step.values["length"])))
@@ -472,7 +472,7 @@ def _merge_sort(step: Step) -> None:
 
 
 def _merge(keys: Array, begin: int, size: int, end: int) -> list[int]:
-    """Return the positions of runs of ``size`` between two, always the largest head next."""
+    """Merge runs of ``size`` from ``begin`` to ``end`` by the largest head; return positions."""
     heads = list(range(begin, end, size))
     stops = [min(head + size, end) for head in heads]
     order: list[int] = []
@@ -502,7 +502,7 @@ def _dequantize(step: Step) -> None:
 
 
 def _from_acc(values: Array, dtype: np.dtype[Any]) -> Array:
-    """Return what an accumulator holds as elements of another type; integers are cut."""
+    """Return accumulator elements converted to another type; to integers they truncate."""
     return converted(values, dtype, "TRUNC", saturates=True, simulator=False)
 
 
@@ -613,7 +613,7 @@ _REGISTERED: Final = {op.pto: op for op in REGISTRY.values() if isinstance(op.pt
 
 
 def _known(name: str, compute: Callable[..., Any], operands: int) -> Callable[..., Any]:
-    """Return what the registry computes for an op of that many operands, else ``compute``."""
+    """Return the registry's meaning of an op with that many operands, else ``compute``."""
     op = _REGISTERED.get(f"pto.{name}")
     if op is None or op.numpy is None or len(op.operands) != operands:
         return compute
@@ -679,7 +679,7 @@ def _reductions() -> Iterator[tuple[str, Meaning]]:
 
 
 def _reduction(name: str, compute: Callable[[Array, int], Any], axis: int) -> One:
-    """Return what the registry computes for a reduction, with or without scratch tile."""
+    """Return the registry's meaning of a reduction, with or without a scratch tile."""
     op = _REGISTERED.get(f"pto.{name}")
     if op is None or op.numpy is None:
         return lambda x: compute(x, axis)
@@ -739,4 +739,4 @@ MEANINGS: Final[dict[str, Meaning]] = {
         for suffix in ("", ".acc", ".bias")
     },
 }
-"""What the tile ops compute; those that are missing are not evaluated."""
+"""What each tile op computes; ops that are missing cannot be evaluated."""

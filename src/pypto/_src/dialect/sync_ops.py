@@ -1,7 +1,7 @@
-"""Ops of the dialect for what happens at the same time: flags, barriers, and tiles handed over.
+"""Synchronisation ops of the dialect: flags, barriers, and tiles passed between cores.
 
-Their operands are words such as ``<PIPE_V>``, or the buffers between the two kinds of cores. Owns
-their syntax; `verify` checks which words an op takes.
+Their operands are keywords such as ``<PIPE_V>``, or the buffers between the two kinds of cores.
+Owns their syntax; `verify` checks which keywords an op takes.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ from pypto._src.dialect.types import Endpoint, Event, Pipe, Word
 
 
 class WordsOp(Operation):
-    """An op whose operands are words, such as ``pto.set_flag[<PIPE_V>, <PIPE_MTE3>, ..]``."""
+    """An op whose operands are keywords, such as ``pto.set_flag[<PIPE_V>, <PIPE_MTE3>, ..]``."""
 
     words: ClassVar[tuple[type[Word], ...]]
     brackets: ClassVar[bool] = True
     full: ClassVar[bool] = False
-    """True if the words are read only as ``#pto.event<..>``, not as ``<..>``."""
+    """True if the keywords are parsed only as ``#pto.event<..>``, not as ``<..>``."""
     extra: ClassVar[str] = ""
-    """What follows the words: an ``index`` value, a ``number``, or nothing."""
+    """What follows the keywords: an ``index`` value, a ``number``, or nothing."""
     traits = OpTraits(tuple)
 
     @classmethod
@@ -81,7 +81,7 @@ class WordsOp(Operation):
         return found
 
     def print(self, printer: Printer) -> None:
-        """Print what follows the op's name, words in the short form where it is read."""
+        """Print what follows the op's name, keywords in the short form if that is accepted."""
         printer.print_string("[" if self.brackets else " ")
         for index, part in enumerate(self._parts()):
             if index:
@@ -147,7 +147,7 @@ WORD_OPS: Final = (
 
 @irdl_op_definition
 class SetFftsOp(IRDLOperation):
-    """``pto.set_ffts %m : memref<64xi64>``, where a3 keeps flags between cores."""
+    """``pto.set_ffts %m : memref<64xi64>``, the memory of a3's cross-core flags."""
 
     name = "pto.set_ffts"
     buffer = operand_def(MemRefType)
@@ -155,7 +155,7 @@ class SetFftsOp(IRDLOperation):
 
 
 # --------------------------------------------------------------------------------------------
-# Tiles handed from one core to the other
+# Tiles passed between cores
 # --------------------------------------------------------------------------------------------
 
 
@@ -215,7 +215,7 @@ class InitializePipeOp(Operation):
 
 
 class PushOp(Operation):
-    """``pto.tpush_to_aiv(%a : T) {split = 0}``, hands a tile over."""
+    """``pto.tpush_to_aiv(%a : T) {split = 0}``, sends a tile to the other core."""
 
     traits = OpTraits(tuple)
 
@@ -236,7 +236,7 @@ class PushOp(Operation):
 
 
 class PopOp(Operation):
-    """``%t = pto.tpop_from_aic {split = 0} -> T``, takes a tile over."""
+    """``%t = pto.tpop_from_aic {split = 0} -> T``, receives a tile from the other core."""
 
     traits = OpTraits(tuple)
 
@@ -255,7 +255,7 @@ class PopOp(Operation):
 
 
 class FreeOp(Operation):
-    """``pto.tfree_from_aic {split = 0}``, gives a tile's place back."""
+    """``pto.tfree_from_aic {split = 0}``, releases the slot of a received tile."""
 
     traits = OpTraits(tuple)
 

@@ -14,7 +14,7 @@ from xdsl.printer import Printer
 
 
 def operand_list(parser: Parser, *, may_end_in_comma: bool = False) -> list[UnresolvedOperand]:
-    """Parse ``%a, %b``; behind the last one may be a comma if ``may_end_in_comma``."""
+    """Parse ``%a, %b``, with an optional trailing comma if ``may_end_in_comma``."""
     operands = [parser.parse_unresolved_operand()]
     while parser.parse_optional_punctuation(",") is not None:
         operand = parser.parse_optional_unresolved_operand()
@@ -37,17 +37,17 @@ def type_list(parser: Parser) -> list[Attribute]:
 def resolve(
     parser: Parser, operands: Sequence[UnresolvedOperand], types: Sequence[Attribute]
 ) -> list[SSAValue]:
-    """Return the values that parsed operands of these types are."""
+    """Resolve parsed operands of these types to values."""
     return list(parser.resolve_operands(operands, types, parser.pos))
 
 
 def print_values(printer: Printer, values: Sequence[SSAValue]) -> None:
-    """Print values with commas between them."""
+    """Print values separated by commas."""
     printer.print_list(values, printer.print_ssa_value)
 
 
 def print_types(printer: Printer, values: Sequence[SSAValue]) -> None:
-    """Print the types of values with commas between them."""
+    """Print the types of values separated by commas."""
     printer.print_list([value.type for value in values], printer.print_attribute)
 
 

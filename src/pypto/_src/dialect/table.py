@@ -1,7 +1,7 @@
-"""The tile ops of the dialect: one row an op, with its operands, attributes and legality rules.
+"""The tile ops of the dialect: one row per op, with its operands, attributes and legality rules.
 
-What is measured is the real assembler's behaviour, also where it is uneven: an op that takes tiles
-of unequal valid shape does so here, too.
+The table follows the measured behaviour of the real assembler, even where that is inconsistent: an
+op that takes tiles of unequal valid shape does so here, too.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ KINDS: Final[Mapping[str, Callable[[Attribute], bool]]] = {
     "index": lambda kind: kind == INDEX,
     "i64": lambda kind: kind == I64,
 }
-"""What kinds of operands there are; `scalar` is a `number` that is no integer with a sign."""
+"""The kinds of operands; `scalar` is a `number` that is a float or a signless integer."""
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ class Row:
     """A tile op: ``pto.NAME ins(OPERANDS {INNER} : TYPES) outs(OPERANDS : TYPES) {OUTER}``."""
 
     name: str
-    forms: tuple[tuple[Operand, ...], ...]  # the choices of operands in ins(..)
+    forms: tuple[tuple[Operand, ...], ...]  # the alternatives for operands in ins(..)
     outs: tuple[Operand, ...]
     rules: tuple[Rule, ...]
     inner: Mapping[str, Callable[[Attribute], bool]] = field(
@@ -100,7 +100,7 @@ class Row:
 
     @property
     def attributes(self) -> Mapping[str, Callable[[Attribute], bool]]:
-        """What each attribute that the op has may be."""
+        """A predicate of the legal values of each attribute."""
         return {**self.inner, **self.outer}
 
 
@@ -109,7 +109,7 @@ TABLE: Final[dict[str, Row]] = {}
 
 
 def _operands(text: str) -> tuple[Operand, ...]:
-    """Return the operands that ``src tmp? s:scalar`` names."""
+    """Parse operands written as ``src tmp? s:scalar``."""
     found: list[Operand] = []
     for word in text.split():
         name, _, kind = word.partition(":")
@@ -122,7 +122,7 @@ def _is(*classes: type[Attribute]) -> Callable[[Attribute], bool]:
 
 
 _ATOMIC: Final = frozenset(map(str, map(AtomicType, ("atomic_none", "atomic_add"))))
-"""The assembler reads the others, too, and then refuses them."""
+"""The assembler parses the others, too, and then rejects them."""
 
 
 def _is_bool(attribute: Attribute) -> bool:
@@ -138,7 +138,7 @@ def op(
     outer: Mapping[str, Callable[[Attribute], bool]] | None = None,
     paired: bool = False,
 ) -> None:
-    """Add a row; ``ins`` may give several choices of operands, separated by ``|``."""
+    """Add a row; ``ins`` may give several alternatives for operands, separated by ``|``."""
     flat: list[Rule] = []
     for rule in rules:
         flat += [rule] if isinstance(rule, Rule) else rule
@@ -150,7 +150,7 @@ def op(
 
 
 # --------------------------------------------------------------------------------------------
-# Sets of element types, by width and kind; the sign of integers does not count
+# Sets of element types, by width and kind; the signedness of integers does not matter
 # --------------------------------------------------------------------------------------------
 
 F: Final = "f16 f32"
@@ -282,7 +282,7 @@ op(
 
 
 def _scaled(name: str, a3: str, a5: str, *extra: Rule, loose_rows: bool) -> None:
-    """``loose_rows``: on a5 the valid rows of src and dst may differ."""
+    """Add a row; with ``loose_rows`` the valid rows of src and dst may differ on a5."""
     op(
         name,
         "src scalar:scalar",

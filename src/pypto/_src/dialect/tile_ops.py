@@ -1,7 +1,7 @@
-"""Tile ops as xDSL classes: one made from each row of `table`, with the assembler's syntax.
+"""Tile ops as xDSL classes: one generated from each row of `table`, with the assembler's syntax.
 
-Owns how the operands in ``ins(..)`` and ``outs(..)`` get the names of the row, and that an op is
-judged by the row's rules for the target that its module names.
+Owns how operands in ``ins(..)`` and ``outs(..)`` are matched to the names in the row, and that an
+op is checked by the row's rules for the target that its module names.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class TileOp(Operation):
     @classmethod
     def _grouped(cls, parser: Parser) -> tuple[list[SSAValue], dict[str, Attribute]]:
         """Parse ``%a, %b {attributes} : TA, TB``."""
-        # Only a pattern stands behind a comma: `ins(%a, {maskPattern = ..} : T)`.
+        # Only a mask pattern follows a comma: `ins(%a, {maskPattern = ..} : T)`.
         operands = operand_list(parser, may_end_in_comma="maskPattern" in cls.row.inner)
         attributes = parser.parse_optional_attr_dict() if cls.row.inner else {}
         parser.parse_punctuation(":")
@@ -76,7 +76,7 @@ class TileOp(Operation):
             self.print_outs(printer)
 
     def print_ins(self, printer: Printer) -> None:
-        """Print ``ins(..)`` with a blank before it, and the attributes if there is no ``outs``."""
+        """Print ``ins(..)`` with a space before it, and the attributes if there is no ``outs``."""
         printer.print_string(" ins(")
         if self.row.paired:
             printer.print_list(self.ins, lambda value: print_pair(printer, value))
@@ -126,7 +126,7 @@ class TileOp(Operation):
     def broken(self, arch: str, declared: str) -> Broken | None:
         """Return the first rule of the row that the op breaks on a target.
 
-        ``declared`` is the target that the module names, for rules that ask for it.
+        ``declared`` is the target that the module names, for rules that depend on it.
         """
         named = self.named()
         if named is None:
@@ -139,7 +139,7 @@ class TileOp(Operation):
         return first_broken(self.row.rules, Site(self, named, arch, declared))
 
     def named(self) -> dict[str, SSAValue] | None:
-        """Return the operands by the names of the row, None if they fit none of its forms."""
+        """Return the operands by name, None if they match none of the row's forms."""
         for form in self.row.forms:
             found = _match(form, self.ins)
             if found is not None:
@@ -149,7 +149,7 @@ class TileOp(Operation):
 
 
 def declared_arch(op: Operation) -> str | None:
-    """Return the target that the module of an op names; any text but a5 means a3."""
+    """Return the target named by the module of an op; any text other than a5 means a3."""
     while (parent := op.parent_op()) is not None:
         op = parent
     named = op.attributes.get("pto.target_arch")
@@ -159,7 +159,7 @@ def declared_arch(op: Operation) -> str | None:
 
 
 def _match(form: Sequence[Operand], values: Sequence[SSAValue]) -> dict[str, SSAValue] | None:
-    """Return the values by operand name if they are of the kinds of ``form``."""
+    """Return the values by operand name if their kinds match ``form``, else None."""
     required = sum(not operand.optional for operand in form)
     if not required <= len(values) <= len(form):
         return None

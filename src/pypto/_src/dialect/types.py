@@ -1,7 +1,6 @@
 """Types and attributes of the PTO dialect, with the assembler's concrete syntax.
 
-Owns how they are written and what a parser refuses of them by itself. Which of them an op takes is
-in `table`.
+Owns their syntax and what the parser itself rejects. Which of them an op takes is in `table`.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ SLAYOUTS: Final = ("none_box", "row_major", "col_major")
 PADS: Final = ("null", "zero", "max", "min")
 COMPACTS: Final = ("null", "normal", "row_plus_one")
 _NEWER: Final = frozenset({"f8E8M0FNU", "f8E3M4", "f6E2M3FN", "f6E3M2FN", "f4E2M1FN"})
-"""Element types that xDSL knows and the assembler's MLIR does not."""
+"""Element types that xDSL supports and the assembler's MLIR does not."""
 
 
 # --------------------------------------------------------------------------------------------
@@ -44,12 +43,12 @@ _NEWER: Final = frozenset({"f8E8M0FNU", "f8E3M4", "f6E2M3FN", "f6E3M2FN", "f4E2M
 
 
 def as_integer(element: Attribute) -> IntegerType | None:
-    """Return an integer type as such, None for any other."""
+    """Return ``element`` if it is an integer type, else None."""
     return cast("IntegerType", element) if isinstance(element, IntegerType) else None
 
 
 def family(element: Attribute) -> str:
-    """Return the name of an element type without the sign of integers: ``ui8`` is ``i8``."""
+    """Return the name of an element type without signedness: ``ui8`` is ``i8``."""
     integer = as_integer(element)
     if integer is not None:
         return f"i{integer.width.data}"
@@ -68,18 +67,18 @@ def is_float(element: Attribute) -> bool:
 
 
 def is_signless(element: Attribute) -> bool:
-    """True for the integers whose sign is in the ops, such as ``i32``."""
+    """True for signless integers, such as ``i32``."""
     integer = as_integer(element)
     return integer is not None and integer.signedness.data is Signedness.SIGNLESS
 
 
 def is_scalar(element: Attribute) -> bool:
-    """True for the types of numbers that an op may take beside tiles."""
+    """True for the types of scalars that a tile op may take."""
     return is_signless(element) or is_float(element)
 
 
 def bits(element: Attribute) -> int | None:
-    """Return the width of an element in bits, None for types that have none (``index``)."""
+    """Return the width of an element in bits, None for types without one (``index``)."""
     integer = as_integer(element)
     if integer is not None:
         return integer.width.data
@@ -92,7 +91,7 @@ def bits(element: Attribute) -> int | None:
 
 
 def element_bytes(element: Attribute) -> int | None:
-    """Return the size of an element in bytes, None where it has no whole number of bytes."""
+    """Return the size of an element in bytes, None if that is not a whole number."""
     width = bits(element)
     return None if width is None or width % 8 else width // 8
 
@@ -132,7 +131,7 @@ def dims_text(dims: Sequence[int]) -> str:
 
 @irdl_attr_definition
 class PtrType(Data[Attribute], TypeAttribute):
-    """``!pto.ptr<f32>``: where a tensor begins in global memory."""
+    """``!pto.ptr<f32>``: the address of a tensor in global memory."""
 
     name = "pto.ptr"
 
@@ -199,7 +198,7 @@ class PartitionType(Data[Dims], TypeAttribute):
 
 @dataclass(frozen=True)
 class Tile:
-    """What a tile type says: where the tile is, its elements, shape and layout."""
+    """The contents of a tile type: memory space, element type, shape and layout."""
 
     space: str
     element: Attribute
@@ -221,7 +220,7 @@ class Tile:
 
     @property
     def valid(self) -> tuple[int, int]:
-        """Rows and columns that hold data, DYNAMIC for those known at run time."""
+        """Rows and columns that hold data, DYNAMIC for those known only at run time."""
         return self.valid_row, self.valid_col
 
     @property
@@ -233,8 +232,8 @@ class Tile:
     def with_layout(self, blayout: str) -> Tile:
         """Return the tile with the major order ``blayout``.
 
-        Left tiles have the order that the target wants, whatever is written, so that for them it
-        does not count.
+        A left tile has the order that the target needs, whatever is written, so ``blayout`` has no
+        effect on it.
         """
         known = "row_major" if self.space == "left" else blayout
         return replace(self, written_blayout=blayout, blayout=known)
@@ -304,7 +303,7 @@ def _parse_field(parser: AttrParser, name: str) -> None:
 
 
 def _parse_long(parser: AttrParser) -> Tile:
-    """Parse the fields after ``loc``; all are there and in this order, but for ``compact``."""
+    """Parse the fields after ``loc``, all required and in this order, except ``compact``."""
     parser.parse_punctuation("=")
     space = _parse_choice(parser, "loc", SPACES)
     _parse_field(parser, "dtype")
@@ -336,7 +335,7 @@ def _parse_long(parser: AttrParser) -> Tile:
 
 
 def _parse_short(parser: AttrParser) -> Tile:
-    """Parse ``vec, 32x32xf32`` and the fields that are not as usual, in any order."""
+    """Parse ``vec, 32x32xf32`` and the fields that are not at their defaults, in any order."""
     space = _parse_choice(parser, "loc", SPACES)
     parser.parse_punctuation(",")
     start = parser.pos
@@ -375,36 +374,36 @@ def _parse_short(parser: AttrParser) -> Tile:
 
 
 # --------------------------------------------------------------------------------------------
-# Attributes: one word out of a list
+# Attributes: one keyword from a list
 # --------------------------------------------------------------------------------------------
 
 
 class Word(Data[str]):
-    """A word out of a list, ``#pto.layout<nd>``; subclasses say which."""
+    """A keyword from a list, ``#pto.layout<nd>``; subclasses define the list."""
 
     words: ClassVar[tuple[str, ...]]
 
     @classmethod
     def parse_parameter(cls, parser: AttrParser) -> str:
-        """Parse the word in its angle brackets."""
+        """Parse the keyword in its angle brackets."""
         with parser.in_angle_brackets():
             return _parse_choice(parser, cls.name, cls.words)
 
     def print_parameter(self, printer: Printer) -> None:
-        """Print the word in its angle brackets."""
+        """Print the keyword in its angle brackets."""
         printer.print_string(f"<{self.data}>")
 
 
 class BareWord(Word, SpacedOpaqueSyntaxAttribute):
-    """A word that the assembler reads only as ``#pto<cmp lt>``."""
+    """A keyword that the assembler accepts only as ``#pto<cmp lt>``."""
 
     @classmethod
     def parse_parameter(cls, parser: AttrParser) -> str:
-        """Parse the word."""
+        """Parse the keyword."""
         return _parse_choice(parser, cls.name, cls.words)
 
     def print_parameter(self, printer: Printer) -> None:
-        """Print the word."""
+        """Print the keyword."""
         printer.print_string(self.data)
 
 

@@ -1,6 +1,6 @@
-"""What the values of a running module are: numbers, pointers, views, tiles in memories.
+"""The values of a running module: numbers, pointers, views, tiles in memories.
 
-Owns where the elements of a tile lie. Knows no op.
+Owns the layout of tiles in memory. Knows no op.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def numpy_dtype(element: Attribute) -> np.dtype[Any]:
 
 
 def number(value: Any, kind: Attribute) -> Any:
-    """Return a number as a NumPy scalar of an MLIR type; integers wrap."""
+    """Return a number converted to a NumPy scalar of an MLIR type; integers wrap."""
     dtype = numpy_dtype(kind)
     if dtype.kind in "iu" and isinstance(value, int):
         bits = dtype.itemsize * 8
@@ -77,7 +77,7 @@ class Region:
     strides: tuple[int, ...]
 
     def part(self, offsets: Sequence[int], sizes: Sequence[int]) -> Region:
-        """Return a region of the region."""
+        """Return a part of the region."""
         step = sum(a * b for a, b in zip(offsets, self.strides, strict=True))
         pointer = Pointer(self.pointer.buffer, self.pointer.offset + step)
         return Region(pointer, tuple(sizes), self.strides)
@@ -86,7 +86,7 @@ class Region:
         """Return the index of each element in the flat array, in the shape of the region.
 
         Raises:
-            EvaluationError: an element lies outside of the array.
+            EvaluationError: an element lies outside the array.
         """
         indices = np.full(self.sizes, self.pointer.offset, np.int64)
         for axis, (size, stride) in enumerate(zip(self.sizes, self.strides, strict=True)):
@@ -121,7 +121,7 @@ class TileValue:
 
     @property
     def live(self) -> Array:
-        """The valid elements, which writes go through to."""
+        """The valid elements, as a view through which the tile can be written."""
         return self.data[: self.valid[0], : self.valid[1]]
 
     def within(self, shape: tuple[int, int]) -> Array:
@@ -130,9 +130,9 @@ class TileValue:
 
 
 def view_bytes(store: NDArray[np.uint8], kind: Tile) -> Array:
-    """Return the elements [rows, columns] of a tile that lies in ``store``.
+    """Return the elements [rows, columns] of a tile stored in ``store``.
 
-    Tiles with inner boxes are taken to lie row by row: nothing here reads them as bytes.
+    Tiles with inner boxes are treated as row-major: nothing here reads them as bytes.
     """
     flat = store.view(numpy_dtype(kind.element))
     if kind.blayout == "col_major" and kind.slayout == "none_box":
@@ -141,10 +141,10 @@ def view_bytes(store: NDArray[np.uint8], kind: Tile) -> Array:
 
 
 def bytes_of(tile: TileValue) -> NDArray[np.uint8]:
-    """Return the bytes that a tile lies in, in their order in memory.
+    """Return the bytes of a tile, in memory order.
 
     Raises:
-        EvaluationError: the tile is part of another, with gaps between its rows.
+        EvaluationError: the tile is part of another tile, with gaps between its rows.
     """
     kind = tile.kind
     is_columns = kind.blayout == "col_major" and kind.slayout == "none_box"
@@ -158,7 +158,7 @@ def valid_of(kind: Tile, row: int | None, col: int | None) -> tuple[int, int]:
     """Return the valid shape of a tile from its type and the run-time sizes.
 
     Raises:
-        EvaluationError: more rows or columns are valid than there are.
+        EvaluationError: more rows or columns are valid than the tile has.
     """
     given = (row, col)
     found = [

@@ -1,7 +1,7 @@
 """Which parsed modules the assembler accepts, for a target, a level and its sync insertion.
 
-Owns the rules of views, tiles, functions and modules, and runs those of the op table. A fault names
-the rule that is broken; `memory` says whether the tiles fit.
+Owns the rules of views, tiles, functions and modules, and applies those of the op table. A fault
+names the broken rule; `memory` decides whether the tiles fit.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ LEVELS: Final = ("level1", "level2", "level3")
 
 @dataclass(frozen=True)
 class Options:
-    """How the assembler is called."""
+    """The options of a call of the assembler."""
 
     arch: str = A3
     level: str = "level2"
@@ -71,12 +71,12 @@ Broke = Iterator[Broken]
 
 
 def check(text: str, filename: str = "<pto>", options: Options | None = None) -> Source:
-    """Parse a `.pto` text and verify it; return what was parsed.
+    """Parse and verify a `.pto` text; return the parsed module.
 
     Raises:
-        ParserSyntaxError: the text is not of the dialect's form.
-        VerificationError: the assembler refuses it; its slug is the rule, further faults are in
-            ``others``.
+        ParserSyntaxError: the text is not valid syntax.
+        VerificationError: the assembler rejects it; the slug is the broken rule, and further faults
+            are in ``others``.
     """
     source = parse(text, filename)
     faults = find_faults(source.module, options or Options())
@@ -91,10 +91,10 @@ _TARGET: Final = re.compile(r"pto\.target_arch\s*=\s*\"(\w*)\"")
 
 
 def options_of(text: str, arch: str | None = None, level: str | None = None) -> Options:
-    """Return the options that a text asks for, but for those that are given.
+    """Return the options that a text asks for, except those that are given.
 
-    The target is that of the module's attribute, else a3. The level and sync insertion are those
-    of the first line, as in ``// ptoas --pto-level=level3``.
+    The target comes from the module's attribute, else it is a3. The level and sync insertion come
+    from the first line, as in ``// ptoas --pto-level=level3``.
     """
     named_arch = _TARGET.search(text)
     if arch is None:
@@ -129,7 +129,7 @@ def _error(source: Source, fault: Fault) -> VerificationError:
 
 
 def find_faults(module: ModuleOp, options: Options) -> list[Fault]:
-    """Return what the assembler refuses in a module: the options, then the text in its order."""
+    """Return what the assembler rejects: first options, then ops of the module in text order."""
     level = options.level.lower()
     if level not in LEVELS:
         return [Fault("level", f"the level is {options.level!r}, wanted one of {LEVELS}", module)]
@@ -159,20 +159,20 @@ def find_faults(module: ModuleOp, options: Options) -> list[Fault]:
 
 @dataclass(frozen=True)
 class _Context:
-    archs: Sequence[str]  # the targets whose rules hold
+    archs: Sequence[str]  # the targets whose rules apply
     declared: str
     level: str
     insert_sync: bool
     order: Mapping[Operation, int]  # the position of each op in the text
     functions: Mapping[str, func.FuncOp]
-    with_ffts: Set[Operation]  # the functions that say where a3 keeps flags
+    with_ffts: Set[Operation]  # the functions that set the memory of a3's cross-core flags
 
 
 def _op_faults(op: Operation, context: _Context) -> Broke:
     if isinstance(op, TileOp):
         found = (op.broken(arch, context.declared) for arch in context.archs)
         yield from filter(None, [next(filter(None, found), None)])
-    elif not isinstance(op, func.CallOp | scf.WhileOp):  # which `_call` and `_while` check
+    elif not isinstance(op, func.CallOp | scf.WhileOp):  # checked by `_call` and `_while`
         try:
             op.verify(verify_nested_ops=False)
         except VerifyException as error:
@@ -199,18 +199,18 @@ _WITHIN: Final = "an operand is defined in a region of the op itself"
 def _uses_its_region(op: Operation) -> bool:
     """True if an operand is defined in a region of the op.
 
-    The parser has read that region before it made the op, and so has left a stand-in as operand,
-    which has no owner for other rules to ask.
+    The parser reads that region before it creates the op, and so leaves a placeholder as operand,
+    which has no owner that other rules could ask for.
     """
     return not all(isinstance(operand, BlockArgument | OpResult) for operand in op.operands)
 
 
 def _order(op: Operation, context: _Context) -> Broke:
-    """What gives an operand stands before the op, in its block or around it."""
+    """The definition of an operand dominates the op: it precedes it, in its block or around it."""
     for operand in op.operands:
         owner = operand.owner
         block = owner.parent if isinstance(owner, Operation) else owner
-        user: Operation | None = op  # it, or what it lies in, in the region of the owner
+        user: Operation | None = op  # the op or its ancestor in the owner's region
         if op.parent is not block:
             region = None if block is None else block.parent
             while user is not None and user.parent_region() is not region:
@@ -237,11 +237,11 @@ def _blocks(op: Operation) -> Broke:
 
 _NOT_LOWERED: Final = frozenset({"arith.addf", "scf.parallel", "scf.forall"})
 _FLOAT_CASTS: Final = {"arith.truncf": -1, "arith.extf": 1}
-"""Casts between floats, and whether they make the number wider (1) or narrower (-1)."""
+"""Casts between floats, and whether they widen (1) or narrow (-1)."""
 
 
 def _arith(op: Operation) -> Broke:
-    """Scalar ops take integers without sign; casts between floats change the width."""
+    """Scalar ops take signless integers; casts between floats change the width."""
     for value in (*op.operands, *op.results):
         kind: Attribute = value.type
         if as_integer(kind) is not None and not is_signless(kind):
@@ -257,7 +257,7 @@ def _arith(op: Operation) -> Broke:
 
 
 def _is_lowered(element: Attribute) -> bool:
-    """True for elements that the assembler has a C++ type for, or takes for one that it has."""
+    """True for element types that have a C++ type in the assembler, or that it treats as such."""
     integer = as_integer(element)
     if integer is not None:
         return integer.width.data != 1
@@ -267,12 +267,12 @@ def _is_lowered(element: Attribute) -> bool:
 _FLOATS: Final = frozenset({"f16", "bf16", "f32", "f64"})
 
 # --------------------------------------------------------------------------------------------
-# Casts that the assembler stumbles over
+# Casts that the assembler cannot handle
 # --------------------------------------------------------------------------------------------
 
 
 def _index_cast(op: arith.IndexCastOp, context: _Context) -> Broke:
-    """A cast between i32 and index of a value that scf carries, or that a store uses as index."""
+    """No cast is between i32 and index of a value carried by scf, or loaded and used as address."""
     source, result = op.input, op.result
     if "i32" not in (str(source.type), str(result.type)) or not result.uses:
         return
@@ -284,11 +284,11 @@ def _index_cast(op: arith.IndexCastOp, context: _Context) -> Broke:
 
 
 _IDENTITIES: Final = {"arith.addi": 0, "arith.muli": 1, "arith.maxsi": 0}
-"""Ops that the assembler takes for their first operand, and the constants beside it."""
+"""Ops that the assembler folds to their first operand, and the constant for which it does."""
 
 
 def _is_address(value: SSAValue) -> bool:
-    """True if a store_scalar or addptr goes where ``value`` says, also after ``+ 0`` and such."""
+    """True if ``value`` is the offset of a store_scalar or addptr, also after ``+ 0`` and such."""
     values = [value]
     while values:
         value = values.pop()
@@ -343,7 +343,7 @@ def _make_view(op: ops.MakeTensorViewOp, context: _Context) -> Broke:
     if rank > 5:
         yield Broken("rank", f"a view of {rank} dimensions, wanted at most 5")
     layout = op.attributes.get("layout")
-    if not isinstance(layout, Layout):  # others mean nothing
+    if not isinstance(layout, Layout):  # others have no effect
         return
     if rank == 1 and layout.data == "nz":
         yield Broken("layout", "the layout is nz, a view of one dimension has no boxes")
@@ -557,7 +557,7 @@ _LADEN: Final = "an scf.while whose body has an scf.if or scf.for"
 
 
 def _scf_around(op: Operation) -> Operation | None:
-    """Return the nearest scf op that an op lies in."""
+    """Return the innermost scf op around an op."""
     parent = op.parent_op()
     while parent is not None and not parent.name.startswith("scf."):
         parent = parent.parent_op()
@@ -565,7 +565,7 @@ def _scf_around(op: Operation) -> Operation | None:
 
 
 def _carried_halves(op: Operation) -> Broke:
-    """What scf.for and scf.if hand on has more than the bits of a half."""
+    """Scf.for and scf.if carry no f16 or bf16 values."""
     for result in op.results:
         if str(result.type) in ("f16", "bf16"):
             yield Broken("carried-half", f"{op.name} hands on an {result.type}: carry it as f32")
@@ -573,7 +573,7 @@ def _carried_halves(op: Operation) -> Broke:
 
 
 def _carried_tiles(initial: Sequence[SSAValue], carried: Sequence[SSAValue]) -> Broke:
-    """A loop carries no tile that something uses."""
+    """A loop carries no tile that anything uses."""
     if not any(isinstance(value.type, TileType) for value in initial):
         return
     passing = (scf.YieldOp, scf.ConditionOp)
@@ -627,12 +627,12 @@ def _function_of(op: Operation) -> Operation:
 
 
 # --------------------------------------------------------------------------------------------
-# Tiles handed from one core to the other
+# Tiles passed between cores
 # --------------------------------------------------------------------------------------------
 
 
 def _reserve(op: sync_ops.ReserveBufferOp, context: _Context) -> Broke:
-    """The assembler places the buffer where it places tiles."""
+    """The assembler assigns the buffer's address exactly when it assigns those of tiles."""
     is_placed = str(op.attributes.get("auto")) == "false" and "base" in op.attributes
     if is_placed != (context.level == "level3"):
         what = "has a base" if is_placed else "has no base"
