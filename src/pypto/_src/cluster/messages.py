@@ -1,6 +1,6 @@
-"""What driver and ranks send each other, as bytes: numbers, texts and lists, no code, no pickles.
+"""Messages between driver and ranks, as bytes: numbers, strings and lists; no code, no pickles.
 
-Arrays go beside a message, as NumPy's own integers of the same size: the cluster need not know the
+Arrays travel beside a message as NumPy integers of the same size: the cluster need not know the
 element types of kernels.
 """
 
@@ -26,22 +26,22 @@ msgpack = lazy_module("msgpack")
 
 
 def packed(message: Mapping[str, Any]) -> bytes:
-    """Return the bytes of a message."""
+    """Return a message as bytes."""
     return cast("bytes", msgpack.packb(message))
 
 
 def unpacked(data: bytes) -> dict[str, Any]:
-    """Return the message of bytes."""
+    """Return the message that bytes encode."""
     return cast("dict[str, Any]", msgpack.unpackb(data))
 
 
 def dtype_of(name: str) -> Any:
-    """Return the element type of a name that NumPy or ml_dtypes has."""
+    """Return the dtype that NumPy or ml_dtypes has under a name."""
     return np.dtype(getattr(ml_dtypes, name, name))
 
 
 def sent(array: Array) -> Array:
-    """Return an array as one of integers of the same size, with its elements side by side."""
+    """Return an array as contiguous integers of the same size."""
     whole = np.ascontiguousarray(array).reshape(array.shape)
     return whole.view(f"u{array.itemsize}") if array.itemsize <= _WIDEST else whole
 
@@ -57,7 +57,7 @@ def span_as_data(span: Span) -> list[Any]:
 
 
 def span_of_data(data: list[Any]) -> Span:
-    """Return the location of such a list."""
+    """Return the location that such a list holds."""
     return Span(*data) if data else UNKNOWN_SPAN
 
 

@@ -35,11 +35,11 @@ else:
 ray: Any = lazy_module("ray")
 
 _SERVED: Final = 8
-"""So many requests of other ranks and of the driver are answered at a time."""
+"""How many requests of other ranks and of the driver are answered at a time."""
 
 
 class RankActor:
-    """One rank. Methods of the group ``serve`` are answered while a kernel runs."""
+    """One rank. Methods of the concurrency group ``serve`` run even while a kernel runs."""
 
     def __init__(self, rank: int, count: int) -> None:
         connect()
@@ -50,11 +50,11 @@ class RankActor:
         self._begun = 0
 
     def where(self) -> tuple[str, str, int]:
-        """Return the number and the address of the node, and the process."""
+        """Return node id, node address and process id."""
         return ray.get_runtime_context().get_node_id(), ray.util.get_node_ip_address(), os.getpid()
 
     def meet(self, others: Mapping[int, Any]) -> None:
-        """Learn who the ranks of other nodes are."""
+        """Learn who the ranks on other nodes are."""
 
         def call_of(actor: Any) -> Callable[..., Any]:
             def call(what: str, *args: Any) -> Any:
@@ -68,13 +68,13 @@ class RankActor:
     # ----- windows --------------------------------------------------------------------------
 
     def make(self, sizes: Mapping[int, int]) -> dict[int, tuple[int, int]]:
-        """Make windows of so many bytes, by their numbers; return how others open them."""
+        """Create windows of these sizes in bytes, by number; return how others open them."""
         for name, size in sizes.items():
             self._windows.add(Window.made(name, self._count, size))
         return {name: self._windows[name].handle for name in sizes}
 
     def open(self, sizes: Mapping[int, int], handles: Mapping[int, tuple[int, int]]) -> bool:
-        """Open windows that another rank of this node has made; False if that one has ended."""
+        """Open windows that another rank of this node has created; False if that rank has ended."""
         for name, size in sizes.items():
             try:
                 window = Window.opened(name, *handles[name], self._count, size)
@@ -84,14 +84,14 @@ class RankActor:
         return True
 
     def close(self, names: Sequence[int]) -> None:
-        """Forget windows."""
+        """Close windows."""
         for name in names:
             self._windows.close(name)
 
     # ----- kernels --------------------------------------------------------------------------
 
     def load(self, key: str, message: bytes) -> bytes:
-        """Compile a program, or find it in the cache of this node; return what is wrong with it."""
+        """Compile a program, or find it in this node's cache; return its error, if it has one."""
         told = unpacked(message)
         try:
             program = deserialize(told["program"])
@@ -108,7 +108,7 @@ class RankActor:
         return packed({})
 
     def launch(self, message: bytes, *arrays: Array) -> Any:
-        """Run a program; return a message, and what it has written."""
+        """Run a program; return a message and the arrays that it wrote."""
         told = unpacked(message)
         self._begun += 1
         program = self._programs[told["program"]]
@@ -130,7 +130,7 @@ class RankActor:
     def _arguments(
         self, told: Mapping[str, Any], arrays: Sequence[Array]
     ) -> tuple[list[Any], list[Array]]:
-        """Return the arguments of a launch, and those of them that it writes."""
+        """Return the arguments of a launch, and the arrays among them that it writes."""
         values: list[Any] = []
         written: list[Array] = []
         left = iter(arrays)
@@ -154,9 +154,9 @@ class RankActor:
     def fetch(
         self, name: int, offset: int, sizes: list[int], strides: list[int], adds: bool
     ) -> Array | None:
-        """Return the bytes of a box of this rank's row; None if it is to be added to, and is held.
+        """Return the bytes of a box of this rank's row; None if ``adds`` and the window is locked.
 
-        With ``adds`` it is held from now on, until `store`.
+        With ``adds`` the window stays locked from now on, until `store`.
         """
         window = self._windows[name]
         if adds and not window.sums.acquire(waits=False):
@@ -192,7 +192,7 @@ class RankActor:
         change_signal(part, value, adds=adds)
 
     def status(self) -> bytes:
-        """Say what this rank is at."""
+        """Return what this rank is doing."""
         world = self._world
         waiting = world.waiting
         signal = world.signal
@@ -207,7 +207,7 @@ class RankActor:
 
 
 def remote_class() -> Any:
-    """Return the class of actors."""
+    """Return the remote class of the actors."""
     for method in (RankActor.fetch, RankActor.store, RankActor.notify, RankActor.status):
         ray.method(concurrency_group="serve")(method)
     return ray.remote(concurrency_groups={"serve": _SERVED})(RankActor)

@@ -1,8 +1,8 @@
-"""The world as the process of one rank sees it: peers on this node share memory, others are asked.
+"""The world as one rank's process sees it: peers on this node share memory, others get requests.
 
-A box of a peer elsewhere is fetched before it is read, and sent after it was written. What a rank
-has sent has arrived before it notifies, waits or ends, so a rank that has waited for the signal
-sees it: the order that threads have.
+A box of a peer on another node is fetched before it is read, and sent after it was written. What a
+rank has sent arrives before it notifies, waits or ends, so a rank that has waited for the signal
+sees it: the same order as between threads.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from pypto._src.diagnostics import Span
 from pypto._src.ranks import Blocked, Box, Rank, TransferKind, World, as_rank
 
 _BRIEF: Final = 200
-"""So often a waiting rank lets others run before it begins to sleep."""
+"""How many times a waiting rank polls before it begins to sleep between polls."""
 _PAUSE_S: Final = 0.0005
 
 
 class PeerLostError(Exception):
-    """A peer has not done what it was asked for: its process has ended."""
+    """A peer did not carry out a request: its process has ended."""
 
     def __init__(self, rank: int) -> None:
         super().__init__(f"rank {rank} is lost")
@@ -31,13 +31,13 @@ class PeerLostError(Exception):
 
 
 class Peer:
-    """Another rank, on a node with memory of its own; ``call`` asks it for something."""
+    """A rank on a node with memory of its own; ``call`` sends it a request."""
 
     def __init__(self, rank: int, call: Callable[..., Any], result: Callable[[Any], Any]) -> None:
         self.rank, self._call, self._result = rank, call, result
 
     def ask(self, what: str, *args: Any) -> Callable[[], Any]:
-        """Begin to do something there; return what waits for the result."""
+        """Send a request; return a function that waits for the result."""
         begun = self._call(what, *args)
 
         def result() -> Any:
@@ -50,28 +50,28 @@ class Peer:
 
 
 class RankWorld(World):
-    """One rank, with windows that it shares with those of its node."""
+    """One rank, with the windows that it shares with the ranks of its node."""
 
     def __init__(self, rank: int, count: int, windows: Windows) -> None:
         super().__init__(count)
         self.rank = Rank(self, rank)
         self.windows = windows
         self.peers: dict[int, Peer] = {}
-        """The ranks of other nodes."""
+        """The ranks on other nodes."""
         self.waits = 0
-        """How often this rank has waited, and gone on."""
+        """How many waits this rank has completed."""
         self.waiting: dict[str, Any] | None = None
         """What it waits for."""
         self.signal: tuple[int, int, int] | None = None
-        """Where the signal is that it waits for: window, rank, byte."""
+        """The signal that it waits for: window, rank, byte offset."""
         self._sent: list[Callable[[], Any]] = []
 
     def run_here(self, work: Callable[[], Any]) -> Any:
-        """Do a work as this rank, in this thread.
+        """Call ``work`` as this rank, in this thread.
 
         Raises:
             PeerLostError: another rank is lost.
-            BaseException: what the work raises.
+            BaseException: what ``work`` raises.
         """
         self._failure = None
         try:
@@ -105,7 +105,7 @@ class RankWorld(World):
             self._sent.append(peer.ask("notify", part.window.name, part.offset, value, adds))
 
     def wait(self, blocked: Blocked) -> None:
-        """Look until the rank may go on; the driver finds out if that never happens."""
+        """Poll until the rank may continue; the driver notices if it never can."""
         self.settle()
         if not blocked.holds():
             self.waiting = {"for": blocked.text(), "location": span_as_data(blocked.location)}
@@ -117,7 +117,7 @@ class RankWorld(World):
         self.waits += 1
 
     def wait_for(self, address: int, expected: int, *, at_least: bool, location: Span) -> None:
-        """Hold up this rank until a signal, which is always of its own row, has a value."""
+        """Block this rank until a signal, which is always in its own row, has a value."""
         part = self.windows.find(address)
         cell = ctypes.c_int32.from_address(address)
         relation = ">=" if at_least else "=="
@@ -137,7 +137,7 @@ class RankWorld(World):
     def transfer(self, box: Box, kind: TransferKind) -> None:
         """Fetch a box before it is read, send it after it was written.
 
-        Who adds to a box holds the window of its rank meanwhile, so that no other sum is lost.
+        An addition locks the window of the box's rank meanwhile, so that no other sum is lost.
         """
         adds = kind in (TransferKind.BEGIN_ADD, TransferKind.END_ADD)
         if not self.peers and not adds:
@@ -159,7 +159,7 @@ class RankWorld(World):
         if kind in (TransferKind.FETCH, TransferKind.BEGIN_ADD):
             self.settle()
             while (found := peer.ask("fetch", *where, adds)()) is None:
-                time.sleep(_PAUSE_S)  # somebody else adds to that window
+                time.sleep(_PAUSE_S)  # another rank adds to that window
             here[...] = found
         else:
             self._sent.append(peer.ask("store", *where, here.copy(), adds))

@@ -1,8 +1,8 @@
 """The ranks of a program on a cluster, as the process that launches kernels sees them.
 
-A session has an actor for each rank. Kernels go there as bytes of their IR and are compiled by the
-first rank of a node; the others find them in its cache. Arrays go by the object store, from node to
-node: what a kernel writes comes back here only when somebody looks at it.
+A session has an actor for each rank. Kernels are sent as serialized IR and compiled by the first
+rank of a node; the others find them in its cache. Arrays travel through the object store, from node
+to node: what a kernel writes is copied back here only when it is read.
 """
 
 from __future__ import annotations
@@ -33,22 +33,22 @@ else:
 ray: Any = lazy_module("ray")
 
 _LOOK_S: Final = 0.25
-"""The driver looks so often whether a launch has ended or a rank has failed."""
+"""How often the driver checks whether a launch has ended or a rank has failed."""
 _START_S: Final = 60.0
-"""So long the cluster may take to start the ranks."""
+"""How long the cluster may take to start the ranks."""
 
 
 class _Held(NamedTuple):
-    """An array of the driver that the cluster has."""
+    """An array of the driver of which the cluster has a copy."""
 
     array: Array
     ref: Any
     is_newer: bool
-    """True if a kernel has written it, and the driver's array is older."""
+    """True if a kernel has written the copy, and the driver's array is older."""
 
 
 class Node(NamedTuple):
-    """Where a rank is."""
+    """Where a rank runs."""
 
     number: str
     address: str
@@ -86,7 +86,7 @@ class Session:
         return {n: a for n, a in enumerate(self.actors) if self.nodes[n].number != node}
 
     def _asked(self, what: str, args: Sequence[tuple[Any, ...]]) -> list[Any]:
-        """Let each rank do something; return the results."""
+        """Call a method of each rank; return the results."""
         refs = [getattr(a, what).remote(*each) for a, each in zip(self.actors, args, strict=True)]
         return [self._got(rank, ref) for rank, ref in enumerate(refs)]
 
@@ -101,7 +101,7 @@ class Session:
             ) from None
 
     def lost(self, rank: int) -> EvaluationError:
-        """Return the error that a rank is gone."""
+        """Return the error for a rank that is gone."""
         nodes = getattr(self, "nodes", None)
         where = "" if nodes is None else f" on {nodes[rank]}, process {nodes[rank].process}"
         return EvaluationError(
@@ -111,7 +111,7 @@ class Session:
         )
 
     def close(self) -> None:
-        """End all ranks, whatever they are at; nothing happens the second time."""
+        """Kill all ranks, whatever they are doing; a second call does nothing."""
         for actor in self.actors:
             ray.kill(actor)
         self.actors = []
@@ -128,9 +128,9 @@ class Session:
     # ----- before and after a run -----------------------------------------------------------
 
     def begin(self, windows: Iterable[Array], programs: Mapping[CompiledProgram, None]) -> None:
-        """Open windows that are new, and load programs, on all ranks.
+        """Open new windows and load programs, on all ranks.
 
-        A window has a row for each rank. Nobody touches these rows here: their addresses name it.
+        A window has a row for each rank. The rows are never accessed here: their address is a name.
         """
         new: dict[int, int] = {}
         for array in windows:
@@ -170,7 +170,7 @@ class Session:
                 raise messages.error_of_data(found["error"])
 
     def end(self, kept: Sequence[Array] = (), resident: Sequence[Array] = ()) -> None:
-        """Bring what was written to the driver's arrays, but for those that stay on the ranks.
+        """Copy results back to the driver's arrays, except those that stay on the ranks.
 
         Windows that are not ``kept`` are closed.
         """
@@ -188,21 +188,21 @@ class Session:
         self._held = stay
 
     def rows(self, windows: Iterable[Array]) -> list[list[Array]]:
-        """Return what each rank has in its row of each window."""
+        """Return the contents of each rank's row, for each window."""
         asked = [
             (self._windows[int(each.ctypes.data)][0], 0, [each.shape[1]], [1]) for each in windows
         ]
         return [self._asked("fetch", [(*each, False)] * self.count) for each in asked]
 
     def fill(self, windows: Iterable[Array], rows: Sequence[Sequence[Array]]) -> None:
-        """Let each rank have in its row of each window what `rows` has given."""
+        """Restore each rank's row of each window from what `rows` has returned."""
         for each, found in zip(windows, rows, strict=True):
             name = self._windows[int(each.ctypes.data)][0]
             box = (name, 0, [each.shape[1]], [1])
             self._asked("store", [(*box, row, False) for row in found])
 
     def bring(self, array: Array) -> None:
-        """Bring to an array of the driver what kernels have written."""
+        """Copy back to an array of the driver what kernels have written."""
         with self._lock:
             left: list[_Held] = []
             for held in self._held:
@@ -222,7 +222,7 @@ class Session:
     def launch(
         self, rank: int, program: CompiledProgram, values: Sequence[Any], location: Span, file: str
     ) -> None:
-        """Run a program on a rank to its end; the thread is that of the rank in the driver's world.
+        """Run a program on a rank to completion, in that rank's thread of the driver's world.
 
         Raises:
             EvaluationError: what the kernel reports, or that a rank is lost.
@@ -272,14 +272,14 @@ class Session:
                 return self._got(rank, ref)
 
     def _window(self, value: Any) -> tuple[int, int] | None:
-        """Return number and bytes of a row of the window that an argument is."""
+        """Return the number and the row size in bytes of the window that an argument is."""
         if not is_array(value):
             return None
         found = self._windows.get(int(value.ctypes.data))
         return None if found is None or value.base is not found[2] else found[:2]
 
     def _ref(self, array: Array) -> Any:
-        """Return the object of an array; of parts that were written the driver's is made new."""
+        """Return the object of an array; parts of it that kernels wrote are copied back first."""
         with self._lock:
             for held in self._held:
                 if _is_same(held.array, array):
@@ -308,7 +308,7 @@ class Session:
     # ----- failures -------------------------------------------------------------------------
 
     def watched(self, world: World, name: Callable[[int], str]) -> Callable[[], None]:
-        """Look after the ranks while a world runs; return what ends that."""
+        """Watch the ranks while a world runs; return a function that stops watching."""
         over = threading.Event()
         thread = threading.Thread(
             target=self._watch, args=(world, name, over), name="pypto-ranks", daemon=True
@@ -322,7 +322,7 @@ class Session:
         return end
 
     def _watch(self, world: World, name: Callable[[int], str], over: threading.Event) -> None:
-        """End the run where one rank has failed, all wait for each other, or nothing goes on."""
+        """Fail the run if a rank has failed, all wait for each other, or nothing progresses."""
         before: Any = None
         quiet = 0.0
         while not over.wait(_LOOK_S):
@@ -359,7 +359,7 @@ class Session:
         refs = [self.actors[rank].status.remote() for rank in running]
         try:
             found = ray.get(refs, timeout=2.0)
-        except ray.exceptions.RayError:  # a rank that is lost is told by its launch
+        except ray.exceptions.RayError:  # a lost rank is reported by its launch
             return None
         return [(rank, messages.unpacked(each)) for rank, each in zip(running, found, strict=True)]
 
@@ -401,7 +401,7 @@ def _is_same(a: Array, b: Array) -> bool:
 
 
 def _as_message(program: CompiledProgram) -> tuple[str, bytes]:
-    """Return a program as bytes, and the key that these have."""
+    """Return the key of a program, and the program as bytes."""
     message = messages.packed(
         {
             "program": serialize(program.source),
@@ -415,14 +415,14 @@ def _as_message(program: CompiledProgram) -> tuple[str, bytes]:
 
 
 def connect(on: str) -> None:
-    """Use the session of Ray that this process has, else one at an address, else one of its own.
+    """Use this process's Ray session, else the one at an address, else start one.
 
     Raises:
-        CallError: none is at the address, or it lets only those in who have its token.
+        CallError: there is none at the address, or it requires a token.
     """
     if ray.is_initialized():
         return
-    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # a session of ours tells nobody
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # no usage statistics of our own sessions
     address = None if on == "ray" else on
     try:
         ray.init(address=address, log_to_driver=False, include_dashboard=False)
@@ -436,7 +436,7 @@ def connect(on: str) -> None:
 
 
 def _start(count: int) -> tuple[Any, list[Any]]:
-    """Start an actor for each rank, with a CPU each; neighbours are on one node where they can."""
+    """Start an actor with one CPU for each rank; neighbours share a node where possible."""
     from pypto._src.cluster.rank_actor import remote_class
 
     group = ray.util.placement_group([{"CPU": 1}] * count, strategy="PACK")

@@ -13,7 +13,7 @@ from pypto._src.lazy import lazy_module
 ray: Any = lazy_module("ray")
 
 _TRIES: Final = 3
-"""So often a request is sent again whose machine or process has ended."""
+"""How often a request is sent again if its machine or process has ended."""
 
 
 class Tasks:
@@ -29,7 +29,7 @@ class Tasks:
         self._open: dict[Any, None] = {}
 
     def ask(self, request: Mapping[str, Any]) -> Future[dict[str, Any]]:
-        """Return the answer to come."""
+        """Send a request; return the future of its answer."""
         ref = self._task.remote(packed(request))
         found: Future[dict[str, Any]] = Future()
         self._open[ref] = None
@@ -47,6 +47,6 @@ class Tasks:
         return found
 
     def close(self) -> None:
-        """Give up what has no answer yet."""
+        """Cancel the requests that have no answer yet."""
         for ref in [*self._open]:
             ray.cancel(ref, force=True)

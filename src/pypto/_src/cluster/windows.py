@@ -1,8 +1,9 @@
-"""Windows of the ranks of one node: anonymous memory that their processes map, each by itself.
+"""Windows of the ranks of one node: anonymous memory that each of their processes maps.
 
-The first rank of a node makes the memory, the others open it by way of that process, and it has no
-name: it ends with the last process that maps it, however that ends. It has a row for every rank of
-the program. A row of a rank on another node is where boxes of it are put while they are worked on.
+The first rank of a node creates the memory, and the others open it through that process. It has no
+name, so it is freed with the last process that maps it, however that one ends. It has a row for
+every rank of the program; the row of a rank on another node buffers boxes of it while they are in
+use.
 """
 
 from __future__ import annotations
@@ -26,14 +27,14 @@ else:
 
 
 class NodeLock:
-    """A lock of all processes of a node, and of the threads of each: a byte of a file."""
+    """A lock between all processes of a node and their threads: a byte of a file."""
 
     def __init__(self, descriptor: int, byte: int) -> None:
         self._descriptor, self._byte = descriptor, byte
         self._of_process = threading.Lock()
 
     def acquire(self, *, waits: bool = True) -> bool:
-        """Take the lock; False if somebody has it and ``waits`` is False."""
+        """Take the lock; False if it is held and ``waits`` is False."""
         if not self._of_process.acquire(waits):
             return False
         how = fcntl.LOCK_EX if waits else fcntl.LOCK_EX | fcntl.LOCK_NB
@@ -47,7 +48,7 @@ class NodeLock:
         return True
 
     def release(self) -> None:
-        """Give the lock back; any thread of the process may."""
+        """Release the lock; any thread of the process may."""
         fcntl.lockf(self._descriptor, fcntl.LOCK_UN, 1, self._byte)
         self._of_process.release()
 
@@ -74,28 +75,28 @@ class Window:
 
     @classmethod
     def made(cls, name: int, ranks: int, size: int) -> Window:
-        """Return new memory, all zero."""
+        """Create memory, all zero."""
         descriptor = os.memfd_create(f"pypto-window-{name}")
         os.ftruncate(descriptor, max(ranks * size, 1))
         return cls(name, descriptor, ranks, size)
 
     @classmethod
     def opened(cls, name: int, process: int, descriptor: int, ranks: int, size: int) -> Window:
-        """Return the memory that another process of this node has made."""
+        """Map the memory that another process of this node has created."""
         return cls(name, os.open(f"/proc/{process}/fd/{descriptor}", os.O_RDWR), ranks, size)
 
     @property
     def handle(self) -> tuple[int, int]:
-        """The process and its number of this memory, for `opened`."""
+        """The process and its file descriptor of this memory, for `opened`."""
         return os.getpid(), self._descriptor
 
     def close(self) -> None:
-        """Forget the memory; arrays over it keep it until they are gone."""
+        """Drop the memory; arrays over it keep it alive."""
         os.close(self._descriptor)
 
 
 class Part(NamedTuple):
-    """Where a box of memory lies: in the row of a rank, from a byte on."""
+    """Where a box of memory begins: the row of a rank, and a byte offset in it."""
 
     window: Window
     rank: int
@@ -103,9 +104,9 @@ class Part(NamedTuple):
 
 
 def box_of(row: Array, offset: int, sizes: Sequence[int], strides: Sequence[int]) -> Array | None:
-    """Return the bytes of a box that begins at an offset of a row; None if it is not within it.
+    """Return the bytes of a box at an offset of a row; None if it is empty or leaves the row.
 
-    The last dimension of the result is that of bytes, and the last stride the size of an element.
+    The last dimension of the result counts bytes, and the last stride is the size of an element.
     """
     *outer, length = sizes
     *steps, element = strides
@@ -126,7 +127,7 @@ class Windows:
         self._by_name: dict[int, Window] = {}
 
     def add(self, window: Window) -> None:
-        """Take a window."""
+        """Add a window."""
         self._by_name[window.name] = window
 
     def __getitem__(self, name: int) -> Window:
@@ -134,11 +135,11 @@ class Windows:
         return self._by_name[name]
 
     def close(self, name: int) -> None:
-        """Forget a window."""
+        """Close and remove a window."""
         self._by_name.pop(name).close()
 
     def find(self, address: int) -> Part | None:
-        """Return where an address lies, None if that is in no window."""
+        """Return the part that an address points to, None if it is in no window."""
         for window in self._by_name.values():
             offset = address - window.address
             if 0 <= offset < window.rows.size:
