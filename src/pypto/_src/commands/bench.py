@@ -1,4 +1,4 @@
-"""``pypto bench``: how long a program takes on this machine, and what share of its peaks it has."""
+"""``pypto bench``: how long a program takes on this machine, and its share of the peaks."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ else:
 
 _WARM_UP: Final = 3
 _ROUNDS: Final = 5
-"""So many calls are measured at least."""
+"""The least number of calls that are measured."""
 
 
 def add(commands: Commands) -> None:
@@ -68,7 +68,7 @@ def _bench(args: argparse.Namespace) -> int:
 
 
 def measured(run: Callable[[], object], seconds: float) -> list[float]:
-    """Return the seconds of calls, behind some that are not counted."""
+    """Return the durations of calls in seconds, after some that are not counted."""
     for _ in range(_WARM_UP):
         run()
     found: list[float] = []
@@ -83,7 +83,7 @@ def measured(run: Callable[[], object], seconds: float) -> list[float]:
 def _row(
     compiled: CompiledProgram, given: Mapping[str, Any], times: Sequence[float]
 ) -> dict[str, Any]:
-    """Return what is printed, as data: times in seconds, rates a second."""
+    """Return what is printed, as data: times in seconds, rates per second."""
     from pypto._src.golden.machine_peaks import copy_bandwidth, multiply_add_peak
     from pypto._src.run.scheduler import thread_count
 
@@ -110,7 +110,7 @@ def _row(
 
 
 def spread(times: Sequence[float]) -> dict[str, float]:
-    """Return median, fastest, and the times that a quarter and three quarters stay below."""
+    """Return median, minimum, maximum and quartiles."""
     quarters = statistics.quantiles(times, n=4)
     return {
         "median": statistics.median(times),
@@ -122,10 +122,10 @@ def spread(times: Sequence[float]) -> dict[str, float]:
 
 
 def products_of(compiled: CompiledProgram, given: Mapping[str, Any]) -> int:
-    """Return the multiplications and additions in products of matrices of a call.
+    """Return the number of multiplications and additions in a call's matrix products.
 
-    They are counted by walking through the program as `pypto profile` does, with tiles that are
-    valid in part taken as whole; 0 where that cannot be done.
+    They are counted in a simulated run, like that of `pypto profile`, with partly valid tiles taken
+    as whole; 0 where that cannot be done.
     """
     from pypto._src.cost.model import CostModel
     from pypto._src.cost.tables import load_table

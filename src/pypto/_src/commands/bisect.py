@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pypto._src.numerics.capsule import Search
 
 _ROUGH = 1e-2
-"""The bound where rounding differs and no example's case has one."""
+"""The error bound where neither the command line nor an example's case gives one."""
 
 
 def add(commands: Commands) -> None:
@@ -62,7 +62,7 @@ def add(commands: Commands) -> None:
 
 
 def _bound(text: str) -> float:
-    """Return an error that is allowed."""
+    """Parse an error bound, which is not negative."""
     try:
         value = float(text)
     except ValueError:

@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from pypto._src.jit.host import HostFunction
 
 _RANKS: Final = (2, 3, 4, 8)
-"""With so many ranks a host function is checked where none are given."""
+"""The numbers of ranks that a host function is checked for if none are given."""
 _OF_RANKS: Final = {"deadlock", "rank-race", "signal-left", "signal-reuse"}
-"""What is wrong with ranks, whatever their number was meant to be."""
+"""Slugs of errors that are findings whatever number of ranks was meant."""
 
 
 def add(commands: Commands) -> None:
@@ -109,7 +109,7 @@ def _check(args: argparse.Namespace) -> int:
 def _checker(
     on: str | None, programs: Mapping[str, Program], identity: FlagIdentity
 ) -> tuple[Callable[[str], list[Stage]], Callable[[], None]]:
-    """Return what gives the outcome of a program by its name, and what ends that."""
+    """Return a function from a program's name to its outcome, and one that ends the checks."""
     if on is None:
         return lambda name: list(check_program(programs[name], identity)), lambda: None
     from pypto._src.commands.cluster_checks import ClusterChecks
@@ -121,10 +121,10 @@ def _checker(
 def _check_ranks(
     function: HostFunction, counts: Sequence[int] | None, sizes: Mapping[str, int]
 ) -> list[Stage]:
-    """Return what the signals of a program have wrong, a stage for each number of ranks.
+    """Return what is wrong with the signals of a program, one stage for each number of ranks.
 
-    A program need not be made for any number: with those that nobody gave, only what is wrong
-    with signals is a finding, unless the program is made for none of them.
+    A program need not support every number of ranks: if none were given, only errors of signals are
+    findings, unless the program supports none of the default numbers.
     """
     outcomes: dict[int, PyptoError | None] = {}
     for count in counts or _RANKS:

@@ -1,4 +1,4 @@
-"""What several commands have in common: words of the command line, JSON, times."""
+"""What several commands have in common: options of the command line, JSON, times."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Commands(Protocol):
 
 
 def file_words() -> argparse.ArgumentParser:
-    """Return what commands have that read one program."""
+    """Return the arguments of commands that read one program."""
     words = argparse.ArgumentParser(add_help=False)
     words.add_argument(
         "file",
@@ -53,14 +53,14 @@ def file_words() -> argparse.ArgumentParser:
 
 
 def json_words() -> argparse.ArgumentParser:
-    """Return what commands have that print JSON on request."""
+    """Return the options of commands that print JSON on request."""
     words = argparse.ArgumentParser(add_help=False)
     words.add_argument("--json", action="store_true", help="print JSON instead of text")
     return words
 
 
 def cpp_words() -> argparse.ArgumentParser:
-    """Return what commands have that write C++."""
+    """Return the options of commands that write C++."""
     words = argparse.ArgumentParser(add_help=False)
     words.add_argument(
         "--option",
@@ -76,7 +76,7 @@ def cpp_words() -> argparse.ArgumentParser:
 
 
 def size_words() -> argparse.ArgumentParser:
-    """Return what commands have that run on random arguments."""
+    """Return the options of commands that run on random arguments."""
     words = argparse.ArgumentParser(add_help=False)
     words.add_argument(
         "--size",
@@ -92,14 +92,14 @@ def size_words() -> argparse.ArgumentParser:
 
 
 def entry_words() -> argparse.ArgumentParser:
-    """Return what commands have that call one function of a program."""
+    """Return the options of commands that call one function of a program."""
     words = argparse.ArgumentParser(add_help=False)
     words.add_argument("--entry", metavar="FUNCTION", help="the function to call")
     return words
 
 
 def input_words() -> argparse.ArgumentParser:
-    """Return what commands have that run on arguments of the user's."""
+    """Return the options of commands that run on the user's arguments."""
     words = argparse.ArgumentParser(add_help=False, parents=[entry_words()])
     words.add_argument(
         "--inputs",
@@ -113,14 +113,14 @@ def input_words() -> argparse.ArgumentParser:
 
 
 def seed(text: str) -> int:
-    """Return what random numbers begin with, which is not negative."""
+    """Parse the seed of random numbers, which is not negative."""
     if not (text.isascii() and text.isdigit()):
         raise argparse.ArgumentTypeError(f"an integer of 0 or more was wanted, not {text!r}")
     return int(text)
 
 
 def overlap_words() -> argparse.ArgumentParser:
-    """Return what commands have that let loops overlap on request."""
+    """Return the options of commands that let loops overlap on request."""
     words = argparse.ArgumentParser(add_help=False)
     words.add_argument(
         "--overlap",
@@ -159,7 +159,7 @@ class _Sizes(argparse.Action):
         values: Any,
         option_string: str | None = None,
     ) -> None:
-        """Add a size; the second one of a name is an error of the command line."""
+        """Add a size; a second one for the same name is a command-line error."""
         name, size = values
         sizes: dict[str, int] = getattr(namespace, self.dest)
         if name in sizes:
@@ -168,7 +168,7 @@ class _Sizes(argparse.Action):
 
 
 def seconds(text: str) -> float:
-    """Return a time limit, which is not 0."""
+    """Parse a time limit, which is not 0."""
     try:
         found = float(text)
     except ValueError:
@@ -194,7 +194,7 @@ def random_arguments(
 
 
 def wrong_option(args: argparse.Namespace, command: str, has_cpp: bool, place: str) -> bool:
-    """Say so if there are options for C++ and the command writes none; then return True."""
+    """Report options for C++ if the command writes none, and return whether there were any."""
     if not args.options or has_cpp:
         return False
     print(f"pypto {command}: error: --option goes with {place}", file=sys.stderr)
@@ -226,7 +226,7 @@ def error_rows(error: PyptoError) -> list[dict[str, Any]]:
 
 
 def duration(seconds: float) -> str:
-    """Return a time in a unit that leaves one to three digits before the point."""
+    """Return a time in a unit that leaves one to three digits before the decimal point."""
     for unit, size in (("s", 1.0), ("ms", 1e-3)):
         if seconds >= size:
             return f"{seconds / size:.3g} {unit}"

@@ -15,7 +15,7 @@ from pypto._src.passes.sync.checker import FlagIdentity
 
 
 class ClusterChecks:
-    """Programs that a cluster checks, several at a time; `close` gives up the rest."""
+    """Programs that a cluster checks, several at a time; `close` cancels the rest."""
 
     def __init__(self, on: str, programs: Mapping[str, Program], identity: FlagIdentity) -> None:
         from pypto._src.cluster.tasks import Tasks
@@ -43,7 +43,7 @@ class ClusterChecks:
         ]
 
     def close(self) -> None:
-        """Give up what has no outcome yet."""
+        """Cancel the checks that have no outcome yet."""
         self._tasks.close()
 
 

@@ -1,4 +1,4 @@
-"""``pypto cost``: what instructions cost, by which figures, and how far that is from measured."""
+"""``pypto cost``: what instructions cost, from which figures, and how far off that is."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ def _table(args: argparse.Namespace) -> int:
         print(to_toml(model.own), end="")
         return 0
     target = args.target or "a2a3"
-    load_table(target)  # says what there is
+    load_table(target)  # lists the known targets for an unknown one
     print(table_text(target), end="")
     return 0
 

@@ -32,11 +32,11 @@ else:
     np = lazy_module("numpy")
 
 SEED: Final = 0
-RUNS: Final = 5  # timed, after one that is not
+RUNS: Final = 5  # timed, after a warm-up run
 
 
 class Case:
-    """One program of an example, with arguments and what NumPy makes of them.
+    """One program of an example, with arguments and what NumPy computes from them.
 
     A function decorated with ``@pl.jit`` is a program too: the one for such arguments.
     """
@@ -57,7 +57,7 @@ class Case:
         """Takes the arguments by name and ``precision``, the element type to compute in (float64 if
         not given); returns the results by name."""
         self.bound = bound
-        """The largest error allowed, as a part of max(1, |expected|)."""
+        """The largest error allowed, relative to max(1, |expected|)."""
 
     @cached_property
     def program(self) -> Program:
@@ -71,7 +71,7 @@ class Outcome(NamedTuple):
     """How one target did on a case."""
 
     target: str
-    error: float  # the largest, as a part of max(1, |expected|)
+    error: float  # the largest, relative to max(1, |expected|)
     seconds: float  # of one run: the best of several on the CPU
 
 
@@ -83,7 +83,7 @@ class Report(NamedTuple):
     outcomes: tuple[Outcome, ...]
     numpy_seconds: float
     files: tuple[Path, ...]  # the generated code
-    failure: PyptoError | None  # why the case did not get to its end
+    failure: PyptoError | None  # why the case did not finish
 
     @property
     def is_good(self) -> bool:
@@ -92,7 +92,7 @@ class Report(NamedTuple):
 
 
 def examples_directory() -> Path | None:
-    """Return where the examples lie: in the checkout, else in the installed package."""
+    """Return the directory of the examples: of the checkout, else of the installed package."""
     package = Path(__file__).parents[2]
     checkout = package.parents[1]
     candidates = [package / "examples"]
@@ -111,10 +111,10 @@ def cases(directory: Path) -> list[Case]:
 
 
 def run_case(case: Case, output: Path) -> Report:
-    """Run one case on all targets there are; write its generated code below ``output``."""
+    """Run one case on all available targets; write its generated code below ``output``."""
     arguments = case.inputs(np.random.default_rng(SEED))
     expected = case.reference(**arguments)
-    # The truth is computed in float64; what is timed computes in the kernels' precision.
+    # The expected values are computed in float64; what is timed uses the kernels' precision.
     numpy_seconds = min(
         _seconds(lambda: case.reference(**arguments, precision=np.float32)) for _ in range(RUNS)
     )
@@ -155,7 +155,7 @@ def _seconds(run: Callable[[], object]) -> float:
 
 
 def _largest_error(ready: Mapping[str, Any], returned: Any, expected: Mapping[str, Any]) -> float:
-    """Return the largest error of any result; a result that is no parameter goes by position."""
+    """Return the largest error of any result; one that is no parameter is found by position."""
     values: tuple[Any, ...] = returned if isinstance(returned, tuple) else (returned,)  # pyright: ignore[reportUnknownVariableType]
     extra = iter(v for v in values if not any(v is known for known in ready.values()))
     errors: list[float] = []

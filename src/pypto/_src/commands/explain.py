@@ -1,4 +1,4 @@
-"""``pypto explain``: the page of an error, by the slug that its report has in brackets."""
+"""``pypto explain``: the page of an error, by the slug that its report shows in brackets."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Mistake(NamedTuple):
 
 
 class Page(NamedTuple):
-    """What is known of a slug: in words where no program's text leads to it, else by programs."""
+    """What is known of a slug: programs that lead to it, or prose where no program's text does."""
 
     slug: str
     meaning: str | None

@@ -145,6 +145,6 @@ class _Run:
         from pypto._src.cost.model import CostModel
         from pypto._src.timeline.hints import MOST, hints
 
-        self._model = CostModel(self._table)  # what only a copy assumes is not said
+        self._model = CostModel(self._table)  # assumptions about changed copies are not reported
         most = MOST if most is None else most
         return hints(self._program, profile, self.simulated, self._model, self._optional, most)

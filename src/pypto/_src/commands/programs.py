@@ -70,7 +70,7 @@ def load_case(text: str) -> tuple[Program, example_cases.Case | None]:
 
 
 def _cases(variables: Mapping[str, Any]) -> list[example_cases.Case]:
-    """Return the cases that an example lists; other files have lists of this name, too."""
+    """Return the cases that an example lists; other files use this name for other lists, too."""
     listed = variables.get("CASES")
     if not isinstance(listed, list | tuple):
         return []
@@ -109,7 +109,7 @@ def _chosen_name(path: Path, name: str | None, found: Mapping[str, object]) -> s
 
 
 def load_tunable(text: str, choices: Mapping[str, list[Any]]) -> Autotuned:
-    """Return what ``FILE[:NAME]`` means and has constants to be chosen; the file is executed.
+    """Return the tunable kernel that ``FILE[:NAME]`` names; the file is executed.
 
     Args:
         text: The file, and the name if it has several.
@@ -142,7 +142,7 @@ def load_tunable(text: str, choices: Mapping[str, list[Any]]) -> Autotuned:
 
 
 def _tunable(variables: Mapping[str, Any]) -> Mapping[str, Autotuned]:
-    """Return what has constants to be chosen; nothing where nobody has asked for that."""
+    """Return what has tunable constants; nothing if the file has not imported `autotune`."""
     module = sys.modules.get("pypto._src.tune.autotune")
     return {} if module is None else _named(variables, module.Autotuned)
 
@@ -154,15 +154,15 @@ def call_arguments(
     sizes: Mapping[str, int],
     seed: int = example_cases.SEED,
 ) -> Mapping[str, Any]:
-    """Return the example's arguments, if it calls this and no sizes are given, else random ones."""
-    # Where there is no case there need be no entry but the one that is named.
+    """Return the case's arguments if it calls this entry without given sizes, else random ones."""
+    # Without a case, the only entry may be the one that is named: look for others last.
     if case is not None and not sizes and compiled.entry == entry_function(program).name:
         return case.inputs(np.random.default_rng(seed))
     return random_arguments(compiled, sizes, seed)
 
 
 def load_reference(text: str, program: Program) -> Program | Callable[..., Any]:
-    """Return what ``FILE[:NAME]`` has to compare ``program`` with.
+    """Return the reference for ``program`` that ``FILE[:NAME]`` has.
 
     That is the function ``NAME``, ``reference`` or ``golden``, or else a program, of the same name
     if there are several.
@@ -243,7 +243,7 @@ def read_arrays(path: Path) -> dict[str, Any]:
 
 
 def _as_argument(array: Any, kind: Type) -> Any:
-    """Return an array of a file as an argument; of element types not NumPy's it has the bytes."""
+    """Return an array of a file as an argument: raw bytes become elements of the wanted type."""
     if isinstance(kind, ScalarType):
         return array.item() if array.ndim == 0 else array
     dtype = kind.dtype.numpy if isinstance(kind, TensorType) else array.dtype
@@ -252,11 +252,11 @@ def _as_argument(array: Any, kind: Type) -> Any:
 
 
 def load_text(text: str, command: str, *, execute: bool) -> Program:
-    """Return the program that ``FILE[:NAME]`` means, of a text in either form.
+    """Return the program that ``FILE[:NAME]`` means, from text in either form.
 
-    A file in Python is read, not executed, unless that is asked for; then as `load` does, but for
-    a file with the header that `python_print` writes, which has entry and attributes. ``command``
-    is what a user would give the word ``--execute`` to.
+    A Python file is read, not executed, unless ``execute`` asks for that; then it is loaded as by
+    `load`, except for a file with the header that `python_print` writes, which has entry and
+    attributes. ``command`` is the command that hints extend by ``--execute``.
 
     Raises:
         PyptoError: the text is wrong, or has no such program, or the file fails.
@@ -285,11 +285,11 @@ def load_text(text: str, command: str, *, execute: bool) -> Program:
 def checked_in(
     text: str, sizes: Mapping[str, int]
 ) -> Mapping[str, Program | HostFunction | CallError]:
-    """Execute a file; return what ``FILE[:NAME]`` has to be checked, by name.
+    """Execute a file; return what there is to check in ``FILE[:NAME]``, by name.
 
     Without a name that is every program, and the functions that are in none of them; those of
-    ``@pl.jit`` if there are no others. Of a kernel of ranks whose sizes only its launches know
-    there is the error that says so. Kernels that need sizes with names as numbers are made for
+    ``@pl.jit`` if there are no others. For a kernel of ranks whose sizes only its launches know, it
+    is the error that says so. Kernels that need named sizes as numbers are specialized for
     ``sizes``.
 
     Raises:
@@ -324,7 +324,7 @@ def checked_in(
             found[name] = error
     found.update(hosts)
     if not found:
-        load(text)  # says that there is none
+        load(text)  # raises the error that there is none
     return found
 
 
@@ -347,7 +347,7 @@ def _no_program(path: Path) -> CallError:
 
 
 def _execute(path: Path) -> dict[str, Any]:
-    path.open("rb").close()  # a missing file is our business, one that it opens is not
+    path.open("rb").close()  # a missing file is the command's error, one that it opens is not
     folder = str(path.parent.absolute())
     sys.path.insert(0, folder)  # as Python does for a script
     try:
@@ -364,7 +364,7 @@ def _execute(path: Path) -> dict[str, Any]:
 def _programs(variables: Mapping[str, Any]) -> dict[str, Program | Function]:
     found = _named(variables, Program)
     known = {id(program) for program in found.values()}
-    for case in _cases(variables):  # which may be made by a function
+    for case in _cases(variables):  # whose program a function may make
         if id(case.program) not in known:
             known.add(id(case.program))
             found[case.name] = case.program
@@ -372,7 +372,7 @@ def _programs(variables: Mapping[str, Any]) -> dict[str, Program | Function]:
 
 
 def _named(variables: Mapping[str, Any], kind: type[_Kind]) -> dict[str, _Kind]:
-    """Return what is of a kind, by name; a second name is not a second one."""
+    """Return the objects of a kind by name; one with several names goes by the first."""
     found: dict[int, tuple[str, _Kind]] = {}
     for name, value in variables.items():
         if isinstance(value, kind):
@@ -381,7 +381,7 @@ def _named(variables: Mapping[str, Any], kind: type[_Kind]) -> dict[str, _Kind]:
 
 
 def _failure(path: Path, error: BaseException) -> PyptoError:
-    """Return what a file raised, at the file's line."""
+    """Return the error for what a file raised, at the file's line."""
     location: Span | None = None
     if isinstance(error, SyntaxError) and error.lineno is not None:
         column = (error.offset or 1) - 1

@@ -1,4 +1,4 @@
-"""``pypto reduce``: a failing program made small."""
+"""``pypto reduce``: makes a failing program small."""
 
 from __future__ import annotations
 
@@ -135,13 +135,13 @@ def _lines(text: str) -> int:
 def _failure(
     args: argparse.Namespace, path: Path, name: str | None, folder: Path
 ) -> Callable[[str], str | None]:
-    """Return what says how a text fails: a check, of crashes with type and line, or None."""
+    """Return a function that says how a text fails: check, crash with type and line, or None."""
     candidate = folder / path.name
     where = str(candidate) if name is None else f"{candidate}:{name}"
     arguments: Mapping[str, Any] | None = None
     wanted: Mapping[str, Any] = {}
     if args.check in ("native", "reference"):
-        # Of the program as it is: smaller ones get the same arrays.
+        # From the program as it is: smaller ones get the same arrays.
         program, case = load_case(args.file)
         arguments = given_arguments(program, case, args.entry, args.sizes, args.inputs, args.seed)
         if args.against is not None:
@@ -153,7 +153,7 @@ def _failure(
         if arguments is None:
             return _refused(program, args.check, args.entry)
         if check_uninitialized(program):
-            return None  # any number is right
+            return None  # uninitialized: any value is right
         own = {key: _copy(value) for key, value in arguments.items()}
         interpreted = compile_program(program, "interpreter", entry=args.entry)
         if interpreted.param_names != list(own):
@@ -180,7 +180,7 @@ def _failure(
 
 
 def _crash(error: BaseException | None) -> str | None:
-    """Return type and place of an error that one of our modules raised and nobody expected."""
+    """Return type and line of an unexpected error that one of our modules raised."""
     if error is None or isinstance(error, SyntaxError):
         return None
     *_, (frame, line) = traceback.walk_tb(error.__traceback__)
@@ -191,7 +191,7 @@ def _crash(error: BaseException | None) -> str | None:
 def _expected(
     args: argparse.Namespace, program: Program, arguments: Mapping[str, Any]
 ) -> Mapping[str, Any]:
-    """Return what the parameters have to be after a run."""
+    """Return the expected values of the parameters after a run."""
     from pypto._src.numerics.bisect import locals_of
 
     reference = load_reference(args.against, program)
@@ -205,7 +205,7 @@ def _expected(
 
 
 def _refused(program: Program, check: str, entry: str | None) -> str | None:
-    """Do what `pypto compile` and `pypto check` do; return the check if that is found.
+    """Compile and check a program; return ``check`` if that is found, else the first finding.
 
     Raises:
         PyptoError: something is wrong with the program.

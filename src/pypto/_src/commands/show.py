@@ -1,4 +1,4 @@
-"""``pypto show``: a program, its generated code, its tasks or where its tiles lie."""
+"""``pypto show``: a program, its generated code, its tasks, or where its tiles are in memory."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def add(commands: Commands) -> None:
     )
     show.add_argument(
         "file",
-        nargs="?",  # behind --graph, whose value it seems to be
+        nargs="?",  # after --graph it looks like the value of that option
         metavar="FILE[:NAME]",
         help="a Python file, which is executed, and the program in it if there are several",
     )
@@ -207,7 +207,7 @@ def _show_memory(program: Program, args: argparse.Namespace) -> int:
 
 
 def _after(program: Program, name: str | None, optional: Sequence[str]) -> Program:
-    """Return the program as the pass called ``name`` leaves it; of None, if any are optional."""
+    """Return the program after the pass ``name``; for None after all, if any are optional."""
     if name is None and not optional:
         return program
     manager = _manager(optional)

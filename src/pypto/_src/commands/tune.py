@@ -1,4 +1,4 @@
-"""``pypto tune``: the constants of a kernel that are the fastest on the chip, as simulated."""
+"""``pypto tune``: the fastest constants of a kernel on the chip, as simulated."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def add(commands: Commands) -> None:
 
 
 def _choice(text: str) -> tuple[str, list[Any]]:
-    """Return name and values of ``NAME=VALUE,...``; what is no literal is a text."""
+    """Return name and values of ``NAME=VALUE,...``; what is no literal is a string."""
     name, equals, values = text.partition("=")
     if not name.isidentifier() or not equals or not values:
         raise argparse.ArgumentTypeError(f"a choice is given as TILE=64,128, not {text!r}")
@@ -121,12 +121,12 @@ def _tune(args: argparse.Namespace) -> int:
     else:
         sys.stdout.write(tuned.text(times))
     if tuned.outcome.best is None:
-        _ = tuned.choice  # says why
+        _ = tuned.choice  # raises the reason
     return 130 if tuned.outcome.stopped == "Ctrl-C" else 0
 
 
 def _times(kernel: Autotuned, tuned: Tuned, count: int, given: dict[str, Any]) -> Sequence[float]:
-    """Return how long the best few take on this machine, in seconds: the median of their calls."""
+    """Return the median time of a call of each of the best few on this machine, in seconds."""
     from pypto._src.golden.benchmark import benchmark
 
     found: list[float] = []
@@ -139,7 +139,7 @@ def _times(kernel: Autotuned, tuned: Tuned, count: int, given: dict[str, Any]) -
 
 
 class _Bar:
-    """A line on a terminal that says how far the search is."""
+    """A line on a terminal that shows how far the search is."""
 
     def __init__(self, write: Callable[[str], object] | None = None) -> None:
         self._write = write or sys.stderr.write

@@ -16,7 +16,7 @@ from pypto._src.lazy import lazy_module
 if TYPE_CHECKING:
     from pypto._src.dialect import verify as pto_dialect
 else:
-    pto_dialect = lazy_module("pypto._src.dialect.verify")  # needs a package of an extra
+    pto_dialect = lazy_module("pypto._src.dialect.verify")  # needs a package of an optional extra
 
 
 def add(commands: Commands) -> None:

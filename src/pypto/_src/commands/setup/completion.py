@@ -1,7 +1,7 @@
 """``pypto completion``: a script that lets a shell complete commands, options and their values.
 
-What can be completed is read from the parsers of the commands, so that nothing is said twice. Where
-a script has nothing to offer, shells complete the names of files.
+Completions are read from the parsers of the commands, so that nothing is stated twice. Where a
+script has nothing to offer, shells complete file names.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ class Option(NamedTuple):
 
 
 class Command(NamedTuple):
-    """A command with all that can be completed behind it."""
+    """A command with all that can be completed after it."""
 
     name: str
     help: str
     options: tuple[Option, ...]
     words: tuple[str, ...]
-    """Positional words that are a choice; others are names of files or the user's own."""
+    """Choices of positional arguments; others are file names or the user's own words."""
 
 
 def add(commands: Commands) -> None:
@@ -77,13 +77,13 @@ def _help_of(commands: Commands, name: str) -> str | None:
 
 
 def _short(text: str | None) -> str:
-    """Return the first part of a help text, without letters that shells take for something."""
+    """Return the first part of a help text, without characters that are special to shells."""
     first = (text or "").partition(";")[0].partition(":")[0]
     return "".join(letter for letter in first if letter not in "'\"\\`$[]%")
 
 
 def _values(options: tuple[Option, ...]) -> Mapping[str, str]:
-    """Return what may follow each option, as words; nothing for those that take any value."""
+    """Return the choices of each option that takes a value, as words; empty if any will do."""
     return {
         "|".join(option.names): " ".join(option.choices) for option in options if option.takes_value
     }

@@ -1,4 +1,4 @@
-"""``pypto doctor``: what this machine has for PyPTO, and what to type for what it lacks."""
+"""``pypto doctor``: what this machine has for PyPTO, and what to type for what is missing."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _VECTORS: Final = (
     ("__ARM_FEATURE_SVE", "SVE"),
     ("__ARM_NEON", "NEON"),
 )
-"""What compilers define for a machine with these instructions, the widest first."""
+"""Macros that compilers define for these vector instructions, the widest first."""
 
 
 class Finding(NamedTuple):
@@ -115,7 +115,7 @@ def _compiler() -> Finding:
     data |= {"flags": [], "vectors": None, "tried": {}}
     try:
         found = find_toolchain()
-    except PyptoError as error:  # PYPTO_CXX or PYPTO_SANITIZE asks for what is not there
+    except PyptoError as error:  # PYPTO_CXX or PYPTO_SANITIZE asks for something missing
         hint = error.hint or "unset PYPTO_CXX, and the first compiler that works is used"
         return Finding("compiler", "none that can be used", data, error.message, hint)
     if found is None:
@@ -174,7 +174,7 @@ def _cache() -> Finding:
 
 
 def _contents(directory: Path) -> tuple[int, int]:
-    """Return how many kernels a cache directory has, and the bytes of all its files."""
+    """Return the number of kernels in a cache directory, and the bytes of all its files."""
     kernels = size = 0
     for folder, _, names in os.walk(directory):
         for name in names:

@@ -96,7 +96,7 @@ def add(commands: Commands) -> None:
 
 
 def _importable(name: str) -> str:
-    """Return a name near ``name`` that Python can import."""
+    """Return a name similar to ``name`` that Python can import."""
     kept = re.sub(r"\W", "_", name, flags=re.ASCII).strip("_") or "kernel"
     return f"my_{kept}" if kept[0].isdigit() or keyword.iskeyword(kept) else kept
 
