@@ -20,7 +20,7 @@ _NAME: Final = re.compile(r"[^\W\d]\w*(?= *=[^=])")
 
 
 class Hint(NamedTuple):
-    """A text behind the name that a statement assigns; lines and columns from 0."""
+    """A text after the name that a statement assigns; lines and columns from 0."""
 
     line: int
     column: int
@@ -28,16 +28,16 @@ class Hint(NamedTuple):
 
 
 class Analysis(NamedTuple):
-    """What an editor shows of a text; ``hints`` is None if the text is no Python."""
+    """What an editor shows of a text; ``hints`` is None if the text is not valid Python."""
 
     findings: list[Diagnostic]
     hints: list[Hint] | None
 
 
 class Analyser:
-    """Analyses the texts of one file, one after the other. Runs no kernel.
+    """Analyses successive versions of one file. Runs no kernel.
 
-    A program is checked anew only if it has changed: not if lines above it came or went.
+    A program is checked again only if it has changed, not if lines above it came or went.
     """
 
     def __init__(self, filename: str) -> None:
@@ -76,7 +76,7 @@ class Analyser:
 
 
 def _key(program: Program, first: int) -> Hashable:
-    """Return what two programs share that have the same findings, but for their lines."""
+    """Return a key that is equal for programs with the same findings, except for their lines."""
     spans = [node.span for f in program.functions_ for node in walk(f) if isinstance(node, Stmt)]
     spans += [f.span for f in program.functions_] + [
         p.span for f in program.functions_ for p in f.params
@@ -95,7 +95,7 @@ def _moved(found: Diagnostic, lines: int) -> Diagnostic:
 
 
 def _programs(found: Definitions, findings: dict[Diagnostic, None]) -> Iterator[Program]:
-    """Yield the programs of a text, and kernels that are in none of them as programs."""
+    """Yield the programs of a text, and each kernel that is in none of them as a program."""
     values: dict[int, Any] = {id(value): value for value in found.names.values()}
     programs = [value for value in values.values() if isinstance(value, Program)]
     inside = {(f.name, f.span) for program in programs for f in program.functions_}
@@ -104,7 +104,7 @@ def _programs(found: Definitions, findings: dict[Diagnostic, None]) -> Iterator[
         try:
             if isinstance(value, Function) and (value.name, value.span) not in inside:
                 yield Program([value], value.name)
-            # Those of ranks have launches and nothing else to look at.
+            # Host functions of ranks have launches and nothing else to look at.
             elif isinstance(value, JitFunction) and not value.is_host:
                 yield value.declared()
         except PyptoError as error:
@@ -112,11 +112,11 @@ def _programs(found: Definitions, findings: dict[Diagnostic, None]) -> Iterator[
 
 
 def _note(findings: dict[Diagnostic, None], error: PyptoError, found: Definitions) -> None:
-    """Add what an error says, but that a name is missing that only a run gives a value."""
+    """Add the findings of an error, except for a name that has a value only when the file runs."""
     for each in (error, *error.others):
         names = re.findall(r"'(\w+)'", each.message)
         is_ours = each.slug == "undefined-name" and found.unknown.intersection(names[:1])
-        if not is_ours and each.slug != "argument-kind":  # which sizes, says a call
+        if not is_ours and each.slug != "argument-kind":  # sizes come with a call
             findings[each.diagnostic] = None
 
 

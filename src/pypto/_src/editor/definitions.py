@@ -1,8 +1,8 @@
-"""The kernels of a text that somebody is typing.
+"""The kernels of a text that is being edited.
 
-Only what defines is executed: imports, functions, classes that are programs, and assignments that
-compute with literals, names and the language. Calls and loops of the file are left out, so that
-half a line is never run for what it does. What fails is reported, and the rest goes on.
+Only definitions are executed: imports, functions, classes that are programs, and assignments that
+compute with literals, names and the language. Calls and loops of the file are skipped, so that half
+a line never runs for its effects. What fails is reported, and the rest goes on.
 """
 
 from __future__ import annotations
@@ -20,21 +20,21 @@ _LANGUAGE: Final = "pypto"
 
 
 class Definitions(NamedTuple):
-    """What the names of a text are, and what was wrong with some of its statements."""
+    """The values of a text's names, and the errors of some of its statements."""
 
     names: dict[str, Any]
     findings: list[Diagnostic]
     unknown: frozenset[str]
-    """Names that have no value, as their statement was left out or failed."""
+    """Names that have no value, as their statement was skipped or failed."""
 
 
 def definitions(text: str, filename: str) -> Definitions:
-    """Execute what a text defines.
+    """Execute the definitions of a text.
 
     Raises:
         SyntaxError: the text is no Python.
     """
-    # Reports show lines of the text, and kernels are read from it. No time stamp: not re-read.
+    # Reports show its lines, and kernels are read from them. No time stamp: it is not re-read.
     lines = text.splitlines(keepends=True)
     linecache.cache[filename] = (len(text), None, lines, filename)
     tree = ast.parse(text, filename)
@@ -51,7 +51,7 @@ def definitions(text: str, filename: str) -> Definitions:
             if isinstance(node, ast.ImportFrom) and node.module == "__future__":
                 flags |= (
                     __future__.annotations.compiler_flag
-                )  # the only one that still does a thing
+                )  # the only one that still has an effect
                 continue
             code = compile(ast.Module([node], []), filename, "exec", flags, dont_inherit=True)
             exec(code, names)
@@ -66,7 +66,7 @@ def definitions(text: str, filename: str) -> Definitions:
 
 
 def of_syntax(error: SyntaxError, filename: str) -> Diagnostic:
-    """Return a finding for a text that is no Python."""
+    """Return a finding for a text that is not valid Python."""
     span = Span(filename, error.lineno or 1, max((error.offset or 1) - 1, 0))
     return Diagnostic(DiagnosticSeverity.Error, "user-file", 0, f"SyntaxError: {error.msg}", span)
 
@@ -79,7 +79,7 @@ def _failure(error: BaseException, node: ast.stmt, filename: str, lines: list[st
 
 
 def _statements(nodes: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
-    """Yield statements, those of both branches of a condition as well."""
+    """Yield statements, including those of both branches of a condition."""
     for node in nodes:
         if isinstance(node, ast.If | ast.Try) and not _is_main(node):
             yield from _statements(node.body)
@@ -96,7 +96,7 @@ def _is_main(node: ast.stmt) -> bool:
 
 
 def _defines(node: ast.stmt, aliases: set[str]) -> bool:
-    """True for a statement that only defines; notes the names that modules of ours get."""
+    """True for a statement that only defines; adds the names of our modules to ``aliases``."""
     match node:
         case ast.Import():
             for each in node.names:
@@ -121,7 +121,7 @@ def _defines(node: ast.stmt, aliases: set[str]) -> bool:
 
 
 def _is_known(node: ast.expr, aliases: set[str]) -> bool:
-    """True for an expression that calls nothing but the language."""
+    """True for an expression that calls nothing outside the language."""
     for each in ast.walk(node):
         if isinstance(each, ast.Call):
             target = each.func
@@ -135,7 +135,7 @@ def _is_known(node: ast.expr, aliases: set[str]) -> bool:
 
 
 def _targets(node: ast.stmt) -> Iterator[str]:
-    """Yield the names that a statement would have given values."""
+    """Yield the names that a statement would have assigned."""
     if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
         yield node.name
         return

@@ -1,7 +1,7 @@
-"""The language server itself: files that are open, and messages of the editor.
+"""The language server itself: open files, and messages of the editor.
 
 Needs pygls, which the extra ``pypto[editor]`` brings. A file is analysed in a thread, a moment
-after its last change; what is published is always of the newest text that has been analysed.
+after its last change; what is published always belongs to the newest text analysed.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from pypto._src.editor.analysis import Analyser, Hint
 from pypto._version import __version__
 
 DELAY_S: Final = 0.3
-"""After the last change of a file."""
+"""Seconds from the last change of a file to its analysis."""
 
 
 class Server:
@@ -32,17 +32,17 @@ class Server:
         self._pending: dict[str, asyncio.Task[None]] = {}
         self._hints: dict[str, tuple[list[str], list[Hint]]] = {}
         self._analysers: dict[str, Analyser] = {}
-        self._lock = asyncio.Lock()  # one file at a time: a kernel in two threads is no faster
+        self._lock = asyncio.Lock()  # one file at a time: two threads are no faster
         self._register()
 
     def serve(self) -> None:
         """Serve an editor on the standard streams until it says that it is done."""
         out = sys.stdout.buffer
-        sys.stdout = sys.stderr  # what a file prints must not stand between messages
+        sys.stdout = sys.stderr  # what a file prints must not mix with messages
         self.protocol.start_io(sys.stdin.buffer, out)
 
     def _register(self) -> None:
-        """Say which messages this answers; methods cannot carry what pygls notes at functions."""
+        """Register handlers, as functions: pygls sets attributes on them, and methods take none."""
         feature = self.protocol.feature
 
         @feature(types.TEXT_DOCUMENT_DID_OPEN)
@@ -61,7 +61,7 @@ class Server:
         def inlay_hints(params: types.InlayHintParams) -> list[types.InlayHint]:
             return self._inlay_hints(params)
 
-        _ = opened, changed, closed, inlay_hints  # pygls has them
+        _ = opened, changed, closed, inlay_hints  # registered with pygls
 
     def _close(self, uri: str) -> None:
         if uri in self._pending:
@@ -87,7 +87,7 @@ class Server:
             try:
                 analyser = self._analysers.setdefault(uri, Analyser(name))
                 found = await asyncio.to_thread(analyser.analyse, text)
-            except Exception:  # of PyPTO itself: the editor goes on
+            except Exception:  # an error of PyPTO itself: the editor goes on
                 logging.getLogger(__name__).exception("cannot analyse %s", name)
                 return
         lines = text.splitlines()
@@ -103,7 +103,7 @@ class Server:
                 self.protocol.workspace_inlay_hint_refresh(None)
 
     def _inlay_hints(self, params: types.InlayHintParams) -> list[types.InlayHint]:
-        """Return the newest hints of lines that are still as they were."""
+        """Return the newest hints of lines that have not changed since."""
         uri = params.text_document.uri
         lines, hints = self._hints.get(uri, ([], []))
         now = self.protocol.workspace.get_text_document(uri).source.splitlines()
@@ -118,7 +118,7 @@ class Server:
 
 
 def _position(lines: list[str], line: int, column: int) -> types.Position:
-    """Return a position as editors count: in units of UTF-16."""
+    """Return a position as editors count: in UTF-16 code units."""
     before = lines[line][:column] if line < len(lines) else ""
     return types.Position(line, len(before.encode("utf-16-le")) // 2)
 
