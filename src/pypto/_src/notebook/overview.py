@@ -1,7 +1,7 @@
 """A program at a glance: source, IR, passes, texts, memory, tasks and timeline, as tabs of HTML.
 
 The tabs work without scripts, so that a saved notebook shows them, too. What cannot be made of a
-program is an error, whose report stands in its tab.
+program is an error, whose report is shown in its tab.
 """
 
 from __future__ import annotations
@@ -184,7 +184,7 @@ class Overview:
 
 
 def tabs(parts: Mapping[str, str]) -> str:
-    """Return parts of HTML under their titles, of which the first is shown."""
+    """Return parts of HTML under their titles, with the first one shown."""
     # Buttons of one name are one choice; each form has names of its own, and holds no other form.
     rows = [
         f'<div><label><input type="radio" name="tab"{" checked" if index == 0 else ""}>'
@@ -195,7 +195,7 @@ def tabs(parts: Mapping[str, str]) -> str:
 
 
 def _framed(page: str) -> str:
-    """Return a page inside of a page, with names and styles of its own."""
+    """Return a page inside another page, with names and styles of its own."""
     return f'<iframe srcdoc="{escape(page)}"></iframe>'
 
 

@@ -19,7 +19,7 @@ _FILLS: Final = ("#2f7fd0", "#4c9141", "#b5852b", "#a14fc4", "#1e8f8f", "#b8642c
 
 
 def timeline_svg(profile: Profile) -> str:
-    """Return the drawing. What is below the pointer says its name and its cycles."""
+    """Return the drawing. The element under the pointer shows its name and its cycles."""
     used = sorted({(run.core_kind, run.core) for run in profile.runs})
     cores = used[:_MOST_LANES]
     critical = [profile.runs[n] for n in profile.critical if n < len(profile.runs)]
