@@ -1,7 +1,7 @@
-"""A kernel as a function of JAX, which `jax.jit` and `jax.grad` know.
+"""A kernel as a JAX function that works under `jax.jit` and `jax.grad`.
 
-Arrays are used where they are. In what JAX traces, say under `jax.jit`, a call leaves the
-computation by `jax.pure_callback`, for which JAX makes copies of them.
+Arrays are used in place. Where JAX traces, say under `jax.jit`, a call leaves the computation
+through `jax.pure_callback`, for which JAX copies the arrays.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def register(
     backward: JitFunction | Program | CompiledProgram | None = None,
     constants: Sequence[str] = (),
 ) -> Callable[..., Any]:
-    """Return a kernel as a function of JAX arrays, to be called in `jax.jit` and out of it.
+    """Return a kernel as a function of JAX arrays, for use inside and outside `jax.jit`.
 
     The function takes what the kernel reads, in order or by name, and returns its ``pl.Out``
     tensors, which are new, with shapes that follow from the types of the kernel: annotations of the
@@ -42,7 +42,7 @@ def register(
         backward: A kernel that computes the gradients. Its parameters say by their names what they
             are: ``grad_y`` is the gradient of the output ``y``; inputs and outputs of ``kernel``
             have their names; an output ``grad_x`` is the gradient of the input ``x``.
-        constants: Inputs that nobody asks for the gradient of, and ``backward`` has none.
+        constants: Inputs whose gradient is never needed, and ``backward`` has none.
 
     Raises:
         CallError: the kernel cannot be such a function, or JAX is not installed.
@@ -146,7 +146,7 @@ def _differentiable(
 
 
 def _no_gradient(jax: Any, arg: Any) -> Any:
-    """Return what JAX takes for the gradient of an argument that has none."""
+    """Return what JAX expects as the gradient of an argument that has none."""
     dtype = jax.numpy.result_type(arg)
     if jax.numpy.issubdtype(dtype, jax.numpy.inexact):
         return jax.numpy.zeros(np.shape(arg), dtype)

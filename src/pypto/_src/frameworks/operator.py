@@ -1,7 +1,7 @@
-"""A kernel as a function from arrays to new arrays, as operators of other libraries are.
+"""A kernel as a function from arrays to new arrays, like the operators of other libraries.
 
-Owns what such a library has to know of a kernel: its parameters, the shapes of its results, and
-which kernel computes its gradients. Knows no library.
+Owns what such a library needs to know about a kernel: its parameters, the shapes of its results,
+and which kernel computes its gradients. Knows no library.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ from pypto._src.run.arguments import type_text
 Role = Literal["input", "output", "changed"]
 
 GRADIENT: Final = "grad_"
-"""What stands before the name of a result, or of an argument, in the name of its gradient."""
+"""The prefix of a gradient's name, before the name of a result or argument."""
 
 
 class Parameter(NamedTuple):
-    """A parameter of an operator; the kind of a tensor is None where any shape and type will do."""
+    """A parameter of an operator; a tensor of any shape and type has the kind None."""
 
     name: str
     kind: TensorType | ScalarType | None
@@ -47,13 +47,13 @@ class Parameter(NamedTuple):
 
     @property
     def is_differentiable(self) -> bool:
-        """True for a tensor that a gradient can be asked of."""
+        """True for a tensor that can have a gradient."""
         kind = self.kind
         return self.is_tensor and (kind is None or kind.dtype.is_float())
 
 
 class Result(NamedTuple):
-    """Shape and element type of a new array; a size is what the library takes for one."""
+    """Shape and element type of a new array; sizes are what the library uses for them."""
 
     shape: tuple[Any, ...]
     dtype_name: str
@@ -124,7 +124,7 @@ class Operator:
         """Return the sizes of an output: a number, or the index and the axis of an input.
 
         Raises:
-            CallError: nothing tells one of them.
+            CallError: the inputs do not determine one of them.
         """
         known = {
             dim: (index, axis)
@@ -154,10 +154,10 @@ class Operator:
         return [*args, *(parameter.default for parameter in self.inputs[len(args) :])]
 
     def results(self, shapes: Mapping[str, Sequence[Any]]) -> list[Result]:
-        """Return what the outputs are for inputs of these shapes, by their names.
+        """Return shapes and types of the outputs for inputs of these shapes, given by name.
 
-        Sizes may be symbols of a library: they are compared with numbers where the kernel has one,
-        and with each other where it has one name for both.
+        Sizes may be symbols of a library: they are compared with numbers where the kernel has
+        numbers, and with each other where the kernel has one name for both.
 
         Raises:
             CallError: the inputs do not fit the kernel.
@@ -191,14 +191,14 @@ class Operator:
         return found
 
     def new_shapes(self, args: Sequence[Any]) -> list[tuple[int, ...]]:
-        """Return the shapes of the outputs for inputs that the kernel is going to check."""
+        """Return the shapes of the outputs for inputs that the kernel will check."""
         return [
             tuple([dim if isinstance(dim, int) else args[dim[0]].shape[dim[1]] for dim in dims])
             for dims in self._new_shapes
         ]
 
     def run(self, arrays: Sequence[Any]) -> None:
-        """Run the kernel: on its inputs, in order, and its outputs behind them.
+        """Run the kernel on its inputs, in order, followed by its outputs.
 
         Raises:
             CallError: they do not fit the parameters.
@@ -212,8 +212,8 @@ class Operator:
 class Gradient:
     """The operator that computes the gradients of another, its arguments matched by name.
 
-    Its inputs are called as an input or an output of the operator, or ``grad_`` and an output; its
-    outputs are called ``grad_`` and an input.
+    Its inputs are named like an input or an output of the operator, or ``grad_`` and an output; its
+    outputs are named ``grad_`` and an input.
 
     Raises:
         CallError: a parameter has another name, or an input of the operator has no gradient.
@@ -257,12 +257,12 @@ class Gradient:
             )
         self._order = {name: index for index, name in enumerate(gradients)}
         self.saved = [p.name for p in self.operator.inputs if p.name in values]
-        """The values that have to be kept until gradients are computed."""
+        """The values to save for the backward pass."""
         self.made = made
         """The inputs of the operator whose gradients it returns, in order."""
 
     def arguments(self, values: Mapping[str, Any], gradients: Sequence[Any]) -> list[Any]:
-        """Return the arguments of the operator, of saved values and gradients of the results.
+        """Return the arguments of the operator, from saved values and gradients of the results.
 
         ``gradients`` are in the order of the results of the operator that this one belongs to.
         """
@@ -273,12 +273,12 @@ class Gradient:
 
 
 def as_tuple(results: Any) -> tuple[Any, ...]:
-    """Return the results of a call, of which a single one stands alone."""
+    """Return the results of a call as a tuple, also a single one."""
     return cast("tuple[Any, ...]", results) if isinstance(results, tuple) else (results,)
 
 
 def as_results(made: Sequence[Any]) -> Any:
-    """Return what a call gives: a single result alone, several as a tuple, of none None."""
+    """Return what a call gives: a single result alone, several as a tuple, None for none."""
     return made[0] if len(made) == 1 else tuple(made) if made else None
 
 

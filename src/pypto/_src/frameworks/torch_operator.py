@@ -1,7 +1,7 @@
 """A kernel as an operator of PyTorch: registered with its shapes, so that `torch.compile` knows it.
 
-Tensors on the CPU are used where they are. Inputs that are not contiguous are copied; a tensor that
-the kernel changes has to be contiguous, since a copy would lose what it writes.
+Tensors on the CPU are used in place. Inputs that are not contiguous are copied; a tensor that the
+kernel changes has to be contiguous, since a copy would lose what it writes.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from pypto._src.run.array_views import bfloat16_view
 _NAME: Final = re.compile(r"(\w+)::(\w+)")
 
 _libraries: Final[dict[str, Any]] = {}
-"""What holds the registration of each operator; one that is registered anew takes its place."""
+"""The registration of each operator; registering one again replaces it."""
 
 
 def register(
@@ -43,11 +43,11 @@ def register(
 
     Args:
         kernel: A ``@pl.jit`` function, a ``@pl.program``, or what `runtime.compile` returns.
-        name: Of the operator, ``library::operator``; by default ``pypto::`` and the kernel's.
+        name: The operator's name, ``library::operator``; by default ``pypto::`` and the kernel's.
         backward: A kernel that computes the gradients. Its parameters say by their names what they
             are: ``grad_y`` is the gradient of the output ``y``; inputs and outputs of ``kernel``
             have their names; an output ``grad_x`` is the gradient of the input ``x``.
-        constants: Inputs that nobody asks for the gradient of, and ``backward`` has none.
+        constants: Inputs whose gradient is never needed, and ``backward`` has none.
 
     Raises:
         CallError: the kernel cannot be an operator, or PyTorch is not installed.
@@ -84,7 +84,7 @@ def _torch() -> Any:
 def _define(torch: Any, qualified: str, operator: Operator) -> Callable[..., Any]:
     """Register an operator without gradients."""
     before = _libraries.pop(qualified, None)
-    if before is not None:  # a cell of a notebook that runs again
+    if before is not None:  # a notebook cell that runs again
         before._destroy()
     namespace, _, name = qualified.partition("::")
     library = _libraries[qualified] = torch.library.Library(namespace, "FRAGMENT")
@@ -113,7 +113,7 @@ def _schema_type(parameter: Parameter, index: int) -> str:
 
 
 def _shapes(torch: Any, operator: Operator) -> Callable[..., Any]:
-    """Return the function that makes the results without computing them."""
+    """Return the fake implementation, which makes the results without computing them."""
 
     def shapes(*args: Any) -> Any:
         values = operator.complete(args)
@@ -146,7 +146,7 @@ def _check_type(torch: Any, operator: Operator, parameter: Parameter, value: Any
 
 
 def _implementation(torch: Any, operator: Operator) -> Callable[..., Any]:
-    """Return the function that runs the kernel, which is called often: little is done twice."""
+    """Return the function that runs the kernel; what its calls share is computed once, here."""
     array = functools.partial(_array, torch.bfloat16)
     inputs = [(parameter.is_tensor, parameter.role == "changed") for parameter in operator.inputs]
     dtypes = [getattr(torch, each.kind.dtype.numpy.name) for each in operator.outputs if each.kind]
@@ -168,7 +168,7 @@ def _implementation(torch: Any, operator: Operator) -> Callable[..., Any]:
 
 
 def _array(bfloat16: Any, tensor: Any, is_written: bool) -> Any:
-    """Return a tensor as a NumPy array over its memory; one that NumPy cannot view as it is."""
+    """Return a tensor as a NumPy array over its memory, or as it is if NumPy cannot view it."""
     if not is_written and not tensor.is_contiguous():
         tensor = tensor.contiguous()
     if tensor.requires_grad:
@@ -178,7 +178,7 @@ def _array(bfloat16: Any, tensor: Any, is_written: bool) -> Any:
             return bfloat16_view(tensor)
         return tensor.numpy()
     except (TypeError, RuntimeError):
-        return tensor  # the kernel says what is wrong with it, if anything is
+        return tensor  # the kernel reports what is wrong with it, if anything
 
 
 def _differentiate(
@@ -211,9 +211,9 @@ def _differentiate(
 
 
 def _refuse_gradients(torch: Any, qualified: str, operator: Operator) -> None:
-    """Let it be an error to ask for gradients of gradients: PyTorch takes them for zero."""
+    """Make gradients of gradients an error: PyTorch would take them for zero."""
     if any(parameter.role == "changed" for parameter in operator.inputs):
-        return  # PyTorch registers no gradients of what changes its arguments
+        return  # PyTorch registers no gradients of operators that change their arguments
 
     def backward(_ctx: Any, *_gradients: Any) -> Any:
         raise CallError(
