@@ -1,1 +1,1 @@
-"""Choices of constants for a program: which are legal, which is the fastest, as simulated."""
+"""The choice of constants for a program: which are legal, which is the fastest, as simulated."""

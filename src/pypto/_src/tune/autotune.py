@@ -1,7 +1,7 @@
-"""``pl.autotune``: constants of a kernel, or of a function that makes a program, that are chosen.
+"""``pl.autotune``: tunable constants of a kernel, or of a function that makes a program.
 
-What is declared is a list of values for each constant. The first call for arguments of some kinds
-searches; later ones, and later processes by the results on disk, use what was found.
+A declaration lists the values of each constant. The first call for arguments of some kinds
+searches; later calls, and later processes through the results on disk, use what was found.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from pypto._src.tune.report import OVERLAP, as_data, choice_of, text
 from pypto._src.tune.search import Options, Outcome, Space, search
 
 MAX_CANDIDATES: Final = 100_000
-"""More combinations than this are a mistake."""
+"""More combinations than this are taken for a mistake."""
 
 Values = Mapping[str, Sequence[Any]]
 
@@ -57,7 +57,7 @@ class Tuned:
         )
 
     def as_data(self, times: Sequence[float] = ()) -> dict[str, Any]:
-        """Return all that was found as what JSON can say."""
+        """Return all results as JSON data."""
         return as_data(self.name, self.outcome, times)
 
     def text(self, times: Sequence[float] = ()) -> str:
@@ -69,10 +69,10 @@ class Tuned:
 
 
 class Autotuned:
-    """A kernel, or a function that makes a program, some of whose constants are chosen.
+    """A kernel, or a function that makes a program, with tunable constants.
 
-    It is called as without the decorator, without those constants. Where a call gives one, that
-    value is used and the others are chosen.
+    It is called as without the decorator, but without those constants. A constant that a call gives
+    has that value, and the others are chosen.
     """
 
     def __init__(
@@ -86,7 +86,7 @@ class Autotuned:
         self._chosen: dict[Hashable, dict[str, Any]] = {}
 
     def __call__(self, *args: Any, **named: Any) -> Any:
-        """Run the kernel, or make the program, with the best constants for such arguments."""
+        """Run the kernel, or make the program, with the best constants for these arguments."""
         try:
             choice = self._choice(args, named)
         except CallError as error:
@@ -120,10 +120,10 @@ class Autotuned:
 
         Args:
             args: As in a call; ``pl.Tensor[[64, 64], pl.FP32]`` may stand for an array.
-            limit: So many seconds may be taken; the outcome then depends on the machine.
-            processes: How many do the work; by default as many as the machine has cores.
-            costs: What instructions cost, if not what PyPTO knows.
-            told: Is called with what is done, how much of it is, and how much there is.
+            limit: The time limit in seconds; with one, the outcome depends on the machine.
+            processes: How many processes do the work; by default as many as the machine has cores.
+            costs: The costs of instructions, if not PyPTO's own.
+            told: Called with what is being done, how much of it is done, and how much there is.
             on: A cluster that does the work: ``ray``, or its address.
             named: Arguments by name; constants that are given are not chosen.
 
@@ -176,7 +176,7 @@ class Autotuned:
         )
 
     def _open(self, named: Mapping[str, Any]) -> Values:
-        """Return the choices that a call leaves open."""
+        """Return the constants that a call leaves open, with their values."""
         return {name: values for name, values in self.values.items() if name not in named}
 
     def _choice(self, args: Sequence[Any], named: Mapping[str, Any]) -> dict[str, Any]:
@@ -195,7 +195,7 @@ class Autotuned:
         return found
 
     def _kinds(self, args: Sequence[Any], named: Mapping[str, Any]) -> Hashable:
-        """Return what a choice depends on."""
+        """Return what the choice of constants depends on."""
         named = {name: value for name, value in named.items() if name != "config"}
         first = {k: v[0] for k, v in self._open(named).items() if k != OVERLAP}
         given = tuple(sorted(self.values.keys() & named.keys()))
@@ -228,7 +228,7 @@ def _made(
     """Return the program that a function makes.
 
     Raises:
-        PyptoError: it makes none, or fails as Python code does where values do not fit.
+        PyptoError: it makes none, or raises what Python code does where values do not fit.
     """
     try:
         found = cast("object", function(*args, **named))
@@ -252,9 +252,9 @@ def candidates(
     *,
     overlap: bool,
 ) -> list[tuple[dict[str, Any], bool]]:
-    """Return all combinations of values that ``where`` takes, the last name varying fastest.
+    """Return all combinations of values that ``where`` accepts, the last name varying fastest.
 
-    ``overlap`` is what holds where that is no choice.
+    ``overlap`` is the value to use if it is not among the choices.
     """
     names = list(values)
     found: list[tuple[dict[str, Any], bool]] = []
@@ -345,7 +345,7 @@ def _check_choices(choices: Mapping[str, Any]) -> None:
 
 
 def _check_names(function: Any, choices: Mapping[str, Any]) -> None:
-    """Raise CallError for a name that is no parameter."""
+    """Raise CallError for a name that is not a parameter."""
     if isinstance(function, JitFunction):
         names = function.parameter_names
     elif callable(function):

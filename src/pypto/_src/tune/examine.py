@@ -1,6 +1,6 @@
-"""What is found out about one candidate: whether it is legal, its memory, how long it takes.
+"""What is found out about one candidate: whether it is legal, its memory use, how long it takes.
 
-Takes and returns data alone, so that it can be asked of another process (`worker`).
+Takes and returns plain data, so that another process can run it (`worker`).
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from pypto._src.timeline.profile import KernelProfile, Profile, ProgramSimulator
 from pypto._src.timeline.simulate import TooSlowError
 
 _KEPT: Final = 256
-"""So many programs after the passes are kept for their simulation."""
+"""How many programs after the passes are kept to be simulated."""
 
 _lowered: OrderedDict[tuple[bytes, bool], Program] = OrderedDict()
 
@@ -36,10 +36,10 @@ _lowered: OrderedDict[tuple[bytes, bool], Program] = OrderedDict()
 def answer(request: Mapping[str, Any]) -> dict[str, Any]:
     """Return what a request asks for: ``examine`` or ``simulate`` a program.
 
-    A program that is refused is no failure: ``refused`` has the reason.
+    A program that is refused is not a failure: ``refused`` has the reason.
     """
     try:
-        with unlogged():  # of a thousand candidates nobody wants to know
+        with unlogged():  # nobody wants the log of a thousand candidates
             return _examine(request) if request["ask"] == "examine" else _simulate(request)
     except PyptoError as error:
         return {"refused": error.message.splitlines()[0], "slug": error.slug}
@@ -48,7 +48,7 @@ def answer(request: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _examine(request: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the on-chip memory that each kind of memory needs, and how long a run takes at least.
+    """Return the bytes used of each on-chip memory, and how long a run takes at least.
 
     Raises:
         PyptoError: the program is not legal.
@@ -71,7 +71,7 @@ def _examine(request: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _simulate(request: Mapping[str, Any]) -> dict[str, Any]:
-    """Return how long a run takes, and why; ``above`` if that is longer than the limit.
+    """Return how long a run takes, and why; ``above`` if it takes longer than the limit.
 
     Raises:
         PyptoError: the program cannot be run on random arguments.
@@ -91,7 +91,7 @@ def _simulate(request: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _as_data(profile: Profile) -> dict[str, Any]:
-    """Return of a profile what says why it takes so long."""
+    """Return the parts of a profile that tell why it takes so long."""
     slowest = max(profile.kernels, key=_cycles, default=None)
     busy: dict[str, float] = {}
     if slowest is not None and slowest.cycles:
@@ -127,5 +127,5 @@ def _after_passes(data: bytes, *, overlap: bool) -> Program:
 
 @cache
 def _table(text: str) -> CostTable:
-    """Return a table of costs of a text; PyPTO's if there is none."""
+    """Return the cost table in a text; PyPTO's own for an empty text."""
     return table_of(text, "costs") if text else load_table("a2a3")

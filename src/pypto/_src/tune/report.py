@@ -10,11 +10,11 @@ from pypto._src.tune.search import Candidate, Outcome
 MOST: Final = 10
 """How many candidates the text shows."""
 OVERLAP: Final = "overlap"
-"""The name of the choice whether loops overlap."""
+"""The name of the choice to overlap loops."""
 
 
 def choice_of(candidate: Candidate, *, overlaps: bool) -> dict[str, Any]:
-    """Return all that was chosen, by name."""
+    """Return all choices, by name."""
     found = dict(candidate.choice)
     return {**found, OVERLAP: candidate.overlap} if overlaps else found
 
@@ -25,7 +25,7 @@ def shown(choice: Mapping[str, Any]) -> str:
 
 
 def text(title: str, outcome: Outcome, times: Sequence[float] = ()) -> str:
-    """Return the outcome as text: the best candidates, why they are, and what was refused.
+    """Return the outcome as text: the best candidates, why they are best, and what was refused.
 
     ``times`` are those of the best few on this machine, in seconds, in the order of the ranking.
     """
@@ -69,7 +69,7 @@ def _lines(title: str, outcome: Outcome, times: Sequence[float]) -> Iterator[str
 
 
 def _overlaps(outcome: Outcome) -> bool:
-    """True if it was a choice whether loops overlap."""
+    """True if overlapping loops was one of the choices."""
     return len({each.overlap for each in outcome.candidates}) > 1
 
 
@@ -94,7 +94,7 @@ def _columns(rows: Sequence[Sequence[str]]) -> Iterator[str]:
 
 
 def as_data(name: str, outcome: Outcome, times: Sequence[float] = ()) -> dict[str, Any]:
-    """Return the outcome as what JSON can say."""
+    """Return the outcome as JSON data."""
     overlaps, best = _overlaps(outcome), outcome.best
     ranked = [id(each) for each in outcome.ranked]
     candidates: list[dict[str, Any]] = []

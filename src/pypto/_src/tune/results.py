@@ -1,4 +1,4 @@
-"""What was found out about candidates, on disk: small JSON files in the cache, one a candidate.
+"""Results for candidates, on disk: small JSON files in the cache, one for each candidate.
 
 The name of a file is the hash of all that the result depends on: the text of the program, its
 options, sizes and costs, and the compiler. Files are data and are checked when they are read; one
@@ -27,7 +27,7 @@ _NUMBERS = {"estimate", "cycles", "us", "tasks", "bound_share", "above", "launch
 
 @cache
 def compiler_key() -> str:
-    """Return what changes whenever this package does."""
+    """Return a key that changes whenever this package does."""
     package = Path(__file__).parents[2]
     found = hashlib.sha256(__version__.encode())
     for path in sorted([*package.rglob("*.py"), *package.rglob("*.toml")]):
@@ -37,7 +37,7 @@ def compiler_key() -> str:
 
 
 def key_of(*parts: object) -> str:
-    """Return the key of a result that depends on these, whose texts are their values."""
+    """Return the key of a result that depends on these parts, by their text."""
     found = hashlib.sha256(compiler_key().encode())
     for part in parts:
         text = str(part).encode("utf-8", "surrogatepass")
@@ -46,7 +46,7 @@ def key_of(*parts: object) -> str:
 
 
 class Results:
-    """Results by key; kept in memory alone where there is no directory to write."""
+    """Results by key; only in memory if there is no directory to write to."""
 
     def __init__(self) -> None:
         self._known: dict[str, dict[str, Any]] = {}
@@ -102,7 +102,7 @@ def _read(path: Path) -> dict[str, Any] | None:
 
 
 def _is_result(found: object) -> bool:
-    """Return whether a value has the form of an answer of `examine`."""
+    """Return whether a value has the form of an answer by `examine`."""
     if not isinstance(found, dict):
         return False
     for key, value in cast("dict[str, Any]", found).items():

@@ -1,12 +1,12 @@
 """The search: all candidates are compiled, the promising ones simulated, the best kept.
 
-First every candidate is made legal or refused, and a time found that its run takes at least. Then
-they are simulated in the order of that bound, some at a time, until it is above the best run: what
-is left cannot be better. A simulation ends early once the tasks together, with all the bandwidth
-for each, take longer than the best run so far, or when the run is a tenth longer once the shares
-of the bandwidth have nearly settled. What is simulated in what order never depends on how fast a
-process was, nor on how many there are, so the outcome does not either, unless a time limit or
-Ctrl-C ended it.
+First every candidate is found legal or refused, with a lower bound on the time of its run. Then
+they are simulated in the order of that bound, a few at a time, until the bound exceeds the best
+run: none of the rest can be better. A simulation ends early once its tasks, each with all the
+bandwidth, take longer than the best run so far, or when the run is a tenth longer after the shares
+of the bandwidth have nearly settled. What is simulated in which order never depends on the speed or
+the number of processes, so neither does the outcome, unless a time limit or Ctrl-C ended the
+search.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ from pypto._src.tune.results import Results, key_of
 from pypto._src.tune.workers import Workers
 
 ROUND: Final = 4
-"""So many candidates are simulated until the limit for the next ones is lowered."""
+"""How many candidates are simulated before the limit for the next ones is lowered."""
 
 _SLACK: Final = 1.02
-"""What tasks find in the cache changes by so much when they wait for each other's bandwidth."""
+"""How much the cache hits of tasks may change when they wait for each other's bandwidth."""
 
 Make = Callable[[Mapping[str, Any]], Program]
-"""Makes the program of a choice of constants; raises PyptoError where there is none."""
+"""Makes the program for a choice of constants; raises PyptoError if there is none."""
 
 
 class Candidate(NamedTuple):
-    """What is known of one choice of constants."""
+    """What is known about one choice of constants."""
 
     choice: Mapping[str, Any]
     overlap: bool
@@ -43,13 +43,13 @@ class Candidate(NamedTuple):
     """Why it is not legal."""
     memory: Mapping[str, int] = {}
     estimate: float = 0.0
-    """So many cycles behind its launch a run takes at least; see `timeline.least`."""
+    """How many cycles after its launch a run takes at least; see `timeline.least`."""
     run: Mapping[str, Any] = {}
-    """The simulated run, or how long it is ``above``; empty if that was not worth it."""
+    """The simulated run, or how long it is at least, ``above``; empty if not worth simulating."""
 
     @property
     def cycles(self) -> float | None:
-        """How long the simulated run takes; None if it was not simulated to its end."""
+        """How long the simulated run takes; None if it was not simulated to the end."""
         return self.run.get("cycles")
 
 
@@ -59,7 +59,7 @@ class Outcome(NamedTuple):
     candidates: tuple[Candidate, ...]  # in the order of the declared choices
     best: Candidate | None
     stopped: str
-    """Why not all was examined: ``the time limit`` or ``Ctrl-C``, else empty."""
+    """Why not everything was examined: ``the time limit`` or ``Ctrl-C``, else empty."""
     seconds: float
 
     @property
@@ -81,18 +81,18 @@ class Space(NamedTuple):
 
 
 class Options(NamedTuple):
-    """How long a search may take, with how many processes, and who is told how far it is."""
+    """How long a search may take, with how many processes, and whom to tell about its progress."""
 
     processes: int = 1
     limit: float | None = None  # seconds
     told: Callable[[str, int, int], None] | None = None
-    """What is being done, how much of it is ready, how much there is."""
+    """Called with what is being done, how much of it is done, how much there is."""
     on: str | None = None
-    """The cluster that does the work in place of processes here; see `DistributedConfig.on`."""
+    """The cluster to use in place of processes here; see `DistributedConfig.on`."""
 
 
 class _Stop(Exception):
-    """The time is over."""
+    """The time is up."""
 
 
 def search(space: Space, options: Options, *, exhaustive: bool = False) -> Outcome:
@@ -127,7 +127,7 @@ class _Search:
         return Outcome(tuple(self.found), best, self.stopped, time.monotonic() - self.begin)
 
     def _examine(self, workers: Workers) -> None:
-        """Make all programs, and find out which are legal."""
+        """Make all programs, and find out which of them are legal."""
         waiting: list[tuple[int, str, Future[dict[str, Any]]]] = []
         made: dict[tuple[Any, ...], tuple[bytes, str] | PyptoError] = {}
         for number, each in enumerate(self.found):
@@ -183,7 +183,7 @@ class _Search:
             self._tell("simulated", min(first + ROUND, len(order)), len(order))
 
     def _limit(self) -> float | None:
-        """Return for how many cycles behind the launch a run may be the best."""
+        """Return the number of cycles after the launch up to which a run may be the best."""
         if self.best is None or self.exhaustive:
             return None
         run = self.found[self.best].run
@@ -200,7 +200,7 @@ class _Search:
         }
 
     def _kept(self, key: str, future: Future[dict[str, Any]]) -> dict[str, Any]:
-        """Return an answer when it is there, and keep it."""
+        """Wait for an answer, keep it and return it."""
         while True:
             self._check_time()
             try:
@@ -243,6 +243,6 @@ class _Search:
 
 
 def _is_enough(known: Mapping[str, Any], limit: float | None) -> bool:
-    """True if a run that is known, perhaps only to be above something, need not be simulated."""
+    """True if a known run, perhaps only known to exceed a limit, need not be simulated."""
     above = known.get("above")
     return above is None or (limit is not None and above > limit)

@@ -13,9 +13,9 @@ from pypto._src.tune.workers import read_message, write_message
 def main() -> None:
     """Answer all requests until there are no more."""
     gc.collect()
-    gc.freeze()  # modules are not looked through again and again
+    gc.freeze()  # so that the collector does not scan modules again and again
     out = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
-    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # what prints must not be taken for answers
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # no print may look like an answer
     while (request := read_message(sys.stdin.buffer)) is not None:
         write_message(out, answer(request))
 

@@ -1,7 +1,7 @@
-"""Processes that examine candidates: data goes to them and comes back, no code and no pickles.
+"""Processes that examine candidates: plain data is sent and comes back, no code and no pickles.
 
-A worker is this Python, which runs the module `worker`. It knows nothing of the program that
-started it, so a script needs no guard around what it does when it is imported.
+A worker runs the module `worker` in this Python. It knows nothing of the program that started it,
+so a script needs no guard around what it does on import.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ _LENGTH: Final = 8
 
 
 def write_message(stream: BinaryIO, message: object) -> None:
-    """Write a message of plain data, with its length in front."""
+    """Write a message of plain data, preceded by its length."""
     data = cast("bytes", msgpack.packb(message))
     stream.write(len(data).to_bytes(_LENGTH, "little") + data)
     stream.flush()
 
 
 def read_message(stream: BinaryIO) -> dict[str, Any] | None:
-    """Return the next message, None at the end."""
+    """Return the next message, None at the end of the stream."""
     head = stream.read(_LENGTH)
     if len(head) < _LENGTH:
         return None
@@ -54,11 +54,11 @@ class _Process:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             env={**os.environ, "PYTHONPATH": path},
-            start_new_session=True,  # Ctrl-C is for the process that a user sees
+            start_new_session=True,  # Ctrl-C is for the process that the user sees
         )
 
     def ask(self, request: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the answer; a process that ends refuses."""
+        """Return the answer to a request; for a process that has ended, a refusal."""
         pipes = self._process
         assert pipes.stdin is not None
         assert pipes.stdout is not None
@@ -72,16 +72,16 @@ class _Process:
         return found
 
     def end(self) -> None:
-        """End the process, whatever it is at."""
+        """End the process, whatever it is doing."""
         self._process.kill()
         self._process.communicate()
 
 
 class Workers:
-    """Some processes and the threads that wait for them; none where one is wanted."""
+    """Worker processes and the threads that wait for them; none if at most one is wanted."""
 
     def __init__(self, count: int, on: str | None = None) -> None:
-        """Take how many processes there are here, or the cluster that works instead."""
+        """Take the number of processes here, or the cluster that works instead."""
         self._tasks: Tasks | None = None
         if on is not None:
             from pypto._src.cluster.tasks import Tasks
@@ -102,7 +102,7 @@ class Workers:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        """End all processes; what they are at is lost."""
+        """End all processes; what they are doing is lost."""
         if self._tasks is not None:
             self._tasks.close()
         if self._threads is not None:
@@ -115,7 +115,7 @@ class Workers:
             self._threads.shutdown(wait=True)
 
     def ask(self, request: Mapping[str, Any]) -> Future[dict[str, Any]]:
-        """Return the answer to come; here, if there are no processes, it is known at once."""
+        """Send a request; return its future, which is done at once if there are no processes."""
         if self._tasks is not None:
             return self._tasks.ask(request)
         if self._threads is not None:
