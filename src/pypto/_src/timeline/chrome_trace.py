@@ -1,7 +1,7 @@
 """A profile in the Chrome trace format, which Perfetto and chrome://tracing show.
 
-One process a core, one thread a pipe, one slice an instruction; a thread of its own for tasks. An
-arrow leads to what stood still from what it waited for, and tasks are tied the same way.
+One process for each core, one thread for each pipe, one slice for each instruction, and a thread
+for tasks. An arrow leads to what stalled from what it waited for; tasks are linked the same way.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def trace(profile: Profile) -> dict[str, Any]:
 
 
 def _process(run: TaskRun) -> int:
-    """Return the number of a core: cube cores before vector cores."""
+    """Return the process number of a core: cube cores before vector cores."""
     return 1 + run.core + (0 if run.core_kind == CUBE else 1000)
 
 

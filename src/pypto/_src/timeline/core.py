@@ -1,7 +1,7 @@
-"""One kernel call on one core: when each of its instructions starts and ends, and what held it.
+"""One kernel call on one core: when each of its instructions starts and ends, and what delayed it.
 
 The order is that of `interp.pipe_order`; here its moments are times, each with the instruction that
-took so long and the flags by which it was waited for.
+decided it and the flags through which it was waited for.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from pypto._src.ir.enums import MemorySpace, PipeType
 from pypto._src.records import NamedTuple
 
 Moment = tuple[float, int, int, int]
-"""A time, the number of the event that decided it, the statements that waited and that signalled.
+"""A time, the number of the event that decided it, the sites that waited and that signalled.
 
--1 stands for none: the scalar unit had not come further.
+-1 stands for none: it was the scalar unit that had not come further.
 """
 
 _CUBE_PIPES: Final = frozenset({PipeType.M, PipeType.MTE1, PipeType.FIX})
@@ -30,7 +30,7 @@ _START: Final[Moment] = (0.0, -1, -1, -1)
 
 
 class TileUse(NamedTuple):
-    """A tile that an instruction reads or writes, where it lies."""
+    """A tile that an instruction reads or writes, and where it is in memory."""
 
     name: str
     space: MemorySpace
@@ -45,7 +45,7 @@ class Site(NamedTuple):
     kernel: str
     pipe: PipeType
     name: str
-    """What the user calls it."""
+    """Its name in the user's program."""
     instruction: str
     shape: tuple[int, ...]
     span: Span
@@ -54,7 +54,7 @@ class Site(NamedTuple):
 
 
 class Event(NamedTuple):
-    """One instruction that ran, in cycles since its core began with the kernel."""
+    """One instruction that ran, in cycles since its core began the kernel."""
 
     site: int
     start: float
@@ -71,14 +71,14 @@ class Event(NamedTuple):
 
 
 class Share(NamedTuple):
-    """What a core gets of what all cores share: bytes a cycle."""
+    """A core's share of what all cores share: bytes per cycle."""
 
     hbm: float
     l2: float
 
 
 class Rates(NamedTuple):
-    """Figures of the machine that a core asks for at each instruction."""
+    """Figures of the machine that are needed at each instruction."""
 
     scalar: float
     transfer: float
@@ -134,7 +134,7 @@ class CoreTimeline:
         self.hit_bytes = 0
         self.written_bytes = 0
         self.memory_time = 0.0
-        """How long data went from and to memory: up to twice the time where both at once."""
+        """How long data moved from and to memory; what moves both ways at once counts twice."""
         self.cache_time = 0.0
         """How long data came from the cache."""
         self.scalar = 0.0
@@ -159,7 +159,7 @@ class CoreTimeline:
         """Issue one instruction to its pipe."""
         order, queue = self.order, self._queues[pipe]
         if len(queue) == queue.maxlen and queue[0] > order.issued[0]:
-            order.issued = (queue[0], len(self.events) - 1, -1, -1)  # no room: wait for a start
+            order.issued = (queue[0], len(self.events) - 1, -1, -1)  # full: wait until one starts
         self._issue(issue)
         ready = order.ready(pipe, pipe is PipeType.S)
         start = ready[0]
@@ -183,7 +183,7 @@ class CoreTimeline:
         self.order.set(triple, (time + self.rates.flag_latency, cause, -1, site))
 
     def wait(self, site: int, triple: Triple, span: Span) -> None:
-        """Let a pipe wait for a flag.
+        """Make a pipe wait for a flag.
 
         Raises:
             EvaluationError: nothing before raises it.
@@ -204,23 +204,23 @@ class CoreTimeline:
         self.order.wait(triple)
 
     def barrier(self, site: int, pipe: PipeType) -> None:
-        """Let a pipe go on when all its work is complete."""
+        """Make a pipe wait until all its work is complete."""
         self._issue(self.rates.scalar)
         time, cause, _, _ = self.order.drained[pipe]
         self.order.drained[pipe] = (time, cause, site, -1)
         self.order.barrier(pipe)
 
     def full_barrier(self, site: int) -> None:
-        """Let the program go on when all work is complete."""
+        """Make the program wait until all work is complete."""
         self._issue(self.rates.scalar)
         self.order.full_barrier()
         time, cause, _, _ = self.order.issued
         self.order.issued = (time, cause, site, -1)
 
     def load(self, case: Case, timing: Timing, missing: float, *, is_cube: bool) -> Timing:
-        """Return the time of a load in its place: alone or in a stream.
+        """Return the timing of a load where it is: alone or in a stream.
 
-        ``missing`` is the part of it that comes from memory, the rest is in the cache.
+        ``missing`` is the fraction that comes from memory; the rest is in the cache.
         """
         rates, size = self.rates, case.bytes
         missed = round(size * missing)
@@ -242,7 +242,7 @@ class CoreTimeline:
         return Timing(0.0, max(busy, rates.transfer), latency)
 
     def store(self, case: Case, timing: Timing) -> Timing:
-        """Return the time of a store in its place."""
+        """Return the timing of a store where it is."""
         self.written_bytes += case.bytes
         rate = min(self.rates.store, self.share.hbm)
         busy = case.bytes / rate
@@ -250,7 +250,7 @@ class CoreTimeline:
         return Timing(0.0, max(busy, self.rates.transfer), timing.head)
 
     def drain(self, case: Case, timing: Timing) -> Timing:
-        """Return the time of a store from the accumulator in its place."""
+        """Return the timing of a store from the accumulator where it is."""
         size = case.number("out_bytes", case.bytes)
         self.written_bytes += size
         least = size / self.share.hbm

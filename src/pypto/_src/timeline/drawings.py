@@ -21,13 +21,13 @@ else:
     np = lazy_module("numpy")
 
 MOST_EVENTS: Final = 100_000
-"""More instructions are not drawn: the page stays below 3 MB."""
+"""The most instructions that are drawn: the page stays below 3 MB."""
 
 MOST_CORES: Final = 8
-"""Of so many cores each pipe has a lane, of the others one lane shows the tasks."""
+"""The most cores that get a lane for each pipe; the others get one lane for their tasks."""
 
 MOST_TILES: Final = 4_000
-"""So many ranges of addresses are drawn for a core."""
+"""The most address ranges that are drawn for a core."""
 
 _COLOURS: Final = {
     PipeType.S: "#7f7f7f",
@@ -38,28 +38,28 @@ _COLOURS: Final = {
     PipeType.FIX: "#aa3377",
     PipeType.MTE3: "#ccbb44",
 }
-"""The pipes from top to bottom: in, work, out; colours that the colour-blind tell apart."""
+"""The pipes from top to bottom: in, work, out; the colour-blind can tell the colours apart."""
 _LANE: Final = 14  # pixels
 _HEIGHT: Final = 0.8  # of a bar, in lanes
-_CLOSE: Final = 0.4  # from one lane to the next of cores whose tasks alone are drawn
+_CLOSE: Final = 0.4  # lanes between neighbouring cores of which only tasks are drawn
 _TASK_COLOUR: Final = "#bbbbbb"
 _TEXT_COLOUR: Final = "#7d838c"
-"""Of what is written and of lines: of middle brightness, as pages are white or dark."""
+"""Of text and lines: of middle brightness, as pages are white or dark."""
 
 
 class Shown(NamedTuple):
-    """What of a run is drawn."""
+    """What is drawn of a run."""
 
     tasks: tuple[TaskRun, ...]
     """All of them."""
     detailed: tuple[TaskRun, ...]
     """Those whose instructions are drawn."""
     cores: int
-    """On how many cores these are."""
+    """The number of cores that these run on."""
 
 
 def shown(profile: Profile) -> Shown:
-    """Return what is drawn: first the cores on the critical path, then as they begin."""
+    """Return what is drawn: cores on the critical path first, then by when they begin."""
     critical = set(profile.critical)
     runs = [run for run in profile.runs if run.core_kind != HOST]
     runs.sort(key=lambda run: (run.node.number not in critical, run.start, run.node.number))
@@ -79,7 +79,7 @@ def shown(profile: Profile) -> Shown:
 def timeline(profile: Profile, drawn: Shown, x_range: Any, of: str = "") -> Any:
     """Return the drawing: a lane for each pipe of some cores, and one for the tasks of each.
 
-    ``of`` stands before what a click says it chose.
+    ``of`` is the prefix of the kind of thing that a click reports.
     """
     plotting: Any = import_module("bokeh.plotting")
     models: Any = import_module("bokeh.models")
@@ -143,7 +143,7 @@ _TOOLS: Final[dict[str, Any]] = {
     "active_scroll": "xwheel_zoom",
     "active_drag": "xpan",
     "output_backend": "canvas",
-    "min_border_left": 96,  # the time axes of all drawings begin below each other
+    "min_border_left": 96,  # so that the time axes of all drawings line up
     "min_border_right": 8,
 }
 
@@ -159,7 +159,7 @@ def _quiet(figure: Any) -> None:
 
 
 def _on_any_page(figure: Any) -> None:
-    """Let the page shine through, and write what can be read on white and on dark."""
+    """Make the background transparent, with text that is readable on white and on dark."""
     figure.background_fill_color = figure.border_fill_color = figure.outline_line_color = None
     for grid in (*figure.xgrid, *figure.ygrid):
         grid.grid_line_color, grid.grid_line_alpha = _TEXT_COLOUR, 0.25
@@ -172,7 +172,7 @@ def _on_any_page(figure: Any) -> None:
 def _bars(
     figure: Any, rows: Sequence[_Bar], colour: str, kind: str, height: float = _HEIGHT
 ) -> None:
-    """Draw bars, each with the number of what it stands for; a click shows that."""
+    """Draw bars, each with the number of what it stands for, which a click shows."""
     models: Any = import_module("bokeh.models")
     left, right, lane, number = zip(*rows, strict=True)
     source = models.ColumnDataSource(
@@ -236,16 +236,16 @@ def _core(run: TaskRun) -> tuple[str, int]:
 
 
 class _Lanes(NamedTuple):
-    """Where bars are drawn, from top to bottom."""
+    """The positions of the lanes, from top to bottom."""
 
     at: dict[tuple[str, int, str], float]
-    """By kind and number of a core and its pipe, "" for its tasks."""
+    """By kind and number of a core and the name of its pipe, "" for its tasks."""
     names: dict[float, str]
     end: float
 
 
 def _lanes(profile: Profile, drawn: Shown) -> _Lanes:
-    """Return the lanes: cores with lanes for their pipes first, then the others, closer together.
+    """Return the lanes: first cores with lanes for their pipes, then the others, closer together.
 
     Cube cores come before the others of their group.
     """
@@ -281,7 +281,7 @@ def _lanes(profile: Profile, drawn: Shown) -> _Lanes:
 
 
 class Memory(NamedTuple):
-    """The drawing of memories, with the tiles that a click can choose."""
+    """The drawing of the memories, with the tiles that a click can choose."""
 
     core_kind: str
     figure: Any
@@ -291,14 +291,14 @@ class Memory(NamedTuple):
 
 
 def memories(profile: Profile, x_range: Any) -> list[Memory]:
-    """Return for each kind of core what the memories hold of those that the run waits for."""
+    """Return, for each kind of core, what its memories hold in the tasks of the critical path."""
     found: dict[str, list[tuple[float, Occupied]]] = {}
     for number in profile.critical:
         run = profile.runs[number]
         if run.timeline is not None:
             held = found.setdefault(run.core_kind, [])
             start = profile.launch + run.start
-            if len(held) <= MOST_TILES:  # of no use behind that
+            if len(held) <= MOST_TILES:  # one more only shows that there are too many
                 held += [(start, each) for each in occupied(run.timeline, profile.sites)]
     made: list[Memory] = []
     first = 0
@@ -384,7 +384,7 @@ def _kib(space: MemorySpace) -> int:
 
 
 def _on_choice(figure: Any, source: Any, glyphs: Any, kind: str) -> None:
-    """Let a click on one of the glyphs show what it stands for."""
+    """Make a click on one of the glyphs show what it stands for."""
     models: Any = import_module("bokeh.models")
     code = "const at = source.selected.indices[0];"
     code += f"if (at !== undefined) pyptoChoose('{kind}', source.data.number[at],"
@@ -394,7 +394,7 @@ def _on_choice(figure: Any, source: Any, glyphs: Any, kind: str) -> None:
 
 
 def roofline(profile: Profile, points: Sequence[Position]) -> Any:
-    """Return the drawing: the roof of memory, one of each kernel's pipe, and where each is."""
+    """Return the drawing: the roof of memory, one for each kernel's pipe, and where kernels are."""
     plotting: Any = import_module("bokeh.plotting")
     figure = plotting.figure(
         height=320,
@@ -411,7 +411,7 @@ def roofline(profile: Profile, points: Sequence[Position]) -> Any:
     _on_any_page(figure)
     intensity = [point.operations / point.bytes for point in points]
     low, high = min(intensity) / 4, max(intensity) * 4
-    rate = profile.mhz / 1000  # operations a cycle to 10^9 a second
+    rate = profile.mhz / 1000  # operations per cycle to 10^9 per second
     memory = profile.memory_rate * rate
     figure.line([low, high], [low * memory, high * memory], color="#4477aa", line_width=2)
     for number, (point, at) in enumerate(zip(points, intensity, strict=True)):

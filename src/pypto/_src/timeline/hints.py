@@ -1,10 +1,10 @@
-"""Hints: changes that were made to a copy of the program and simulated, with what they brought.
+"""Hints: changes that were made to a copy of the program and simulated, with their gains.
 
-Candidates come from `timeline.changes`. One for a kernel that takes little of the run's time is
-not tried. The others are tried on one call of the kernel on an idle chip, and those that make it
+Candidates come from `timeline.changes`. They are not tried for a kernel that takes little of the
+run's time. The others are tried on one call of the kernel on an idle chip, and those that make it
 faster on the whole run, after the same passes. Where a change could change values, the kernel is
-evaluated before and after on random data, and has to give the same bits. What remains and makes
-the run shorter by `LEAST` is a hint.
+evaluated before and after on random data, and must give the same bits. A change that then makes the
+run shorter by at least `LEAST` is a hint.
 """
 
 from __future__ import annotations
@@ -37,22 +37,22 @@ from pypto._src.timeline.profile import KernelProfile, Profile
 from pypto._src.timeline.simulate import KernelSimulator
 
 LEAST: Final = 0.01
-"""The share of the run that a change has to bring to be a hint."""
+"""The share of the run that a change has to save to be a hint."""
 
 MOST: Final = 8
-"""How many changes are tried on the whole run where nobody says."""
+"""How many changes are tried on the whole run by default."""
 
 _MOST_EVALUATED: Final = 50_000
-"""Kernels of more instructions a call are not evaluated to see that they keep their values."""
+"""Kernels with more instructions in a call are not evaluated to see that they keep values."""
 
 _BETTER: Final = 0.98
-"""Of changes with one subject, such as numbers of stages, the next has to be better by so much."""
+"""How much better the next of several changes with one subject, say of stages, has to be."""
 
 _TRANSFER_PIPES: Final = (PipeType.MTE2, PipeType.MTE3, PipeType.FIX)
 
 
 class Hint(NamedTuple):
-    """A change that was tried, and what it brought."""
+    """A change that was tried, and what it gained."""
 
     change: Change
     before: float
@@ -61,7 +61,7 @@ class Hint(NamedTuple):
 
     @property
     def gain(self) -> float:
-        """How many cycles shorter the run is."""
+        """By how many cycles the run is shorter."""
         return self.before - self.after
 
     @property
@@ -91,7 +91,7 @@ def hints(
         simulate: Profiles it with further optional passes.
         model: The figures that ``simulate`` takes.
         optional: The optional passes that the program was profiled with.
-        most: So many changes are tried on the whole run, those first that promise most.
+        most: How many changes are tried on the whole run, the most promising first.
     """
     return _Search(program, profile, simulate, model, optional).found(most)
 
@@ -113,7 +113,7 @@ class _Search:
         self._before, self._lowered = self._stages(())
 
     def found(self, most: int) -> tuple[Hint, ...]:
-        """Try the changes that promise most; return the hints."""
+        """Try the most promising changes; return the hints."""
         with unlogged():
             candidates = [each for kernel in self._profile.kernels for each in self._of(kernel)]
             candidates.sort(key=lambda each: -each[0])
@@ -121,7 +121,7 @@ class _Search:
         return tuple(sorted((h for h in tried if h is not None), key=lambda hint: -hint.gain))
 
     def _of(self, kernel: KernelProfile) -> Iterator[tuple[float, Change]]:
-        """Yield changes of a kernel, each with the share of the run that it may bring."""
+        """Yield changes of a kernel, each with the share of the run that it may save."""
         share = self._share(kernel)
         if share < LEAST:
             return
@@ -135,7 +135,7 @@ class _Search:
             yield share * (1 - left), change
 
     def _share(self, kernel: KernelProfile) -> float:
-        """Return what part of the run would be gone without a kernel on the critical path."""
+        """Return the share of the run that a kernel takes on the critical path."""
         runs = (self._profile.runs[number] for number in self._profile.critical)
         cycles = sum(run.end - run.start for run in runs if run.node.name == kernel.name)
         return cycles / self._profile.cycles if self._profile.cycles else 0.0
@@ -155,15 +155,15 @@ class _Search:
         yield from synchronisation.changes(function)
 
     def _is_transfer_bound(self, kernel: KernelProfile) -> bool:
-        """Return whether transfers are most of a kernel's critical path."""
+        """Return whether transfers make up most of a kernel's critical path."""
         pipes = {site: self._profile.sites[site].pipe for site in kernel.critical if site >= 0}
         moved = sum(kernel.critical[site] for site, p in pipes.items() if p in _TRANSFER_PIPES)
         return 2 * moved > kernel.cycles
 
     def _left_of(self, kernel: KernelProfile, change: Change) -> float | None:
-        """Return what part of a call's time is left with a change, on an idle chip.
+        """Return the fraction of a call's time that is left with a change, on an idle chip.
 
-        None if it cannot be made, or nobody knows that it only makes the kernel faster.
+        None if it cannot be made, or is not known to keep order and values.
         """
         try:
             after, lowered = self._stages(change.passes)
@@ -173,12 +173,12 @@ class _Search:
                 return None
             times = [_cycles(each, change.kernel, self._model) for each in (self._lowered, lowered)]
         except (PyptoError, InternalError):
-            return None  # it does not fit into memory, an op refuses it, or a pass does
+            return None  # it does not fit into memory, or an op or a pass refuses it
         first, second = times
         return 0.0 if first is None or second is None or not first else second / first
 
     def _tried(self, change: Change) -> Hint | None:
-        """Return the hint that a change is, None if it brings too little to the whole run."""
+        """Return a change as a hint, None if it gains too little on the whole run."""
         try:
             profile = self._simulate([*change.passes, *self._optional])
         except (PyptoError, InternalError):
@@ -187,7 +187,7 @@ class _Search:
         return hint if hint.gain >= LEAST * hint.before else None
 
     def _stages(self, changes: Sequence[Pass]) -> tuple[Program, Program]:
-        """Return the program as changes leave it, and after all passes."""
+        """Return the program after the changes, and after all passes."""
         kept = _Keep()
         lowered = PassManager(optional=[*changes, kept, *self._optional]).run_passes(self._program)
         return kept.program, lowered
@@ -219,8 +219,8 @@ class _Search:
 def _promising(candidates: Sequence[tuple[float, Change]]) -> tuple[float, Change]:
     """Return which of the changes with one subject is tried on the whole run.
 
-    The first of those that are about as fast as the fastest, as that asks for least; where a call
-    is shorter because there are more of them, the first.
+    The first of those about as fast as the fastest, as it asks for least; the first of all where a
+    call gets shorter by being divided.
     """
     if candidates[0][1].is_divided:
         return candidates[0]
@@ -238,7 +238,7 @@ class _Keep(Pass):
 
 
 def _arguments(program: Program, name: str) -> list[Any] | None:
-    """Return random arguments for a kernel, None if its sizes or numbers decide what it does."""
+    """Return random arguments for a kernel, None if what it does depends on sizes or numbers."""
     function = program.get_function(name)
     assert function is not None
     if not _is_static(function):

@@ -1,4 +1,4 @@
-"""Which instruction a call is, and what its time depends on, as the cost model wants to know it."""
+"""Which instruction a call is, and what its time depends on, as input of the cost model."""
 
 from __future__ import annotations
 
@@ -29,21 +29,21 @@ _MNEMONICS: Final[dict[OpDef[..., Any], str]] = {
     l0c_store: "TSTORE",
     vec_move_on_target: "TMULS",
 }
-"""Instructions of ops whose text is more than one name."""
+"""Instructions of ops whose emitted text is more than one name."""
 
 
 class Instruction(NamedTuple):
-    """A call as an instruction; sizes that are known only when it runs are expressions."""
+    """A call as an instruction; sizes that are known only at run time are expressions."""
 
     name: str
     pipe: PipeType
     case: Case
     valid: tuple[Expr, Expr] | None
-    """The valid sizes, where they are not constant."""
+    """The valid sizes, if they are not constant."""
 
 
 def mnemonic(op: OpDef[..., Any]) -> str:
-    """Return the name of the instruction that an op is."""
+    """Return the name of an op's instruction."""
     if isinstance(op.isa, str):
         return op.isa
     known = _MNEMONICS.get(op.base or op)
@@ -82,7 +82,7 @@ def instruction_of(call: Call, op: OpDef[..., Any], pipe: PipeType) -> Instructi
         known = (numbers[0], numbers[1]) if len(numbers) == 2 else shape
         valid = None if len(numbers) == 2 else (part[0], part[1])
     if extra.get("dst_cols") and _sizes_or_none(result) != shape:
-        del extra["dst_cols"]  # another shape: no gap between its rows
+        del extra["dst_cols"]  # another shape: its rows have no gaps between them
     case = Case(mnemonic(op), source_dtype, target_dtype, shape, known, extra)
     return Instruction(case.instruction, pipe, case, valid)
 

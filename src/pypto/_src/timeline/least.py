@@ -1,12 +1,12 @@
-"""A lower bound of how long a run takes, of which each kind of task is walked once.
+"""A lower bound on how long a run takes, for which each kind of task is walked once.
 
 Sizes, loops and branches of host functions and kernels are computed for all iterations at once, as
-arrays. That tells which calls of a kernel issue the same instructions. One of each such class is
-walked with times that no call beats: nothing ever starts up, each load is the cheaper of one from
-the cache and one from memory, no other core takes bandwidth. What is later in such a walk is never
-earlier with longer times, so each call takes at least as long, and tasks of known lengths take a
-number of cores at least as long as the busiest of them. What is not known of a program counts as
-nothing, so the bound is one of every program, but 0 where data steers it.
+arrays. That tells which calls of a kernel issue the same instructions. One call of each such class
+is walked with times that no call beats: no pipe has to start up, each load takes the shorter time
+of one from the cache and one from memory, no other core takes bandwidth. Longer times never make
+anything in such a walk earlier, so each call takes at least as long, and for tasks of known lengths
+the cores take at least as long as the busiest of them. What is unknown about a program counts as
+nothing, so the bound holds for every program, but is 0 where data steers it.
 """
 
 from __future__ import annotations
@@ -78,17 +78,17 @@ else:
     np = lazy_module("numpy")
 
 _LANES: Final = 1 << 23
-"""So many iterations at once are too much memory; what is more counts as nothing."""
+"""More iterations at once take too much memory and count as nothing."""
 _CLASSES: Final = 32
-"""So many classes of calls are walked, those first that most calls are of."""
+"""How many classes of calls are walked, the largest first."""
 _RANGE: Final = 1 << 31
 """Numbers beyond this may have wrapped."""
 
 Value = Any
-"""A number, or an array of as many axes as loops are around, one long where it does not matter."""
+"""A number, or an array with an axis for each enclosing loop, of length 1 where it is the same."""
 
 _ON_NUMBERS: Final = (Add, Sub, Mul, Eq, Ne, Lt, Le, Gt, Ge, FloorDiv, FloorMod, Neg)
-"""Operators that mean on arrays, element by element, what they mean on numbers."""
+"""Operators with the same meaning on arrays, element by element, as on numbers."""
 _ON_ARRAYS: Final[dict[type[Expr], str]] = {
     Min: "minimum",
     Max: "maximum",
@@ -96,28 +96,28 @@ _ON_ARRAYS: Final[dict[type[Expr], str]] = {
     Or: "logical_or",
     Not: "logical_not",
 }
-"""What NumPy calls those that do not."""
+"""NumPy's names of the operators for which that is not so."""
 
 
 class _UnknownError(Exception):
-    """What a kernel issues depends on what is not known."""
+    """What a kernel issues depends on something unknown."""
 
 
 class _Fastest(CoreTimeline):
-    """A call that is never held up by others and pays nothing to start a pipe."""
+    """A call that never waits for others and pays nothing to start a pipe."""
 
     def work(self, site: int, pipe: PipeType, timing: Timing, issue: float) -> Event:
-        """Issue an instruction, which starts at once."""
+        """Issue an instruction, which has no startup time."""
         return super().work(site, pipe, Timing(0.0, timing.busy, timing.tail), issue)
 
     def load(self, case: Case, timing: Timing, missing: float, *, is_cube: bool) -> Timing:
-        """Return the shortest time of a load, whatever of it is in the cache."""
+        """Return the shortest time of a load, however much of it is in the cache."""
         rates, size, rows = self.rates, case.bytes, case.valid_rows
         cold = rates.cold_cube if is_cube else rates.cold_vector
         warm = rates.warm_cube if is_cube else rates.warm_vector
         alone = timing.busy or size / cold
         times = (size / warm + rates.warm_row * rows, size / cold + rates.cold_row * rows, alone)
-        rounded = 0.5 * max(1 / cold, alone / max(size, 1))  # a part of a load is whole bytes
+        rounded = 0.5 * max(1 / cold, alone / max(size, 1))  # fractions of a load are whole bytes
         busy = max(min(times) - rounded, rates.transfer)
         return Timing(0.0, busy, min(timing.head, rates.warm_latency))
 
@@ -125,7 +125,7 @@ class _Fastest(CoreTimeline):
 def least_cycles(
     program: Program, entry: Function, model: CostModel, sizes: Mapping[str, int]
 ) -> float:
-    """Return for how many cycles behind the launch a run takes at least."""
+    """Return how many cycles after the launch a run takes at least."""
     search = _Least(program, model)
     if role(entry) is Role.KERNEL:
         search.launches(entry, [sizes.get(param.name) for param in entry.params], 1)
@@ -135,7 +135,7 @@ def least_cycles(
 
 
 class _Least:
-    """The tasks of a run, by the least time of each."""
+    """The tasks of a run, each with its least time."""
 
     def __init__(self, program: Program, model: CostModel) -> None:
         self.simulator = KernelSimulator(program, model)
@@ -161,7 +161,7 @@ class _Least:
         walk.body(function.body)
 
     def launches(self, kernel: Function, args: Sequence[Value], count: int) -> None:
-        """Add ``count`` calls of a kernel, whose scalars are numbers or arrays; None if unknown."""
+        """Add ``count`` calls of a kernel; each scalar is a number or an array, None if unknown."""
         try:
             groups = self._classes(kernel, args, count)
         except _UnknownError:
@@ -175,7 +175,7 @@ class _Least:
     def _classes(
         self, kernel: Function, args: Sequence[Value], count: int
     ) -> list[tuple[int, int]]:
-        """Return of each class of calls the number of the first, and how many there are."""
+        """Return for each class of calls the number of its first call and its size."""
         walk = _KernelWalk(count)
         for param, arg in zip(kernel.params, args, strict=True):
             if isinstance(param.type, ScalarType) and arg is not None:
@@ -186,14 +186,14 @@ class _Least:
         return found[:_CLASSES]
 
     def _time(self, kernel: Function, args: Sequence[Value]) -> tuple[bool, float] | None:
-        """Return whether a call is one of a cube core, and its least time; None if not known."""
+        """Return whether a call runs on a cube core, and its least time; None if not known."""
         plan = self._plan(kernel)
         if plan is None:
             return None
         arrays: list[Value] = []
         for param, arg in zip(kernel.params, args, strict=True):
             if not isinstance(param.type, TensorType):
-                arrays.append(arg or 0)  # one that is not known steers nothing
+                arrays.append(arg or 0)  # an unknown one steers nothing
                 continue
             shape = static_shape(param.type)
             if shape is None:
@@ -216,9 +216,9 @@ class _Least:
 
 
 def _makespan(tasks: Sequence[tuple[float, int]], cores: float) -> float:
-    """Return how long cores take at least for tasks of these times, so many of each.
+    """Return how long cores take at least for tasks of these times, each with its count.
 
-    Of the longest ``m * cores + 1`` tasks, one core has ``m + 1``.
+    One core has ``m + 1`` of the longest ``m * cores + 1`` tasks.
     """
     least = sum(time * count for time, count in tasks) / cores
     before = 0
@@ -229,17 +229,17 @@ def _makespan(tasks: Sequence[tuple[float, int]], cores: float) -> float:
 
 
 class _Walk(ABC):
-    """Statements with their scalars for all iterations at once."""
+    """Statements, with their scalars for all iterations at once."""
 
     def __init__(self, env: Mapping[Var, Value], axes: Sequence[int]) -> None:
         self.env: dict[Var, Value] = dict(env)
         self.axes = list(axes)
-        """How many iterations each loop around has."""
+        """How many iterations each enclosing loop has."""
         self.mask: Value = True
-        """Which of them are."""
+        """Which of these iterations happen."""
 
     def body(self, body: Stmt | None) -> None:
-        """Walk through statements."""
+        """Walk through the statements of a body."""
         for stmt in statements(body):
             match stmt:
                 case AssignStmt():
@@ -261,18 +261,18 @@ class _Walk(ABC):
 
     @abstractmethod
     def calls(self, stmt: AssignStmt | EvalStmt) -> None:
-        """Take note of what a statement calls."""
+        """Note what a statement calls."""
 
     @abstractmethod
     def note(self, value: Value) -> None:
-        """Take note of a value that steers."""
+        """Note a value that steers."""
 
     @abstractmethod
     def unknown(self) -> None:
-        """Take note that something which steers is not known."""
+        """Note that something that steers is unknown."""
 
     def value(self, expr: Expr) -> Value:
-        """Return the value of an expression, None if that is not known."""
+        """Return the value of an expression, None if it is unknown."""
         if isinstance(expr, ConstInt | ConstBool):
             return int(expr.value)
         if isinstance(expr, Var):
@@ -360,7 +360,7 @@ class _Walk(ABC):
 
 
 class _HostWalk(_Walk):
-    """A host function: its calls are tasks, or those of another."""
+    """A host function: its calls are tasks, or calls of other host functions."""
 
     def __init__(self, least: _Least, env: Mapping[Var, Value]) -> None:
         super().__init__(env, ())
@@ -368,10 +368,10 @@ class _HostWalk(_Walk):
         self._depth = 0
 
     def note(self, value: Value) -> None:
-        """Nothing: each iteration is a task of its own."""
+        """Do nothing: each iteration is a task of its own."""
 
     def unknown(self) -> None:
-        """What is not known counts as nothing."""
+        """Do nothing: what is unknown counts as nothing."""
 
     def calls(self, stmt: AssignStmt | EvalStmt) -> None:
         for call in calls_of(stmt):
@@ -407,13 +407,13 @@ class _KernelWalk(_Walk):
         super().__init__({}, (count,))
         self.classes: Any = np.zeros(count, dtype=np.int64)
         self._noted: dict[tuple[int, int], Value] = {}
-        """Variables and masks, by identity, that have been noted; the masks stay alive."""
+        """Variables and masks that have been noted, by identity; this keeps the masks alive."""
 
     def unknown(self) -> None:
         raise _UnknownError
 
     def note(self, value: Value) -> None:
-        """Let calls differ for which a value that steers does."""
+        """Put calls into different classes if a value that steers differs between them."""
         if value is None:
             raise _UnknownError
         if not _is_array(value) or value.shape[0] == 1:
@@ -449,7 +449,7 @@ def _is_array(value: Value) -> bool:
 
 
 def _size(values: Sequence[Value]) -> int:
-    """Return how many elements arrays have together when they are brought to one shape."""
+    """Return the number of elements of arrays after broadcasting them together."""
     size = 1
     shapes = [value.shape for value in values if _is_array(value)]
     for axis in zip(*shapes, strict=False):

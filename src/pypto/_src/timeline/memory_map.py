@@ -1,4 +1,4 @@
-"""Which tile lies at which addresses of a core's memories, and when."""
+"""Which tile occupies which addresses of a core's memories, and when."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from pypto._src.timeline.core import CoreTimeline, Site, TileUse
 
 
 class Occupied(NamedTuple):
-    """A range of addresses that a tile takes, from its first instruction to its last one."""
+    """A range of addresses that a tile occupies, from its first instruction to its last one."""
 
     tile: TileUse
     site: int
-    """The instruction that writes it first."""
+    """The first instruction that writes it."""
     start: float
     end: float
 
@@ -22,8 +22,8 @@ class Occupied(NamedTuple):
 def occupied(timeline: CoreTimeline, sites: Sequence[Site]) -> Iterator[Occupied]:
     """Yield what the memories of a core hold during a call.
 
-    A tile is there from the start of the instruction that writes it first until the last one that
-    uses it is done. One that is read and written by an instruction, such as a sum, goes on.
+    A tile lives from the start of the first instruction that writes it until the last one that uses
+    it is done. One that an instruction reads and writes, such as a sum, stays the same tile.
     """
     now: dict[MemorySpace, list[Occupied]] = {}
     for event in timeline.events:

@@ -1,4 +1,4 @@
-"""Which kernels become faster when iterations of their loops overlap, as simulated."""
+"""Which kernels become faster if iterations of their loops overlap, as simulated."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from pypto._src.run.arguments import Signature
 from pypto._src.timeline.simulate import KernelSimulator
 
 STAGES: Final = 2
-"""How many iterations overlap where nobody says: one is loaded while the other is worked on."""
+"""How many iterations overlap by default: one is loaded while the other is worked on."""
 
 
 def worthwhile(
     program: Program, stages: int = STAGES, model: CostModel | None = None
 ) -> OverlapLoops:
-    """Return the pass that lets loops overlap in those kernels of a program that it makes faster.
+    """Return the pass that overlaps loops in those kernels of a program that it makes faster.
 
-    A kernel is judged by two calls on an idle chip: one that brings its operands from memory, and
-    one that finds them in the cache, as results of other kernels are. Where loads from memory take
-    all the time, nothing seems to be gained. One whose time depends on arguments, numbers or sizes
-    that only a call knows, is not judged: its loops overlap.
+    A kernel is judged by two calls on an idle chip: one that loads its operands from memory, and
+    one that finds them in the cache, like results of other kernels. With loads from memory alone,
+    which then take all the time, nothing would seem to be gained. A kernel whose time depends on
+    arguments, numbers or sizes that only a call knows is not judged: its loops overlap.
     """
     judge = model or CostModel(load_table("a2a3"))
     before = PassManager().run_passes(program)
@@ -42,7 +42,7 @@ def worthwhile(
 
 
 def _cycles(program: Program, name: str, model: CostModel) -> float | None:
-    """Return how long two calls of a kernel take, None if its arguments decide that."""
+    """Return how long two calls of a kernel take, None if that depends on its arguments."""
     function = program.get_function(name)
     assert function is not None
     for param in function.params:

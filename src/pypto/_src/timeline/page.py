@@ -1,7 +1,7 @@
 """A profile as one HTML page that needs no network: timeline, limits, source with costs.
 
-The timeline is drawn by Bokeh, which `pip install 'pypto[profile]'` brings and whose script the
-page holds. This module says what is drawn, and writes the text around it.
+The timeline is drawn by Bokeh, which `pip install 'pypto[profile]'` brings and whose script is part
+of the page. This module decides what is drawn, and writes the text around it.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ from pypto._src.timeline.profile import Profile, location
 from pypto._src.timeline.roofline import Position, positions
 
 BEFORE: Final = "before "
-"""Stands before the kinds of what is drawn of the profile before."""
+"""The prefix for what is drawn of the earlier profile."""
 
 
 class Before(NamedTuple):
-    """The profile that another one is compared with, and what it is called."""
+    """The profile that another one is compared with, and its name."""
 
     profile: Profile
     title: str
@@ -113,7 +113,7 @@ def page(
 
 
 def _clickable(profile: Profile, of: str) -> dict[str, Any]:
-    """Return what a click on an instruction or a task of a profile says."""
+    """Return what a click on an instruction or a task of a profile reports."""
     return {
         f"{of}site": [_site(profile, n) for n in range(len(profile.sites))],
         f"{of}task": {run.node.number: run.node.name for run in profile.runs},
@@ -121,7 +121,7 @@ def _clickable(profile: Profile, of: str) -> dict[str, Any]:
 
 
 def _note(drawn: Shown) -> str:
-    """Return what is not drawn."""
+    """Return a note on what is not drawn."""
     cores = {(run.core_kind, run.core) for run in drawn.tasks}
     found: list[str] = []
     if len(cores) > drawn.cores:
@@ -161,7 +161,7 @@ def _before(before: Before | None, drawings: Mapping[str, str]) -> str:
 
 
 def _memories(maps: Sequence[Memory], drawings: Mapping[str, str]) -> str:
-    """Return what memories hold, on the time axis of the timeline."""
+    """Return what the memories hold, on the time axis of the timeline."""
     if not maps:
         return ""
     found = [
@@ -178,7 +178,7 @@ def _memories(maps: Sequence[Memory], drawings: Mapping[str, str]) -> str:
 
 
 def _roofline(profile: Profile, points: Sequence[Position], drawings: Mapping[str, str]) -> str:
-    """Return the roofline, with what its numbers stand for."""
+    """Return the roofline, with an explanation of its numbers."""
     if not points:
         return ""
     rows: list[str] = []
@@ -201,7 +201,7 @@ def _roofline(profile: Profile, points: Sequence[Position], drawings: Mapping[st
 
 
 def _as_script(value: object) -> str:
-    """Return JSON that no HTML ends."""
+    """Return JSON that cannot end the HTML element around it."""
     return json.dumps(value, separators=(",", ":")).replace("<", "\\u003c")
 
 
@@ -231,7 +231,7 @@ def _limits(profile: Profile) -> str:
 
 
 def _hints(hints: Sequence[Hint]) -> str:
-    """Return what to change, each with what it brings; a click marks its first line."""
+    """Return what to change, with the gain of each change; a click marks its first line."""
     if not hints:
         return ""
     rows: list[str] = []

@@ -1,4 +1,4 @@
-"""What a program's timeline says: how long it takes, what bounds it, and what waits for what."""
+"""What a program's timeline tells: how long it takes, what bounds it, and what waits for what."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from pypto._src.timeline.schedule import CUBE, VECTOR, TaskRun, scheduled, share
 from pypto._src.timeline.simulate import KernelSimulator, TooSlowError
 
 _ROUNDS: Final = 6
-"""How often at most tasks are timed again with what they get of the bandwidth."""
+"""How often tasks are timed again, at most, with their new shares of the bandwidth."""
 
 
 _CLOSE: Final = 0.02
-"""What changes less is not worth another round."""
+"""Smaller changes are not worth another round."""
 
 
 _MARGIN: Final = 1.1
-"""A run that is not timed to the end may be so much shorter in later rounds."""
+"""By what factor later rounds may shorten a run that is not timed to the end."""
 
 
 class Stall(NamedTuple):
@@ -36,7 +36,7 @@ class Stall(NamedTuple):
 
     pipe: PipeType
     site: int  # what came next on the pipe
-    cause: int  # the site whose instruction took so long, -1 for the scalar unit
+    cause: int  # the site of the instruction that took so long, -1 for the scalar unit
     wait: int  # the site of the wait or barrier, -1 for none
     signal: int  # the site that raises the flag, -1 for none
     cycles: float
@@ -57,20 +57,20 @@ class KernelProfile(NamedTuple):
 
 
 class Bound(NamedTuple):
-    """A limit of the chip: how long it alone would take if nothing ever waited."""
+    """A limit of the chip: how long the run would take if nothing else ever held it up."""
 
     name: str
     cycles: float
 
 
 class Profile(NamedTuple):
-    """All that is known of one run of a program."""
+    """All that is known about one run of a program."""
 
     target: str
     entry: str
     mhz: float
-    memory_rate: float  # bytes a cycle of the whole chip
-    cores: dict[str, int]  # of each kind on the chip
+    memory_rate: float  # bytes per cycle, of the whole chip
+    cores: dict[str, int]  # of each kind, on the chip
     runs: tuple[TaskRun, ...]
     sites: tuple[Site, ...]
     kernels: tuple[KernelProfile, ...]
@@ -87,14 +87,14 @@ class Profile(NamedTuple):
 
 
 class ProgramSimulator(Evaluator):
-    """Evaluates a program after the passes as a profile."""
+    """Evaluates a program after the passes, to a profile."""
 
     def __init__(self, program: Program, model: CostModel, limit: float | None = None) -> None:
         super().__init__(program)
         self.whole = program
         self.model = model
         self.limit = limit
-        """After so many cycles it does not matter how long a run takes."""
+        """The number of cycles from which on it does not matter how long a run takes."""
         self.profile: Profile | None = None
 
     def call(self, name: str, args: Sequence[Any]) -> None:
@@ -112,10 +112,11 @@ class ProgramSimulator(Evaluator):
             self.model.assumptions.setdefault("elements of tensors that the program makes", what)
         runs = scheduled(nodes, kernels.calls, self.model)
         for number in range(_ROUNDS if len(kernels.calls) > 1 else 0):
-            if number == 3:  # earlier rounds share out what is missing far too unevenly
+            if number == 3:  # earlier rounds divide the bandwidth far too unevenly
                 self._check_limit(runs)
             now = shares(runs, self.model)
-            # The first round finds the levels of tasks, the second who reads what beside whom.
+            # The first round finds the levels of tasks, the second what other tasks read at the
+            # same time.
             if number >= 2 and _are_close(now, kernels.shares):
                 break
             levels = [node.level for node in nodes if not node.is_host]
@@ -128,14 +129,14 @@ class ProgramSimulator(Evaluator):
         return _profile(name, runs, kernels.sites, self.model)
 
     def _check_limit(self, runs: Sequence[TaskRun]) -> None:
-        """Raise TooSlowError if a run takes so long that later rounds do not make up for it."""
+        """Raise TooSlowError if a run takes longer than later rounds could make up for."""
         end = max((run.end for run in runs), default=0.0)
         if self.limit is not None and end > self.limit * _MARGIN:
             raise TooSlowError(end)
 
 
 def _are_close(now: Sequence[Share], before: Sequence[Share]) -> bool:
-    """True if no call gets noticeably more or less than it was given."""
+    """True if no call gets noticeably more or less than it had."""
     if len(now) != len(before):
         return False
     pairs = (pair for a, b in zip(now, before, strict=True) for pair in zip(a, b, strict=True))
@@ -144,7 +145,7 @@ def _are_close(now: Sequence[Share], before: Sequence[Share]) -> bool:
 
 @contextmanager
 def _no_collections() -> Generator[None]:
-    """Let Python not search millions of events for cycles again and again: they are in none."""
+    """Turn off garbage collection: millions of events would be searched for cycles in vain."""
     was_on = gc.isenabled()
     gc.disable()
     try:
@@ -188,7 +189,7 @@ def _kernel(name: str, runs: Sequence[TaskRun], sites: Sequence[Site]) -> Kernel
     critical: dict[int, float] = {}
     waits: dict[tuple[PipeType, int, int, int, int], float] = {}
     timelines = [run.timeline for run in runs if run.timeline is not None]
-    times = Counter(id(timeline) for timeline in timelines)  # many calls may have one
+    times = Counter(id(timeline) for timeline in timelines)  # many calls may share one
     for timeline in {id(timeline): timeline for timeline in timelines}.values():
         last: dict[PipeType, float] = {}
         events, calls = timeline.events, times[id(timeline)]
@@ -225,10 +226,10 @@ def _longest_first(stall: Stall) -> tuple[float, int, int]:
 
 
 def critical_path(timeline: CoreTimeline) -> Iterable[tuple[int, float]]:
-    """Yield the sites on the critical path of a call, the last first, with the cycles of each.
+    """Yield the sites on the critical path of a call, from last to first, with the cycles of each.
 
     The path leads from the end of the call to what the last instruction waited for, and so on. -1
-    stands for the scalar unit, which had not issued the instruction.
+    stands for the scalar unit, where it had not issued the instruction yet.
     """
     events = timeline.events
     at = timeline.cycles
@@ -281,5 +282,5 @@ def _bounds(
 
 
 def location(site: Site) -> str:
-    """Return file and line of a site, without the folder."""
+    """Return the file name and line of a site."""
     return source_comment(site.span) or "?"

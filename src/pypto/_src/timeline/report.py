@@ -11,13 +11,13 @@ from pypto._src.timeline.profile import KernelProfile, Profile, Stall, location
 from pypto._src.timeline.schedule import HOST
 
 MOST: Final = 5
-"""How many lines of a kind the text shows."""
+"""How many lines of each kind the text shows."""
 _LEAST: Final = 0.01
-"""What is a smaller share of a kernel's time is left out of the text."""
+"""A smaller share of a kernel's time is left out of the text."""
 
 
 def text(profile: Profile, hints: Sequence[Hint] = (), before: Profile | None = None) -> str:
-    """Return a profile as text, with ``before`` beside that of another program."""
+    """Return a profile as text, beside that of another program if ``before`` is given."""
     return "\n".join([*_lines(profile, hints, before), ""])
 
 
@@ -46,7 +46,7 @@ def _lines(profile: Profile, hints: Sequence[Hint], before: Profile | None) -> I
 
 
 def _hint_lines(hints: Sequence[Hint]) -> Iterator[str]:
-    """Return what to change, with what it brought to a copy that was changed so."""
+    """Return what to change, with the gain on a copy that was changed so."""
     yield "hints, each simulated by itself in a changed copy:"
     for hint in hints[:MOST]:
         change = hint.change
@@ -73,19 +73,19 @@ def compared(profile: Profile, before: Profile) -> list[tuple[str, float | None,
 
 
 def change(old: float | None, new: float | None) -> str:
-    """Return by how much a time changed."""
+    """Return by how much a time has changed."""
     if old is None or new is None or not old:
         return ""
     return f"{(new - old) / old:+.1%}"
 
 
 def gain(hint: Hint) -> str:
-    """Return how much shorter the run is with a hint's change."""
+    """Return how much shorter a hint's change makes the run."""
     return f"{-hint.gain:.0f} cycles ({-hint.gain / hint.before:.1%})"
 
 
 def headline(profile: Profile) -> str:
-    """Return in a line what ran where, and how long."""
+    """Return one line on what ran where, and for how long."""
     used = ", ".join(f"{count} {kind} cores" for kind, count in _cores(profile).items())
     tasks = sum(kernel.calls for kernel in profile.kernels)
     return (
@@ -95,7 +95,7 @@ def headline(profile: Profile) -> str:
 
 
 def _path(profile: Profile) -> str:
-    """Return how often each kernel is on the critical path."""
+    """Return how often each kernel occurs on the critical path."""
     counts: dict[str, int] = {}
     for number in profile.critical:
         name = profile.runs[number].node.name
@@ -104,7 +104,7 @@ def _path(profile: Profile) -> str:
 
 
 def _cores(profile: Profile) -> dict[str, int]:
-    """Return how many cores of each kind had a task."""
+    """Return how many cores of each kind ran a task."""
     found: dict[str, set[int]] = {}
     for run in profile.runs:
         if run.core_kind != HOST:
@@ -138,7 +138,7 @@ def _table(title: str, rows: Sequence[tuple[float, str]]) -> Iterator[str]:
 
 
 def _busy(kernel: KernelProfile) -> dict[PipeType, float]:
-    """Return for how much of the kernel's time each pipe is busy."""
+    """Return the share of the kernel's time for which each pipe is busy."""
     if not kernel.cycles:
         return {}
     return {pipe: cycles / kernel.cycles for pipe, cycles in kernel.busy.items()}
@@ -153,7 +153,7 @@ def _where(profile: Profile, number: int) -> str:
 
 
 def _reason(profile: Profile, stall: Stall) -> str:
-    """Return what stood still and for whom: the statement, the flag, and what took so long."""
+    """Return what stalled and for what: the statement, the flag, and what took so long."""
     waiting = profile.sites[stall.site]
     what = f"{stall.pipe.name} before {location(waiting)} {waiting.name}"
     if stall.cause < 0:
@@ -174,7 +174,7 @@ def _reason(profile: Profile, stall: Stall) -> str:
 def as_data(
     profile: Profile, hints: Sequence[Hint] = (), before: Profile | None = None
 ) -> dict[str, Any]:
-    """Return a profile as what JSON can say; times are cycles."""
+    """Return a profile as JSON data; times are cycles."""
     data = {} if before is None else {"against": as_data(before)}
     return data | {
         "entry": profile.entry,

@@ -1,4 +1,4 @@
-"""Where kernels are under the roofline: operations for each byte, and operations a second."""
+"""Where kernels are under the roofline: operations per byte, and operations per second."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ class Position(NamedTuple):
     name: str
     operations: float
     bytes: float
-    """From memory and to it; what the cache has does not count."""
+    """From and to memory; hits in the cache do not count."""
     cycles: float
-    """How long at least one of its calls runs."""
+    """The time during which at least one of its calls runs."""
     busy: float
-    """How long the pipe that computes is at work, if all cores of the chip do their part."""
+    """How long the pipe that computes is busy, if the work is spread over all cores of the chip."""
 
 
 def positions(profile: Profile) -> tuple[Position, ...]:
-    """Return the kernels that compute and use memory, in the order in which they are called."""
+    """Return the kernels that compute and use memory, in the order of their calls."""
     moved: dict[str, int] = {}
     spans: dict[str, list[tuple[float, float]]] = {}
     for run in profile.runs:

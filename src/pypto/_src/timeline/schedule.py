@@ -1,8 +1,8 @@
-"""All tasks of a run on the cores of the chip: which core takes which task, and when.
+"""All tasks of a run on the cores of the chip: which core runs which task, and when.
 
-A core takes the first task that is ready. A task is ready when those are complete whose results it
-needs. Cores share the bandwidth of memory and cache: each gets what is left if those that run at
-the same time use it as much of their time as it does.
+A core takes the first task that is ready. A task is ready once all tasks whose results it needs are
+complete. Cores share the bandwidth of memory and cache: each gets what would be left if those that
+run at the same time used it for as much of their time as it does.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ class TaskRun(NamedTuple):
 
     node: TaskNode
     core_kind: str
-    """``cube``, ``vector``, or ``host`` for what the host does itself."""
+    """``cube``, ``vector``, or ``host`` for work of the host itself."""
     core: int
     start: float
     end: float
     cause: int
-    """The number of the task that it waited for: for its results, or for its core; -1 for none."""
+    """The number of the task that it waited for, for its results or its core; -1 for none."""
     timeline: CoreTimeline | None
 
 
@@ -79,7 +79,7 @@ def scheduled(
 
 
 def shares(runs: Sequence[TaskRun], model: CostModel) -> list[Share]:
-    """Return what each kernel call gets of memory and cache, by how many use them beside it."""
+    """Return each call's share of memory and cache, by how many use them at the same time."""
     hbm, l2 = model.machine("memory.hbm"), model.machine("memory.l2")
     calls = [(run, run.timeline) for run in runs if run.timeline is not None]
     found: list[Share] = []
@@ -100,10 +100,10 @@ def shares(runs: Sequence[TaskRun], model: CostModel) -> list[Share]:
 
 
 def _share(whole: float, uses: float, size: int, time: float, cycles: float) -> float:
-    """Return the rate at which a call can have ``size`` bytes where ``uses`` others want them, too.
+    """Return the rate at which a call can have ``size`` bytes if ``uses`` calls want theirs, too.
 
-    Where the rates that it had until now are too much together, all get what is left of their time:
-    who waits longer for memory takes longer, and so asks for less at a time.
+    If the rates so far add up to too much, the calls share what is left of their time: a call that
+    waits longer for memory takes longer, and so asks for less at a time.
     """
     rate, part = size / time if time else 0.0, min(time / cycles, 1.0)
     wanted = uses * rate / whole
@@ -113,7 +113,7 @@ def _share(whole: float, uses: float, size: int, time: float, cycles: float) -> 
 
 
 def _beside(spans: Sequence[tuple[float, float]], uses: Sequence[float]) -> list[float]:
-    """Return for each span how much use there is during it on average, its own taken as whole."""
+    """Return the average use during each span, counting its own as whole."""
     edges = sorted(
         [(begin, use) for (begin, _), use in zip(spans, uses, strict=True)]
         + [(end, -use) for (_, end), use in zip(spans, uses, strict=True)]
@@ -126,7 +126,7 @@ def _beside(spans: Sequence[tuple[float, float]], uses: Sequence[float]) -> list
     sums = dict(zip(times[1:], accumulate(steps), strict=False)) if times else {}
     if times:
         sums[times[0]] = 0.0
-    # Of edges at one time any sum will do: the steps between them are 0.
+    # For edges at the same time any of the sums will do: the steps between them are 0.
     return [
         (sums[end] - sums[begin]) / (end - begin) + (1.0 - use if use else 0.0)
         if end > begin

@@ -1,13 +1,13 @@
-"""Runs a program without its data: what each kernel call issues, as the core's pipes take it.
+"""Runs a program without its data: what each kernel call issues, as the core's pipes execute it.
 
 Kernels are walked statement by statement as they are emitted: loops run, branches are taken,
 offsets are computed, flags and barriers are waited for. What instructions compute is left out, so
-an element that a kernel reads from one of its tiles is taken as 0, and said to be.
+an element that a kernel reads from one of its tiles is taken as 0, and reported so.
 
-Each call is walked twice: first for its transfers alone, which cache and other calls have to know
-of. That also tells which way it went. If a call before went the same way, missed the cache as often
-and had as much of the bandwidth, its timeline is that of this one, too, and the second walk, which
-is many times longer, is left out.
+Each call is walked twice: first for its transfers alone, which cache and other calls need to know.
+That also tells which path it took. If an earlier call took the same path, missed the cache as often
+and had as much of the bandwidth, the call gets the same timeline, and the second walk, which takes
+many times longer, is skipped.
 """
 
 from __future__ import annotations
@@ -36,21 +36,21 @@ from pypto._src.timeline.core import CoreTimeline, Rates, Share, Site, TileUse
 from pypto._src.timeline.instructions import Instruction, instruction_of
 
 Part = tuple[int, int, int, int]
-"""A part of a tensor: the number of its buffer, the first byte in it, rows and columns."""
+"""A part of a tensor: the number of its buffer, its first byte there, rows and columns."""
 
 Trace = tuple[tuple[Any, ...], tuple[float, ...]]
-"""The way that a call went: its bodies of loops and branches and its sizes; and what it missed."""
+"""The path of a call, as bodies of loops and branches and sizes; and its misses per transfer."""
 
 ENOUGH: Final = 512.0
-"""So many bytes a cycle are more than any core loads or stores."""
+"""More bytes per cycle than any core loads or stores."""
 _COARSE: Final = 50.0
-"""Above this a whole byte a cycle does not matter."""
+"""Above this rate a whole byte per cycle does not matter."""
 
 _BARRIERS: Final = {bar_v: PipeType.V, bar_m: PipeType.M}
 
 
 class TooSlowError(Exception):
-    """A run takes longer than matters: at least so many cycles without its launch."""
+    """A run takes longer than matters: at least so many cycles, without its launch."""
 
     def __init__(self, cycles: float) -> None:
         super().__init__(cycles)
@@ -58,7 +58,7 @@ class TooSlowError(Exception):
 
 
 class KernelSimulator(Evaluator):
-    """Evaluates kernels as timelines, one a call, in `calls`."""
+    """Evaluates kernels to timelines, one for each call, in `calls`."""
 
     def __init__(self, program: Program, model: CostModel) -> None:
         super().__init__(program)
@@ -67,24 +67,24 @@ class KernelSimulator(Evaluator):
         self.sites: list[Site] = []
         self.calls: list[CoreTimeline] = []
         self.shares: Sequence[Share] = ()
-        """What each call gets of the memory; all of it where nothing is said."""
+        """Each call's share of the memory; all of it where none is given."""
         self.levels: Sequence[int] = ()
-        """How many calls before it each call has to wait for, as found the last time."""
+        """How many calls in a row each call has to wait for, as found in the last round."""
         self.touches: dict[Part, tuple[int, int]] = {}
-        """On which level each part of memory is touched first, and how often there."""
+        """The level on which each part of memory is touched first, and how often there."""
         self.touched_before: dict[Part, tuple[int, int]] = {}
-        """The same, as found the last time."""
+        """The same, as found in the last round."""
         self.resident: dict[Part, int] = {}
-        """What lies in the cache, the oldest first, with the bytes of each."""
+        """What is in the cache, the oldest first, with the bytes of each."""
         self.resident_bytes = 0
         self._arrays: dict[int, tuple[Any, int, int]] = {}
         self._buffers: dict[int, int] = {}
         self.limit: float | None = None
-        """After so many cycles it does not matter how long all calls take."""
+        """The number of cycles from which on it does not matter how long all calls take."""
         self._work = [0.0, 0.0]  # of vector and cube cores, in all calls so far
         self._known: dict[tuple[str, Share, Trace], CoreTimeline] = {}
         self.reads_data = False
-        """True if what a kernel issues may depend on what tensors hold when it is called."""
+        """True if what a kernel issues may depend on the contents of tensors when it is called."""
         self._walked: list[_Walked] = []
         self.cores = tuple(model.machine(f"cores.{kind}") for kind in ("vector", "cube"))
         self.cache_bytes = int(model.machine("warm.l2_bytes"))
@@ -96,7 +96,7 @@ class KernelSimulator(Evaluator):
         )
 
     def restart(self, shares: Sequence[Share], levels: Sequence[int]) -> None:
-        """Forget all calls, and let those to come have these shares of the memory."""
+        """Forget all calls, and give those to come these shares of the memory."""
         self.calls = []
         self.shares = shares
         self.touched_before = self.touches if self.levels else {}
@@ -109,9 +109,9 @@ class KernelSimulator(Evaluator):
         self._walked.clear()
 
     def repeat(self, shares: Sequence[Share], levels: Sequence[int]) -> None:
-        """Make all calls again with these shares of the memory, without what leads to them.
+        """Make all calls again with these shares of the memory, without running the host function.
 
-        Only where no kernel reads data, which may not be there any more.
+        Only if no kernel reads data, which may be gone by then.
         """
         walked = [*self._walked]
         arrays, buffers = dict(self._arrays), dict(self._buffers)
@@ -122,7 +122,7 @@ class KernelSimulator(Evaluator):
             plan.add(args, (way, missing))
 
     def add_call(self, kernel: str, trace: Trace, walk: Callable[[CoreTimeline], object]) -> None:
-        """Add the timeline of a call that went this way: a known one, or a new one by ``walk``."""
+        """Add the timeline of a call with this trace: a known one, or a new one by ``walk``."""
         number = len(self.calls)
         share = Share(ENOUGH, ENOUGH)
         if number < len(self.shares):
@@ -145,9 +145,9 @@ class KernelSimulator(Evaluator):
             self._walked.append(call)
 
     def address_of(self, array: Any) -> tuple[int, int]:
-        """Return the number of the buffer that an array lies in, and its first byte there.
+        """Return the number of an array's buffer, and the array's first byte there.
 
-        Numbers are given in the order of the program, so that they are the same the next time.
+        Numbers are given in the order of the program, so that they are the same each time.
         """
         known = self._arrays.get(id(array))
         if known is None:
@@ -160,10 +160,10 @@ class KernelSimulator(Evaluator):
         return known[1], known[2]
 
     def touch(self, key: Part, size: int) -> float:
-        """Note that a part of memory is in the cache now; return how much of it was not before.
+        """Note that a part of memory is now in the cache; return how much of it was not before.
 
-        Of calls that read it at the same time one brings it, and none is known to be the first: so
-        each brings its share.
+        Of calls that read it at the same time only one loads it, and which is the first is not
+        known: so each loads its share.
         """
         was_there = self.resident.pop(key, None) is not None
         self.resident[key] = size
@@ -185,7 +185,7 @@ class KernelSimulator(Evaluator):
 
 
 class _Walked(NamedTuple):
-    """A call, the way that it went, and its transfers with the bytes of each."""
+    """A call, the path that it took, and its transfers with the bytes of each."""
 
     plan: KernelPlan
     args: tuple[Any, ...]
@@ -197,9 +197,9 @@ class KernelPlan(Plan):
     """One kernel as closures that issue its instructions to a timeline."""
 
     core: CoreTimeline
-    """The timeline of the call that is walked."""
+    """The timeline of the call that is being walked."""
     _missing: Iterator[float]
-    """How much of each transfer of it is not in the cache."""
+    """What fraction of each of its transfers is not in the cache."""
 
     def __init__(self, function: Function, simulator: KernelSimulator) -> None:
         self.simulator = simulator
@@ -215,7 +215,7 @@ class KernelPlan(Plan):
         return found
 
     def add(self, args: Sequence[Any], trace: Trace) -> None:
-        """Add the timeline of a call whose trace is known."""
+        """Add the timeline of a call with a known trace."""
 
         def walk(timeline: CoreTimeline) -> None:
             self.walk(timeline, args, iter(trace[1]))
@@ -223,7 +223,7 @@ class KernelPlan(Plan):
         self.simulator.add_call(self.function.name, trace, walk)
 
     def walk(self, timeline: CoreTimeline, args: Sequence[Any], missing: Iterator[float]) -> None:
-        """Issue a call to a timeline; ``missing`` says how much of each transfer is not cached."""
+        """Issue a call to a timeline; ``missing`` gives the uncached fraction of each transfer."""
         self.core = timeline
         self._missing = missing
         self._walk(args)
@@ -302,7 +302,7 @@ class KernelPlan(Plan):
         slot: int | None,
         stmt: AssignStmt | EvalStmt,
     ) -> Run:
-        """Plan an instruction: what it takes, and what its result is as far as that is known."""
+        """Plan an instruction: its time, and its result as far as that is known."""
         timing = self._timing(call, op, pipe, _tiles(call, op, stmt))
         result = self._result(call, op, stmt)
 
@@ -370,7 +370,7 @@ class KernelPlan(Plan):
         return lambda env: (int(rows(env)), int(cols(env)))
 
     def _part(self, found: Instruction) -> Callable[[Env], tuple[int, int]] | None:
-        """Return what gives the sizes of a tile that is valid in part, None for a whole one."""
+        """Return a function to the sizes of a partly valid tile, None for a whole one."""
         if found.valid is not None:
             return self._sizes(found.valid)
         case = found.case
@@ -422,7 +422,7 @@ class KernelPlan(Plan):
         is_cube: bool,
         cost: float,
     ) -> Callable[[int, Env], None]:
-        """Plan a transfer, of which part, case and time alone are known when it runs."""
+        """Plan a transfer; its part, case and timing are known only when it runs."""
 
         def run(site: int, env: Env) -> None:
             _, case, timing = known(env)
@@ -440,20 +440,20 @@ class KernelPlan(Plan):
 
 
 class TransferPlan(KernelPlan):
-    """One kernel as closures that look up its transfers in the cache, and note the way it takes."""
+    """One kernel as closures that look up its transfers in the cache, and note its path."""
 
     def __init__(self, function: Function, simulator: KernelSimulator) -> None:
         self.simulator = simulator
         self.missing: list[float] = []
-        """How much of each transfer is not in the cache."""
+        """What fraction of each transfer is not in the cache."""
         self.parts: list[tuple[Part, int]] = []
-        """What each transfer of the call moves, with its bytes."""
+        """The part that each transfer of the call moves, with its bytes."""
         self._way: list[Any] = []
         self._bodies = 0
         Plan.__init__(self, function, simulator)
 
     def traced(self, args: Sequence[Any]) -> tuple[Any, Trace]:
-        """Return what a call returns, and its trace."""
+        """Return the result of a call, and its trace."""
         self.missing.clear()
         self.parts.clear()
         self._way.clear()
@@ -518,7 +518,7 @@ class TransferPlan(KernelPlan):
 
 
 def _rounded(rate: float) -> float:
-    """Return a rate to three digits or less, so that calls whose shares are alike are alike."""
+    """Return a rate to three digits or less, so that calls with similar shares have equal ones."""
     return min(float(f"{rate:.2g}" if rate > _COARSE else f"{rate:.3g}"), ENOUGH)
 
 
@@ -527,11 +527,11 @@ def _put(slot: int, value: Any, env: Env) -> None:
 
 
 def _nothing(_event: object) -> None:
-    """Drop a value: a statement that gives one would end its block."""
+    """Drop a value: a statement that returned one would end its block."""
 
 
 def _tiles(call: Call, op: OpDef[..., Any], stmt: AssignStmt | EvalStmt) -> tuple[TileUse, ...]:
-    """Return the tiles that a call reads, then those that it writes, which have an address."""
+    """Return the tiles with an address that a call reads, then those that it writes."""
     used = [(arg, index in op.writes) for index, arg in enumerate(call.args)]
     if isinstance(stmt, AssignStmt):
         used.append((stmt.var, True))

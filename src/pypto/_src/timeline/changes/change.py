@@ -1,4 +1,4 @@
-"""What a change is, and what those of all kinds need: the user's lines and parts of programs."""
+"""What a change is, and what all kinds of changes need: the user's lines, and parts of programs."""
 
 from __future__ import annotations
 
@@ -24,25 +24,25 @@ class Change(NamedTuple):
     kind: str
     kernel: str
     spans: tuple[Span, ...]
-    """The statements that it changes, the one that decides first."""
+    """The statements that it changes, the decisive one first."""
     found: str
     """What is slow."""
     advice: str
     """What to write."""
     passes: tuple[Pass, ...]
-    """What makes the change."""
+    """The passes that make the change."""
     keeps_values: bool = True
-    """False if that has to be seen by running the kernel before and after."""
+    """False if that has to be tested by running the kernel before and after."""
     needs_check: bool = False
-    """True if that is to be proved by the checker of flags and barriers."""
+    """True if the checker of flags and barriers has to prove it."""
     is_divided: bool = False
-    """True if it makes several calls of one."""
+    """True if it splits one call into several."""
     subject: object = None
-    """Of several changes with one subject only the best is worth a hint."""
+    """Of several changes with the same subject only the best is worth a hint."""
 
 
 class ChangePass(Pass):
-    """A pass that changes what a hint says, in one kernel."""
+    """A pass that makes the change of a hint, in one kernel."""
 
     requires = IRPropertySet(IRProperty.SSAForm, IRProperty.TypeChecked)
     produces = IRPropertySet(IRProperty.SSAForm, IRProperty.TypeChecked)
@@ -53,7 +53,7 @@ class ChangePass(Pass):
 
 
 class InKernel(ChangePass):
-    """Another pass, in one kernel."""
+    """Another pass, applied to one kernel."""
 
     def __init__(self, inner: Pass, kernel: str) -> None:
         super().__init__(kernel)
@@ -85,12 +85,12 @@ def source_line(span: Span) -> str:
 
 
 def scalar_values(body: Stmt) -> Mapping[Var, Expr]:
-    """Return what the variables of a body are assigned."""
+    """Return what is assigned to the variables of a body."""
     return {stmt.var: stmt.value for stmt in stmts_in(body) if isinstance(stmt, AssignStmt)}
 
 
 def coefficient(expr: Expr, var: Var, values: Mapping[Var, Expr]) -> int | None:
-    """Return how often ``var`` is in a linear expression, None in one that is not linear in it."""
+    """Return the coefficient of ``var`` in an expression, None if that is not linear in it."""
     match expr:
         case Var():
             if expr is var:
@@ -130,10 +130,10 @@ def _variables(expr: Expr, values: Mapping[Var, Expr]) -> list[Var]:
 
 
 def tensor_origins(function: Function, *, through_views: bool = False) -> dict[Var, int]:
-    """Return for the variables of tensors the number of the parameter that they are.
+    """Return for each tensor variable the index of the parameter that it is.
 
-    Through views, also for those that are a part of one. Tensors that the function makes have
-    numbers behind those of the parameters; of one that is not in the table nothing is known.
+    With ``through_views``, also of the parameter that it is a part of. Tensors that the function
+    makes then have numbers after those of the parameters; of one not in the table nothing is known.
     """
     found: dict[Var, int] = {
         param: index
@@ -163,7 +163,7 @@ def tensor_origins(function: Function, *, through_views: bool = False) -> dict[V
 
 
 def _makes_tensor(op: OpDef[..., Any], var: Var) -> bool:
-    """Return whether an op gives a tensor with bytes of its own."""
+    """Return whether an op gives a tensor with memory of its own."""
     is_plain = op.view_of is None and op.pipe is None and not op.reads | op.writes
     return is_plain and isinstance(var.type, TensorType)
 
@@ -173,7 +173,7 @@ SHAPES_NAME: Final = "shapes"
 
 
 def region_operands(call: Call) -> tuple[int, int] | None:
-    """Return which operands of a transfer are the offsets and the shape of its region."""
+    """Return which operands of a transfer are its region's offsets and shape."""
     op = op_of(call)
     if op is None:
         return None

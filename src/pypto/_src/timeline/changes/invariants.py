@@ -1,4 +1,4 @@
-"""Redundant loads: tiles that each iteration loads anew, or that were loaded before."""
+"""Redundant loads: tiles that each iteration loads again, or that were loaded before."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _TRANSFERS = frozenset({PipeType.MTE1, PipeType.MTE2})
 
 
 def changes(program: Program, kernel: Function) -> Iterator[Change]:
-    """Yield the change that moves loads out of loops, and the one that loads nothing twice."""
+    """Yield the change that hoists loads out of loops, and the one that removes repeated loads."""
     before = _loads(kernel)
     moved_out = Hoisted(kernel.name)
     after = _loads(_kernel(moved_out.run(program), kernel.name))
@@ -70,7 +70,7 @@ def _listed(spans: tuple[Span, ...]) -> str:
 
 
 def _loads(kernel: Function) -> Mapping[Span, int]:
-    """Return by the span of each load from memory the number of loops around it."""
+    """Return the number of loops around each load from memory, by the span of the load."""
     found: dict[Span, int] = {}
     depth: dict[Stmt, int] = {}
     for stmt in stmts_in(kernel.body):
@@ -86,9 +86,9 @@ def _loads(kernel: Function) -> Mapping[Span, int]:
 
 
 class Hoisted(ChangePass):
-    """What a loop loads and computes anew on every iteration comes before it; see `Change`.
+    """Moves what a loop loads and computes again on every iteration before it; see `Change`.
 
-    It moves operands of the matrix unit, too, which LoopInvariantMotion leaves.
+    It also moves operands of the matrix unit, which LoopInvariantMotion leaves.
     """
 
     def run(self, program: Program) -> Program:

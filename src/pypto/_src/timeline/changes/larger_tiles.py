@@ -1,8 +1,8 @@
 """Small transfers and small tiles: a loop over parts of tensors that could take larger ones.
 
-An instruction and a transfer have a cost of their own beside that of their bytes, and pipes that
-hand work on wait for each other once an iteration. So fewer and larger tiles are faster, as long as
-they fit into memory.
+Each instruction and each transfer has a fixed cost besides that of its bytes, and pipes that pass
+work on wait for each other once an iteration. So fewer and larger tiles are faster, as long as they
+fit into memory.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _FACTORS: Final = (2, 4, 8, 16)
 
 
 def changes(kernel: Function, *, transfers_bound: bool) -> Iterator[Change]:
-    """Yield for each loop over parts of tensors the larger parts that it could take."""
+    """Yield, for each loop over parts of tensors, the larger parts that it could take."""
     for loop in stmts_in(kernel.body):
         if not isinstance(loop, ForStmt) or not isinstance(loop.step, ConstInt):
             continue
@@ -88,7 +88,7 @@ def _tuple(call: Call, which: int) -> tuple[Expr, ...]:
 def _dims(call: Call, loop: ForStmt, values: Mapping[Var, Expr]) -> list[int]:
     """Return in which dimensions the region of a transfer moves with the loop by its own size.
 
-    There is none if it moves in another way as well.
+    Empty if the region moves in another way as well.
     """
     offsets, shapes = _tuple(call, 0), _tuple(call, 1)
     assert isinstance(loop.step, ConstInt)
@@ -114,7 +114,7 @@ class LargerTiles(ChangePass):
         self.factor = factor
 
     def run(self, program: Program) -> Program:
-        """Return the program with larger tiles in that loop."""
+        """Return the program with larger tiles in this loop."""
         return map_functions(
             program, lambda f: _Outer(self).function(f) if f.name == self.kernel else f
         )

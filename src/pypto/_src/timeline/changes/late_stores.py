@@ -1,4 +1,4 @@
-"""Acc round trips: results that each iteration stores to one address, where the last one counts."""
+"""Acc round trips: results that each iteration stores to one address, of which the last counts."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ from pypto._src.timeline.changes.change import Change, ChangePass
 
 
 class _Late(NamedTuple):
-    """A store in a loop that could follow it."""
+    """A store in a loop that could be moved after it."""
 
     stmt: AssignStmt
     store: Call
-    tile: int  # which of the carried values is what it stores
-    tensor: int  # which of them is the tensor
+    tile: int  # which of the carried values it stores
+    tensor: int  # which carried value is the tensor
 
 
 def changes(kernel: Function) -> Iterator[Change]:
-    """Yield for each such store the one that follows the loop."""
+    """Yield, for each such store, the change that moves it after the loop."""
     for loop in stmts_in(kernel.body):
         late = _late(loop) if isinstance(loop, ForStmt) else None
         if late is not None:
@@ -78,7 +78,7 @@ class LateStore(ChangePass):
         self.span = span
 
     def run(self, program: Program) -> Program:
-        """Return the program with the store behind that loop."""
+        """Return the program with the store after that loop."""
         return map_functions(
             program, lambda f: _Mover(self.span).function(f) if f.name == self.kernel else f
         )
@@ -126,10 +126,10 @@ def _without(values: tuple[Expr, ...], index: int) -> tuple[Expr, ...]:
 
 
 def _late(loop: ForStmt) -> _Late | None:
-    """Return the store at the end of a loop that could follow it; None if there is none.
+    """Return the store at the end of a loop that could be moved after it; None if there is none.
 
     It stores a value that the loop carries, in a region that does not move, to a tensor that the
-    loop does nothing else with. The loop surely runs.
+    loop does nothing else with. The loop certainly has an iteration.
     """
     body = list(statements(loop.body))
     if not trips(loop) or not body or not isinstance(body[-1], YieldStmt):

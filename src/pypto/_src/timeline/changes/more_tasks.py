@@ -1,4 +1,4 @@
-"""Too few tasks: a kernel whose loop could be shared out to several cores."""
+"""Too few tasks: a kernel whose loop could be divided among several cores."""
 
 from __future__ import annotations
 
@@ -41,15 +41,15 @@ _MOST_TRIED: Final = 3
 
 
 class _Cut(NamedTuple):
-    """How the iterations of a kernel's loop can be shared out."""
+    """How the iterations of a kernel's loop can be divided."""
 
     loop: ForStmt
-    dims: Mapping[int, int]  # by parameter, the dimension in which a task gets a part
+    dims: Mapping[int, int]  # by parameter, the dimension that is divided among the tasks
     size: int  # of that dimension: where the loop ends
 
 
 def changes(kernel: Function, tasks: int, cores: int) -> Iterator[Change]:
-    """Yield numbers of parts that keep more of the cores at work, if the loop can be shared out."""
+    """Yield numbers of parts that keep more of the cores busy, if the loop can be divided."""
     if tasks >= cores:
         return
     cut = _cut(kernel)
@@ -86,7 +86,7 @@ class MoreTasks(ChangePass):
         self.parts = parts
 
     def run(self, program: Program) -> Program:
-        """Return the program with several tasks for one."""
+        """Return the program with several tasks in place of one."""
         kernel = program.get_function(self.kernel)
         cut = None if kernel is None else _cut(kernel)
         if kernel is None or cut is None:
@@ -102,10 +102,10 @@ class MoreTasks(ChangePass):
 
 
 def _cut(kernel: Function) -> _Cut | None:
-    """Return how a kernel's iterations can be shared out, None if they may need each other.
+    """Return how a kernel's iterations can be divided, None if they may depend on each other.
 
-    The kernel is one loop from 0 to N. What an iteration reads and writes of a parameter is either
-    its own part, as long as the step, in a dimension of N, or it only reads it.
+    The kernel is one loop from 0 to N. Each iteration accesses either its own part of a parameter,
+    no longer than the step, in a dimension of size N, or only reads the parameter.
     """
     body = [s for s in statements(kernel.body) if not isinstance(s, ReturnStmt)]
     loops = [stmt for stmt in body if isinstance(stmt, ForStmt)]
@@ -152,9 +152,9 @@ def _cut(kernel: Function) -> _Cut | None:
 
 
 def _own_part(call: Call, loop: ForStmt, values: Mapping[Var, Expr]) -> int | None:
-    """Return the dimension in which an access is its iteration's part, -1 if in none.
+    """Return the dimension in which an access is its own iteration's part, -1 if in none.
 
-    None if iterations may meet in what they access.
+    None if the accesses of two iterations may overlap.
     """
     at = region_operands(call)
     if at is None:
@@ -177,7 +177,7 @@ def _own_part(call: Call, loop: ForStmt, values: Mapping[Var, Expr]) -> int | No
 
 
 def _shorter(kernel: Function, cut: _Cut, part: int) -> Function:
-    """Return the kernel for a part of its parameters."""
+    """Return the kernel for parts of its parameters."""
     retype = _Retype(cut.loop, part)
     params: list[Var] = []
     for index, param in enumerate(kernel.params):
@@ -205,7 +205,7 @@ def _part_type(param: Var, dim: int, part: int) -> TensorType:
 
 
 class _Retype(Mutator):
-    """Gives the tensors of a kernel the types of their parts, and ends its loop sooner."""
+    """Gives the tensors of a kernel the types of their parts, and shortens its loop."""
 
     def __init__(self, loop: ForStmt, part: int) -> None:
         super().__init__()
@@ -254,7 +254,7 @@ class _Retype(Mutator):
 
 
 class _Launches(Mutator):
-    """Puts a loop of launches in place of each."""
+    """Replaces each launch by a loop of launches."""
 
     def __init__(
         self, function: Function, kernel: Function, shorter: Function, cut: _Cut, part: int

@@ -17,11 +17,11 @@ from pypto._src.passes.optimize.overlap_loops import can_overlap
 from pypto._src.timeline.changes.change import Change, ChangePass, source_line
 
 _MOST: Final = 4
-"""More stages are not tried."""
+"""The largest number of stages that is tried."""
 
 
 def changes(kernel: Function) -> Iterator[Change]:
-    """Yield for each loop whose iterations can overlap as many stages as may be worth it."""
+    """Yield, for each loop whose iterations can overlap, numbers of stages that may be worth it."""
     if any(
         call is not None and call.op in SYNC_OPS for call in map(call_of, stmts_in(kernel.body))
     ):

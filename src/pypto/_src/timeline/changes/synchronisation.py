@@ -1,6 +1,6 @@
-"""Flags and barriers of the kernel's author that nothing needs.
+"""Flags and barriers by the kernel's author that nothing needs.
 
-Only what the checker calls superfluous goes: the kernel without it has no finding that it had not.
+Only what the checker calls superfluous is removed: the kernel without it has no new finding.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from pypto._src.timeline.changes.change import Change, ChangePass, source_line
 
 
 def changes(kernel: Function) -> Iterator[Change]:
-    """Yield for each barrier, and for each flag, the kernel without it."""
+    """Yield, for each barrier and for each flag, the kernel without it."""
     flags: dict[tuple[int, ...], list[Span]] = {}
     for stmt in stmts_in(kernel.body):
         call = call_of(stmt)
