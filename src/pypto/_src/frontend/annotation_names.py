@@ -1,7 +1,7 @@
-"""The element types and the wrappers of annotations, under the names that kernels write.
+"""The element types and the annotation wrappers, under the names that kernels write.
 
 At run time they are the members of `DataType` and the classes of `pypto._src.ir.annotations`. A
-type checker, to which ``x: pl.FP32`` is a number and ``pl.Out[T]`` a T, sees what stands for them.
+type checker, for which ``x: pl.FP32`` is a number and ``pl.Out[T]`` a T, sees the stand-ins.
 """
 
 from __future__ import annotations

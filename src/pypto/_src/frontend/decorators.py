@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     Owner = TypeVar("Owner")
 
     class DeclaredFunction(Function, Generic[P, R]):
-        """What type checkers take a decorated function for: a `Function` with its signature."""
+        """The type of a decorated function to type checkers: a `Function` with its signature."""
 
         def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R: ...
 
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
         ) -> Callable[Q, R]: ...
 
     class DeclaredInline(InlineFunction, Generic[P, R]):
-        """What type checkers take an inline function for."""
+        """The type of an inline function to type checkers."""
 
         def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R: ...
 
@@ -66,15 +66,15 @@ def function(
     strict_ssa: bool = False,
     **unknown: Any,
 ) -> Any:
-    """Make a Python function a function of the language.
+    """Turn a Python function into a function of the language.
 
     ``@pl.function`` or ``@pl.function(type=pl.FunctionType.InCore, strict_ssa=True)``. In a class
     it marks a method for ``@pl.program`` and returns the Python function.
 
     Raises:
-        ParserError: the source has mistakes; the first of them, the others in its ``others``.
-        KeywordError: there is another keyword.
-        CallError: a keyword has a value of another kind.
+        ParserError: the source has mistakes; this is the first, the others are in its ``others``.
+        KeywordError: there is an unknown keyword.
+        CallError: a keyword has a value of the wrong kind.
     """
     refuse_keywords("pl.function", unknown, ("type", "strict_ssa"), _caller())
     check_kind("strict_ssa", strict_ssa, bool, "write strict_ssa=True", _caller())
@@ -89,7 +89,7 @@ def function(
 
 
 def _caller() -> FrameType:
-    """Return the frame that calls the function which calls this."""
+    """Return the frame that calls the caller of this function."""
     return sys._getframe(2)  # pyright: ignore[reportPrivateUsage]
 
 
@@ -107,7 +107,7 @@ def _function(func: Any, options: Options, frame: FrameType) -> Any:
         source, node = function_source(func)
         return parse_function(source, node, environment, options)
     except ParserError as error:
-        if not hasattr(func, "__code__"):  # what is decorated has no place of its own
+        if not hasattr(func, "__code__"):  # what is decorated has no location of its own
             error.at(span_of_frame(frame))
         raise
     except Exception as error:
@@ -115,7 +115,7 @@ def _function(func: Any, options: Options, frame: FrameType) -> Any:
 
 
 def _misused(func: Any, options: Options, frame: FrameType) -> ParserSyntaxError:
-    """Return the error for ``@pl.function`` above a class, or with what is no function type."""
+    """Return the error for ``@pl.function`` above a class, or given what is no function type."""
     location = span_of_frame(frame)
     if isinstance(func, type):
         return ParserSyntaxError(
@@ -142,7 +142,7 @@ def _misused(func: Any, options: Options, frame: FrameType) -> ParserSyntaxError
 
 
 def _not_parsed(func: Any, error: Exception) -> ParserSyntaxError:
-    """Return the error for a function whose parsing raised something else than our errors."""
+    """Return the error for a function whose parsing raised an error that is not ours."""
     code = func.__code__
     return ParserSyntaxError(
         f"parsing function {func.__name__!r} raises {type(error).__name__}: {error}",
@@ -152,7 +152,7 @@ def _not_parsed(func: Any, error: Exception) -> ParserSyntaxError:
 
 
 def unwrapped(func: Any) -> Any:
-    """Return the function that other decorators have wrapped."""
+    """Return the function that other decorators wrap."""
     while hasattr(func, "__wrapped__"):
         func = func.__wrapped__
     return getattr(func, "__func__", func)  # of a static method or class method
@@ -168,12 +168,12 @@ def program(cls: type, /) -> Program: ...
 @overload
 def program(cls: None = None, *, strict_ssa: bool = ...) -> Callable[[type], Program]: ...
 def program(cls: type | None = None, *, strict_ssa: bool = False, **unknown: Any) -> Any:
-    """Make a class whose methods are decorated with ``@pl.function`` a program.
+    """Turn a class whose methods are decorated with ``@pl.function`` into a program.
 
     Raises:
-        ParserError: the source has mistakes; the first of them, the others in its ``others``.
-        KeywordError: there is another keyword.
-        CallError: ``strict_ssa`` is no bool.
+        ParserError: the source has mistakes; this is the first, the others are in its ``others``.
+        KeywordError: there is an unknown keyword.
+        CallError: ``strict_ssa`` is not a bool.
     """
     refuse_keywords("pl.program", unknown, ("strict_ssa",), _caller())
     check_kind("strict_ssa", strict_ssa, bool, "write strict_ssa=True", _caller())
@@ -220,7 +220,7 @@ def _program(cls: type, strict_ssa: bool, frame: FrameType) -> Program:
 
 
 def no_methods(name: str, span: Span, functions: Sequence[str]) -> ParserSyntaxError:
-    """Return the error for a class with these functions, of which none is of the language."""
+    """Return the error for a class with these functions, none of which belongs to the language."""
     return ParserSyntaxError(
         f"class {name!r} has no method decorated with @pl.function",
         span,
@@ -239,11 +239,11 @@ def inline(func: Callable[P, R], /) -> DeclaredInline[P, R]: ...
 @overload
 def inline(func: None = None) -> Callable[[Callable[P, R]], DeclaredInline[P, R]]: ...
 def inline(func: Callable[..., Any] | None = None, **unknown: Any) -> Any:
-    """Make a function whose statements are expanded at each call inside a kernel.
+    """Mark a function whose statements are expanded at each call inside a kernel.
 
     Raises:
-        ParserError: there is no source of it.
-        KeywordError: there is a keyword.
+        ParserError: its source is not available.
+        KeywordError: a keyword is given.
     """
     refuse_keywords("pl.inline", unknown, (), _caller())
     if func is None:

@@ -1,7 +1,7 @@
-"""What programs of several ranks write: windows, transfers between ranks, signals.
+"""What programs of several ranks use: windows, transfers between ranks, signals.
 
-Like `region_markers`, these objects are recognised by identity, and do nothing outside a kernel. A
-kernel of one rank never loads this module.
+Like those of `region_markers`, these objects are recognised by identity, and do nothing outside a
+kernel. A kernel of one rank never loads this module.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ class NotifyOp(IntEnum):
 
 
 class WaitCmp(IntEnum):
-    """How a wait compares a signal with what it expects."""
+    """How a wait compares a signal with the expected value."""
 
     Eq = 0
     Ge = 1
 
 
 class ReduceOp(IntEnum):
-    """How a collective combines what the ranks have."""
+    """How a collective combines the ranks' values."""
 
     Sum = 0
     Max = 1
@@ -54,28 +54,28 @@ def world_size() -> int:
 def alloc_window_buffer(
     size: int | Sequence[int], *, dtype: DataType | None = None, name: str = ""
 ) -> Any:
-    """Return memory that each rank has, and all others reach; zero when a run begins.
+    """Return memory that each rank has and all others can access; zero when a run begins.
 
     ``size`` is a number of bytes, or a shape with ``dtype=``. In functions of ``pl.jit.host``.
     """
 
 
 def window(buffer: Any, shape: Sequence[int], *, dtype: DataType) -> Any:
-    """Return a buffer seen as a tensor: a kernel that gets it has that of its own rank.
+    """Return a buffer seen as a tensor: a kernel that gets it sees the memory of its own rank.
 
     In functions of ``pl.jit.host``.
     """
 
 
 class step:
-    """Launches that begin when all before have ended, and end before any later one begins.
+    """Launches that begin when all earlier ones have ended, and end before any later one begins.
 
-    On a cluster they begin anew, up to ``restarts`` times, where a rank is lost meanwhile: with
+    On a cluster they are restarted, up to ``restarts`` times, if a rank is lost meanwhile, with
     windows and arrays as they were when the step began. In functions of ``pl.jit.host``.
     """
 
     def __init__(self, restarts: int = 1) -> None:
-        """Take how often the step may begin anew."""
+        """Take how often the step may be restarted."""
 
     def __enter__(self) -> None:
         """Begin the step."""
@@ -90,7 +90,7 @@ class step:
 
 
 def get_comm_ctx(window: DistributedTensor) -> Any:
-    """Return the ranks that a window belongs to, for `rank` and `nranks`."""
+    """Return the group of ranks that a window belongs to, for `rank` and `nranks`."""
 
 
 def rank(ctx: Any) -> Integer:
@@ -110,7 +110,7 @@ def remote_load(
     shape: Sequence[int],
     valid_shape: Sequence[Any] | None = None,
 ) -> Any:
-    """Return the part of a peer's window of size ``shape`` at ``offsets``, as a tile."""
+    """Return the part of size ``shape`` at ``offsets`` of a peer's window, as a tile."""
 
 
 def remote_store(
@@ -139,7 +139,7 @@ def put(
 ) -> None:
     """Copy ``src``, or its part at ``src_offsets``, to a peer's window ``dst``.
 
-    ``chunk_rows``, ``chunk_cols`` and ``pipeline`` change no value.
+    ``chunk_rows``, ``chunk_cols`` and ``pipeline`` do not change any value.
     """
 
 
@@ -159,14 +159,14 @@ def get(
 
 
 def notify(target: Any, peer: Any, offsets: Any, value: Any, *, op: NotifyOp) -> None:
-    """Add ``value`` to the signal ``target[offsets]`` of a peer, or set it to that.
+    """Add ``value`` to the signal ``target[offsets]`` of a peer, or set the signal to it.
 
-    What this rank has stored or put before, the peer sees once it has waited for the signal.
+    A peer that has waited for the signal sees what this rank stored or put before.
     """
 
 
 def wait(signal: Any, offsets: Any, expected: Any, *, cmp: WaitCmp) -> None:
-    """Wait until this rank's ``signal[offsets]`` is ``expected``, or at least that."""
+    """Wait until this rank's ``signal[offsets]`` equals ``expected``, or is at least that."""
 
 
 def defer_wait(signal: Any, offsets: Any, expected: Any, *, cmp: WaitCmp) -> None:

@@ -1,4 +1,4 @@
-"""How an uncaught error of a kernel is shown: its report, and no traceback of the compiler."""
+"""How an uncaught error of a kernel is shown: its report, without the compiler's traceback."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _INSTALLED = "_pypto_hook"
 _NOTEBOOK = "_render_traceback_"
 """The method that IPython looks for in exceptions."""
 _PAGE = "_repr_html_"
-"""The method that notebooks look for in values, here an error that is shown as one."""
+"""The method that notebooks look for in values; here it shows an error."""
 _MARKS = {
     "\x1b[1;31m": '<span style="color:#d0402f;font-weight:bold">',
     "\x1b[1;34m": '<span style="color:#2f7fd0;font-weight:bold">',
@@ -32,7 +32,7 @@ _HOME = __file__.partition("_src")[0] + "_src"
 
 
 def report(error: PyptoError, *, colour: bool = False) -> str:
-    """Return the text of an error and of those found with it."""
+    """Return the report of an error and of those found with it."""
     errors = (error, *error.others)
     text = "\n\n".join(e.render(colour=colour) for e in errors)
     if "IPython" in sys.modules:
@@ -44,7 +44,7 @@ def report(error: PyptoError, *, colour: bool = False) -> str:
 
 
 def _in_cell(found: re.Match[str]) -> str:
-    """Return the location of an error, which of a notebook's cell is its number, not its file."""
+    """Return the location of an error; in a notebook the number of the cell, not its file."""
     shell: Any = sys.modules["IPython"].get_ipython()
     find: Any = getattr(getattr(shell, "compile", None), "format_code_name", None)
     name: Any = None if find is None else find(found[2])
@@ -52,13 +52,13 @@ def _in_cell(found: re.Match[str]) -> str:
 
 
 class ErrorRenderer:
-    """Renders errors of the parser; ``use_color`` None means: where a terminal shows it."""
+    """Renders errors of the parser; with ``use_color`` None, in colour if a terminal shows it."""
 
     def __init__(self, use_color: bool | None = None) -> None:
         self.use_color = wants_colour() if use_color is None else use_color
 
     def render(self, error: PyptoError) -> str:
-        """Return the text that a person should see."""
+        """Return the text to show to a person."""
         return report(error, colour=self.use_color)
 
 
@@ -68,7 +68,7 @@ def wants_frames() -> bool:
 
 
 def notebook_lines(error: PyptoError) -> list[str]:
-    """Return what IPython shows in place of the traceback of an error, which it asks for this."""
+    """Return the lines that IPython shows in place of the traceback of an error."""
     lines = report(error, colour=wants_colour()).split("\n")
     if not wants_frames():
         return lines
@@ -91,7 +91,7 @@ def notebook_html(error: PyptoError) -> str:
 
 
 def _without_ours(calls_made: TracebackType | None) -> TracebackType | None:
-    """Return a traceback that ends where the user's code calls into the compiler."""
+    """Return a traceback cut off where the user's code calls into the compiler."""
     calls: list[TracebackType] = []
     while calls_made is not None:
         if calls_made.tb_frame.f_code.co_filename.startswith(_HOME):
@@ -105,9 +105,9 @@ def _without_ours(calls_made: TracebackType | None) -> TracebackType | None:
 
 
 def install() -> None:
-    """Make Python and IPython show uncaught errors of kernels by `report`; others as before.
+    """Make Python and IPython show uncaught errors of kernels as a `report`, and others as before.
 
-    A text that is no Python is shown as Python shows it, without the compiler's frames.
+    Text that is not valid Python is shown as Python does it, without the compiler's frames.
     ``PTO_BACKTRACE=1`` or ``PYPTO_DEBUG=1`` add the traceback.
     """
     setattr(PyptoError, _NOTEBOOK, notebook_lines)

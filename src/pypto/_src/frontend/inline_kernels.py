@@ -1,8 +1,8 @@
-"""Functions that are spliced into the kernels that call them: ``@pl.jit.inline`` and its kin.
+"""Functions that are inlined into the kernels that call them: ``@pl.jit.inline`` and the like.
 
-The text is read when a kernel first calls the function, and stays what it was then. The whole body
-of a function of ``@pl.jit.incore`` is a region; for one of ``@pl.jit.extern``, the function that
-somebody registered in its place is called.
+The text is read when a kernel first calls the function, and kept as it is then. The whole body of a
+function of ``@pl.jit.incore`` is a region; for one of ``@pl.jit.extern``, the function that was
+registered as its substitute is called.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from pypto._src.records import NamedTuple
 
 
 class InlineKernel(InlineFunction):
-    """A function whose body is expanded where it is called; nothing is read before."""
+    """A function whose body is expanded where it is called; its text is not read before that."""
 
     is_spliced = True
 
@@ -45,7 +45,7 @@ class InlineKernel(InlineFunction):
 
     @property
     def source(self) -> Source:
-        """The text that the function stands in."""
+        """The text that contains the function."""
         return self._read[0]
 
     @property
@@ -67,7 +67,7 @@ class InlineKernel(InlineFunction):
 
     @cached_property
     def marks_region(self) -> bool:
-        """True if the body has regions, or calls such a function: its caller is a host function."""
+        """True if the body has regions or calls such a function: its caller is a host function."""
         environment = self.environment
         for node in ast.walk(self.func_def):
             if isinstance(node, ast.Call):
@@ -81,7 +81,7 @@ class InlineKernel(InlineFunction):
 
 
 class CoreKernel(InlineKernel):
-    """A function that runs on one core: called outside of regions its body is a region."""
+    """A function that runs on one core: called outside regions, its body becomes a region."""
 
     marks_region = True  # pyright: ignore[reportAssignmentType]  whatever its body has
 
@@ -98,7 +98,7 @@ class CoreKernel(InlineKernel):
 
 
 class _WholeRegion(InlineKernel):
-    """A function whose body stands in ``with pl.at(...)``, named like the function."""
+    """A function whose body is wrapped in ``with pl.at(...)``, named like the function."""
 
     marks_region = True  # pyright: ignore[reportAssignmentType]
 
@@ -146,7 +146,7 @@ class _WholeRegion(InlineKernel):
         return made
 
     def _outputs(self, node: ast.FunctionDef) -> ast.Return | None:
-        """Return the statement that returns the outputs, which a call without a result gives."""
+        """Return the return statement for the outputs, of a function that returns nothing."""
         environment = self.environment
         found: list[ast.expr] = []
         for arg in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs):
@@ -163,7 +163,7 @@ class _WholeRegion(InlineKernel):
 
 
 def _results_named(node: ast.Return) -> list[ast.stmt]:
-    """Return assignments of what a statement returns, which then returns the names."""
+    """Return assignments of returned values to names; the statement then returns the names."""
     value = node.value
     if value is None or isinstance(value, ast.Name):
         return []
@@ -184,7 +184,7 @@ def _results_named(node: ast.Return) -> list[ast.stmt]:
 
 
 class ExternKernel(InlineKernel):
-    """A kernel that is written in C++ for the device; another one runs here in its place."""
+    """A kernel written in C++ for the device; a substitute runs here."""
 
     marks_region = True  # pyright: ignore[reportAssignmentType]
 
@@ -193,10 +193,10 @@ class ExternKernel(InlineKernel):
         self.options = options
 
     def placed(self, *, in_region: bool) -> InlineFunction:
-        """Return what was registered in its place.
+        """Return the registered substitute.
 
         Raises:
-            UnsupportedFeatureError: nothing was.
+            UnsupportedFeatureError: there is none.
         """
         found = SUBSTITUTES.get(self.name)
         if found is not None:
@@ -215,7 +215,7 @@ class ExternKernel(InlineKernel):
 
 
 class ExternOptions(NamedTuple):
-    """What stands in the parentheses of ``@pl.jit.extern(...)``."""
+    """The arguments of ``@pl.jit.extern(...)``."""
 
     core_type: str
     source: str | None
@@ -226,7 +226,7 @@ class ExternOptions(NamedTuple):
 
 
 SUBSTITUTES: Final[dict[str, InlineKernel]] = {}
-"""What runs on this machine in place of kernels in C++, by the names of these."""
+"""Substitutes that run on this machine for C++ kernels, by the names of those."""
 
 _AT: Final = "the region"
 _LEVEL: Final = "the level"

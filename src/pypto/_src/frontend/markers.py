@@ -1,7 +1,7 @@
 """What kernels write besides ops: loops, yields, constants, scopes, symbolic dimensions.
 
-The front end recognises these objects by identity, under whatever name they are imported. Called
-outside a kernel they do next to nothing, so that a kernel's text stays ordinary Python.
+The front end recognises these objects by identity, whatever name they are imported under. Called
+outside a kernel they do next to nothing, so that a kernel's text remains ordinary Python.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ Ts = TypeVarTuple("Ts")
 class DynVar(Symbol, Size):
     """A dimension that is known only when a kernel is called: ``M = pl.dynamic("M")``.
 
-    One object stands for one size, wherever it is used.
+    One object stands for one size wherever it is used.
     """
 
     __slots__ = ("name", "var")
@@ -58,7 +58,7 @@ class DynVar(Symbol, Size):
 
 
 def _operator(kind: type[BinaryExpr], *, swapped: bool) -> Any:
-    """Return the method of `DynVar` for an operator: Python computes the sizes in annotations."""
+    """Return the method of `DynVar` for an operator: Python evaluates sizes in annotations."""
 
     def method(self: DynVar, other: Any) -> Any:
         left, right = self.var, other.var if isinstance(other, DynVar) else other
@@ -86,7 +86,7 @@ def dynamic(name: str) -> DynVar:
 
 
 IntLike: TypeAlias = int | Scalar | Expr
-"""What may stand for an integer: a number, a scalar, an expression."""
+"""Anything that can be used as an integer: a number, a scalar, an expression."""
 
 
 class Tuple:
@@ -143,7 +143,7 @@ def while_(*, init_values: tuple[*Ts]) -> Iterator[tuple[*Ts]]: ...
 @overload
 def while_(*, init_values: list[T] | None = None) -> Iterator[tuple[T, ...]]: ...
 def while_(*, init_values: Sequence[Any] | None = None) -> Iterator[Any]:
-    """Loop while ``pl.cond(...)``, first in the body, holds, and carry ``init_values``.
+    """Loop while ``pl.cond(...)``, first in the body, holds, carrying ``init_values``.
 
     ``for (x,) in pl.while_(init_values=(x0,)):``
     """
@@ -157,12 +157,12 @@ def yield_(value: T, /) -> T: ...
 @overload
 def yield_(*values: *Ts) -> tuple[*Ts]: ...
 def yield_(*values: Any) -> Any:
-    """Hand ``values`` from a loop body or branch to what follows: its last statement."""
+    """Yield ``values`` from a loop body or branch to what follows, as its last statement."""
     return values[0] if len(values) == 1 else values
 
 
 def cond(c: Any) -> None:
-    """Give the condition ``c`` of a `while_` loop, as the first statement of its body."""
+    """Set the condition ``c`` of a `while_` loop, as the first statement of its body."""
 
 
 def const(value: T, dtype: DataType) -> T:
@@ -171,7 +171,7 @@ def const(value: T, dtype: DataType) -> T:
 
 
 def typed(value: Any, kind: Any) -> Any:
-    """Return a call with the type that stands beside it, as printed programs have it.
+    """Return a call with the given type, as printed programs have it.
 
     ``pl.typed(self.f(x), pl.Tensor[[n, 64], pl.FP32])``
     """
@@ -181,7 +181,7 @@ def typed(value: Any, kind: Any) -> Any:
 class incore:
     """Mark statements that run on one core: ``with pl.incore():``.
 
-    The kernel that they become is called ``name_hint``, with a number where that is taken.
+    They become a kernel called ``name_hint``, with a number if that name is taken.
     """
 
     def __init__(self, name_hint: str = "") -> None:

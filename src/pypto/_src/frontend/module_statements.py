@@ -1,8 +1,8 @@
-"""What the statements around the kernels of a text define, without executing them.
+"""What the statements around the kernels of a text define, found without executing them.
 
 Expressions mean here what they mean in a kernel, so a constant is what the front end computes for
-it. Definitions and imports that it cannot know are left out: a kernel that reads one is refused
-there. A statement that is written for its effect, such as a call, is refused where it stands.
+it. Definitions and imports of unknown things are skipped: a kernel that reads one is refused where
+it does. A statement with an effect, such as a call, is refused where it is.
 """
 
 from __future__ import annotations
@@ -56,8 +56,8 @@ _FORMS: Final = Forms({**FORMS, ast.Dict: _dict}, FORMS.unsupported)
 class ModuleStatements:
     """Reads the statements of a text, or of a class in it, in order.
 
-    ``names`` takes what they define. ``prefix`` is what kernels write before a name: ``self.`` of a
-    class.
+    ``names`` receives what they define. ``prefix`` is what kernels write before a name: ``self.``
+    in a class.
     """
 
     def __init__(
@@ -75,10 +75,10 @@ class ModuleStatements:
         self.prefix = prefix
 
     def read(self, node: ast.stmt) -> Sequence[ast.stmt]:
-        """Read one statement; return those of a branch that is taken: some may be kernels.
+        """Read one statement; return those of the branch that is taken, as some may be kernels.
 
         Raises:
-            NotExecutedError: it would have to be executed.
+            NotExecutedError: reading it would need its execution.
             ParserError: it has a mistake.
         """
         match node:
@@ -115,14 +115,14 @@ class ModuleStatements:
         return self.reading.refused("Python would execute this", self.source.span(node))
 
     def value(self, node: ast.expr) -> Any:
-        """Return the constant that an expression is.
+        """Return the value of a constant expression.
 
         Raises:
             NotExecutedError: only Python could compute it.
             ParserError: it has a mistake.
         """
         if isinstance(node, ast.Name) and node.id in self.names:
-            return self.names[node.id]  # as it is: a symbolic size, not the variable that it makes
+            return self.names[node.id]  # as it is: a symbolic size, not the variable made from it
         ctx = Context(
             self.source,
             _OUTSIDE,
@@ -161,7 +161,7 @@ class ModuleStatements:
             self._bind(target, value, node)
 
     def _assign_each(self, node: ast.stmt, target: ast.expr, source: ast.expr) -> bool:
-        """Assign the parts of ``a, b = 1, f()`` one by one; False if there are no parts."""
+        """Assign the parts of ``a, b = 1, f()`` one by one; False if they cannot be taken apart."""
         if not isinstance(target, ast.Tuple) or not isinstance(source, ast.Tuple):
             return False
         reads = {item.id for item in ast.walk(source) if isinstance(item, ast.Name)}
@@ -172,11 +172,11 @@ class ModuleStatements:
         return True
 
     def _changed(self, node: ast.expr) -> list[str]:
-        """Return the lists and dicts that an expression may change which is not executed."""
+        """Return the lists and dicts that an expression which is not executed may change."""
         lists = [name for name, value in self.names.items() if isinstance(value, list | dict)]
         reads = {item.id for item in ast.walk(node) if isinstance(item, ast.Name)}
         unread = [self.reading.unread[name].what for name in reads if name in self.reading.unread]
-        if any(what != "imported" for what in unread):  # which may change what it does not name
+        if any(what != "imported" for what in unread):  # it may change what it does not name
             return lists
         return [name for name in lists if name in reads]
 
@@ -231,7 +231,7 @@ class ModuleStatements:
     def _leave(
         self, node: ast.stmt, names: Sequence[str], what: str, hint: str | None = None
     ) -> None:
-        """Note what a statement defines that is not executed; names that are given keep theirs."""
+        """Note what a skipped statement would define; names that are given keep their values."""
         span = self.source.span(node)
         header = Span(span.filename, span.begin_line, span.begin_column)
         for name in names:
@@ -284,7 +284,7 @@ class ModuleStatements:
 
 
 def _is_large(value: Any) -> bool:
-    """True if a constant has more parts than there may be: later ones may be made of it."""
+    """True if a constant has more parts than allowed: later ones may be built from it."""
     if not isinstance(value, str | bytes | list | tuple | dict | Expr):
         return False
     from pypto._src.frontend.source.limits import MOST_ITEMS, item_count
@@ -295,7 +295,7 @@ def _is_large(value: Any) -> bool:
 
 
 def _exprs(value: Any) -> list[Expr]:
-    """Return the expressions in a constant, of which there are few."""
+    """Return the expressions in a constant, which has few items."""
     if isinstance(value, Expr):
         return [value]
     items = items_of(value)

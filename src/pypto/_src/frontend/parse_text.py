@@ -2,8 +2,8 @@
 
 The text is Python that is read, not executed: kernels are parsed from the syntax tree, and
 constants and imports around them are understood as far as possible (`module_statements`). Only a
-text that the caller trusts is executed; its kernels, too, are parsed from the one tree, without
-being compiled first. Annotations are never evaluated by Python.
+text that the caller trusts is executed; its kernels, too, are parsed from the same tree, without
+being compiled by Python first. Python never evaluates the annotations.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ _EXACT: Final = (
 
 
 def is_printed_text(code: str) -> bool:
-    """True if a text begins as what `ir.python_print` writes of a program."""
+    """True if a text begins like a program written by `ir.python_print`."""
     return code.startswith(_MARK)
 
 
@@ -69,21 +69,21 @@ def parse(
 ) -> Function | Program:
     """Return the one function or program that a text defines; ``pl`` is predefined.
 
-    The text is read, not executed. Around its kernels may stand imports, constants (numbers, texts,
-    lists and dicts of them, arithmetic, element types, types, `dynamic` sizes), branches on these,
-    and definitions that no kernel reads. ``names`` gives the constants that the text does not
-    define; with ``trusted=True`` the text is executed, as Python that is imported.
+    The text is read, not executed. Its kernels may be surrounded by imports, constants (numbers,
+    strings, lists and dicts of them, arithmetic, element types, types, `dynamic` sizes), branches
+    on these, and definitions that no kernel reads. ``names`` gives constants that the text does not
+    define; with ``trusted=True`` the text is executed, like Python that is imported.
 
-    A text that starts with ``# pypto.program:`` is what `ir.python_print` wrote. It is read
-    exactly, as `ir.parse` does, as long as it has that form; else as any other kernel. A text
-    that is indented as a whole, as one between quotes inside a function, is read without that.
+    A text that starts with ``# pypto.program:`` was written by `ir.python_print`. It is read
+    exactly, as by `ir.parse`, if it still has that form, else like any other kernel. A text that is
+    indented as a whole, such as a string literal inside a function, is dedented first.
 
     Raises:
         ParserError: the kernel has mistakes.
-        NotExecutedError: it would have to be executed.
-        SyntaxError: the text is no Python.
+        NotExecutedError: reading it would need its execution.
+        SyntaxError: the text is not valid Python.
         ValueError: it defines no function or program, or several.
-        RuntimeError: a statement of a trusted text, or an object it uses, raises something else.
+        RuntimeError: a statement of a trusted text, or an object it uses, raises another error.
     """
     _check_is_text(code)
     if code.lstrip("\n")[:1] in (" ", "\t"):
@@ -99,7 +99,7 @@ def loads(
     names: Mapping[str, Any] | None = None,
     trusted: bool = False,
 ) -> Function | Program:
-    """Return the one function or program that a file defines, as `parse` does."""
+    """Return the one function or program that a file defines, read as by `parse`."""
     with open(filepath, encoding="utf-8") as file:  # noqa: PTH123  no need for pathlib
         code = file.read()
     return _one(_Text(code, fspath(filepath), names, trusted=trusted, call="pl.loads(path"))
@@ -112,7 +112,7 @@ def parse_program(
     names: Mapping[str, Any] | None = None,
     trusted: bool = False,
 ) -> Program:
-    """Return the one program that a text defines, as `parse` does."""
+    """Return the one program that a text defines, read as by `parse`."""
     return _program(parse(code, filename, names=names, trusted=trusted), filename)
 
 
@@ -122,18 +122,18 @@ def loads_program(
     names: Mapping[str, Any] | None = None,
     trusted: bool = False,
 ) -> Program:
-    """Return the one program that a file defines, as `parse` does."""
+    """Return the one program that a file defines, read as by `parse`."""
     return _program(loads(filepath, names=names, trusted=trusted), fspath(filepath))
 
 
 def definitions(code: str, filename: str, call: str) -> dict[str, Function | Program]:
     """Return the functions and programs that a text defines, by name; it is read, not executed.
 
-    ``call`` is how the user had it read, for hints.
+    ``call`` is the call by which the user had it read, for hints.
 
     Raises:
-        ParserError: the text has mistakes, or would have to be executed.
-        SyntaxError: it is no Python.
+        ParserError: the text has mistakes, or reading it would need its execution.
+        SyntaxError: it is not valid Python.
     """
     text = _Text(code, filename, None, trusted=False, call=call)
     found = {id(each): each for each in text.found()}
@@ -163,7 +163,7 @@ def _program(found: Function | Program, filename: str) -> Program:
 
 
 class _Header:
-    """The comment lines that say what a class cannot: name, entry, attributes of a program."""
+    """The comment lines with what a class cannot express: name, entry, attributes of a program."""
 
     def __init__(self, code: str, lines: list[str], filename: str) -> None:
         self.name: str | None = None
@@ -229,7 +229,7 @@ def _check_is_text(code: object) -> None:
 
 
 class _Text:
-    """A text while it is read or executed."""
+    """A text while it is being read or executed."""
 
     def __init__(
         self,
@@ -260,11 +260,11 @@ class _Text:
         }
         self.reading = None if trusted else Reading(given, call)
         self.environment = module_environment(self.names, self.reading)
-        self.plain: list[ast.stmt] = []  # statements that are executed before the next kernel
+        self.plain: list[ast.stmt] = []  # statements to execute before the next kernel
 
     @property
     def hint(self) -> str | None:
-        """What finds kernels that Python makes, if something of the text was not executed."""
+        """How to find kernels that only execution makes, if some of the text was not executed."""
         return None if self.reading is None or not self.reading.unread else self.reading.trusting
 
     def found(self) -> list[Function | Program]:
@@ -272,7 +272,7 @@ class _Text:
         return self.printed() if is_printed_text(self.code) else self.run()
 
     def printed(self) -> list[Function | Program]:
-        """Return what the printer wrote, or, where the text has been changed, what it defines.
+        """Return what the printer wrote or, if the text has been changed since, what it defines.
 
         Raises:
             ParserError: it is neither printed text nor a kernel.
@@ -338,7 +338,7 @@ class _Text:
     def _reader(
         self, names: dict[str, Any], environment: Environment, reading: Reading, prefix: str = ""
     ) -> ModuleStatements:
-        """Return what reads statements around kernels, which texts of kernels alone do without."""
+        """Return the reader of statements around kernels; texts of kernels alone need none."""
         from pypto._src.frontend.module_statements import ModuleStatements
 
         return ModuleStatements(self.source, names, environment, reading, prefix)
@@ -351,14 +351,14 @@ class _Text:
         self.plain.clear()
         flag = __future__.annotations.compiler_flag
         code = compile(tree, self.filename, "exec", flags=flag, dont_inherit=True)
-        show_kept_lines()  # to whoever debugs what is executed
+        show_kept_lines()  # to someone who debugs what is executed
         exec(code, self.names)
 
     def _kernel(self, node: ast.stmt) -> bool:
-        """Parse a decorated definition; False if it is not just that."""
+        """Parse a decorated definition; False if it is anything else."""
         if not isinstance(node, (ast.FunctionDef, ast.ClassDef)) or len(node.decorator_list) > 1:
             return False
-        # Document 003 writes the functions of a text with a header without decorators.
+        # Document 003 writes functions without decorators in a text with a header.
         bare = isinstance(node, ast.FunctionDef) and is_printed_text(self.code)
         if not node.decorator_list and not bare:
             return False
@@ -373,10 +373,10 @@ class _Text:
         return kernel is not None
 
     def _refuse_kernel(self, node: ast.stmt, reading: Reading) -> None:
-        """Raise the error for a kernel that Python would have to make, or that is none.
+        """Raise the error for a kernel that needs Python to make it, or that is none.
 
         Raises:
-            ParserError: as the decorator does, or for what stands beside it.
+            ParserError: as the decorator raises it, or for what is beside the decorator.
         """
         if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             return
@@ -404,7 +404,7 @@ class _Text:
         node: ast.FunctionDef | ast.ClassDef,
         reading: Reading,
     ) -> None:
-        """Give a decorator its options and what stands below it, for what it says of these."""
+        """Apply a decorator with its options to a definition, for the errors that it raises."""
         words = [] if call is None else call.keywords
         around = self._around(reading)
         given = {word.arg: around.value(word.value) for word in words if word.arg}
@@ -417,7 +417,7 @@ class _Text:
 
     @contextmanager
     def _at(self, node: ast.expr) -> Generator[None]:
-        """Give errors of a decorator, which knows frames of Python, their place in the text."""
+        """Move errors of a decorator, which knows Python frames only, to the node in the text."""
         try:
             yield
         except NotExecutedError:
@@ -429,7 +429,7 @@ class _Text:
     def _made(
         self, node: ast.FunctionDef | ast.ClassDef, decorator: Any, options: Options
     ) -> Function | Program | InlineFunction | None:
-        """Return what a decorator of the language makes of a definition."""
+        """Return what the language's decorator makes of a definition, None if only Python can."""
         if isinstance(node, ast.ClassDef):
             return self._class(node, options) if decorator is decorators.program else None
         if decorator is decorators.function:
@@ -449,7 +449,7 @@ class _Text:
         options = Options(FunctionType.Opaque, strict_ssa=False)
         words = call.keywords if call else ()
         if len({word.arg for word in words}) < len(words) or (call and call.args):
-            return None  # Python says so, or the decorator itself
+            return None  # Python reports it, or the decorator itself
         for word in words:
             value = self._object(word.value)
             if word.arg == "type" and isinstance(value, FunctionType):
@@ -461,7 +461,7 @@ class _Text:
         return target, options
 
     def _target(self, node: ast.expr) -> Any:
-        """Return which decorator of the language stands there, called or not; None for others."""
+        """Return the language's decorator at a node, whether called or not; None for others."""
         found = self._object(node.func if isinstance(node, ast.Call) else node)
         return next((each for each in _DECORATORS if found is each), None)
 
@@ -476,7 +476,7 @@ class _Text:
         return node.value if isinstance(node, ast.Constant) else None
 
     def _class(self, node: ast.ClassDef, options: Options) -> Program | None:
-        """Return the program that a class is; None if it is Python's to make."""
+        """Return the program made from a class; None if only Python can make it."""
         if node.bases or node.keywords:
             return None
         if self.reading is not None:
@@ -493,7 +493,7 @@ class _Text:
         return self._finished(parser, node)
 
     def _read_class(self, node: ast.ClassDef, options: Options, reading: Reading) -> Program:
-        """Return the program that a class is which is not executed: it may have constants."""
+        """Return the program made from a class that is not executed; it may have constants."""
         refuse_twice(node.name, self.source, node)
         attributes: dict[str, Any] = {}
         parser = ProgramParser(self._name(node.name), attributes)
@@ -539,7 +539,7 @@ class _Text:
         return parser.finish(self.source.span(node), attrs=header.attrs, entry=header.entry)
 
     def _name(self, class_name: str) -> str:
-        """Return the program's name: the header's, which may be no Python name."""
+        """Return the program's name: the header's, which need not be a Python name."""
         return self.header.name or class_name
 
 

@@ -1,4 +1,4 @@
-"""Whole functions and programs: signatures, results, which function calls which."""
+"""Whole functions and programs: signatures, results, and which function calls which."""
 
 from __future__ import annotations
 
@@ -45,11 +45,11 @@ if TYPE_CHECKING:
     from pypto._src.frontend.syntax.inline import InlineFunction
 
 _CALLED_OUTSIDE: Final[dict[Function, tuple[Function, ...]]] = {}
-"""Functions that a function outside any program calls; a program that takes it takes these."""
+"""Functions that a function outside any program calls; a program that uses it takes these, too."""
 
 
 class Options:
-    """What stands in the parentheses of ``@pl.function(...)``."""
+    """The arguments of ``@pl.function(...)``."""
 
     __slots__ = ("func_type", "strict_ssa")
 
@@ -59,7 +59,7 @@ class Options:
 
 
 class Method(Callee):
-    """One function being parsed: its header when it is first needed, then its body."""
+    """One function being parsed: its header when first needed, then its body."""
 
     def __init__(
         self,
@@ -95,7 +95,7 @@ class Method(Callee):
         self._ended = False
 
     def signature(self, span: Span) -> Signature:
-        """Return what callers need; parses the body if that alone tells the result types.
+        """Return what callers need; parses the body if only that determines the result types.
 
         Raises:
             ParserTypeError: the function calls itself and does not declare its results, or is a
@@ -135,9 +135,9 @@ class Method(Callee):
         return Signature(self.name, tuple(var for var, _ in self.params), directions, results)
 
     def of_blocks(self) -> InlineFunction | None:
-        """Return the function for a launch to expand, None if it does not ask for its block.
+        """Return the function for a launch to expand, None if it does not ask for its block index.
 
-        The number of a block is known in the launch; a kernel of its own would not have it.
+        The block index is known in the launch; a kernel of its own would not have it.
         """
         asks = any(
             isinstance(node, ast.Attribute) and node.attr == "get_block_idx"
@@ -151,13 +151,13 @@ class Method(Callee):
 
     @property
     def needs_body(self) -> bool:
-        """True if the header does not say all of the results: of tiles, how much is valid."""
+        """True if the header leaves results open: missing types, or how much of a tile is valid."""
         return self.wanted is None or TileType in map(type, self.wanted)
 
     def callees(self) -> list[Method]:
-        """Return the functions that it calls of which callers have to know more than the header.
+        """Return the functions that it calls whose callers need more than the header.
 
-        None once it is parsed: then they are, too.
+        Empty once it is parsed: then they are, too.
         """
         self.declare()
         if self._begun or not self._declared:
@@ -192,7 +192,7 @@ class Method(Callee):
             ctx.self_name = "self"
             listed = listed[1:]
         found: dict[str, tuple[Var, ParamDirection]] = {}
-        # A dimension may be a scalar parameter that stands later.
+        # A dimension may be a scalar parameter that comes later.
         for arg in sorted(listed, key=lambda arg: not _is_scalar(ctx, arg)):
             if arg.arg in found:
                 self._refuse_twice(arg, listed)
@@ -200,7 +200,7 @@ class Method(Callee):
         self.params = [found[arg.arg] for arg in listed]
 
     def _refuse_twice(self, arg: ast.arg, listed: Sequence[ast.arg]) -> NoReturn:
-        """Raise the error for two parameters of one name, which Python sees when it compiles."""
+        """Raise the error for two parameters of one name, which Python reports on compiling."""
         first, second, *_ = [other for other in listed if other.arg == arg.arg]
         raise ParserSyntaxError(
             f"two parameters are called {arg.arg!r}",
@@ -237,7 +237,7 @@ class Method(Callee):
         self._begun = True
         self._body()
         self._ended = True
-        del self.context  # which knows the program around it, as that knows this function
+        del self.context  # it knows the program around it, as the program knows this function
 
     def _body(self) -> None:
         ctx = self.context
@@ -276,7 +276,7 @@ class Method(Callee):
         )
 
     def _return_hint(self, wanted: Sequence[Type]) -> str:
-        """Return the statement that returns the only outputs of the types that are declared."""
+        """Return the return statement for the outputs, if their types are those declared."""
         outputs = [p for p, direction in self.params if direction is not ParamDirection.In]
         if len(outputs) != len(wanted) or not all(
             same_value_type(p.type, kind) for p, kind in zip(outputs, wanted, strict=True)
@@ -317,7 +317,7 @@ class Method(Callee):
         return tuple(value.type for value in first)
 
     def _with_parts(self, wanted: Sequence[Type]) -> tuple[Type, ...]:
-        """Return the declared results; tiles declared without a view are valid where returned."""
+        """Return the declared results; a tile declared without a view is valid where returned."""
         ctx = self.context
         first, first_span = ctx.returns[0]
         for values, span in ctx.returns[1:]:
@@ -332,9 +332,9 @@ class Method(Callee):
         return f"pass {name} itself to a kernel that writes it; pl.reshape({name}, ...) is a copy"
 
     def _check_outputs(self) -> None:
-        """Raise an error for an Out parameter never written, or another one that is.
+        """Raise an error for an Out parameter that is never written, or an input that is.
 
-        A function that declares no direction at all may write each of its tensors.
+        A function that declares no directions at all may write each of its tensors.
         """
         ctx = self.context
         for var, direction in self.params:
@@ -371,7 +371,7 @@ class Method(Callee):
                 )
 
     def _check_returned(self) -> None:
-        """Warn of an input that is returned, where an output of its type is not."""
+        """Warn of an input that is returned while an output of its type is not."""
         ctx = self.context
         inputs = [var for var, direction in self.params if direction is ParamDirection.In]
         for values, span in ctx.returns:
@@ -389,7 +389,7 @@ class Method(Callee):
                 )
 
     def _check_symbolic(self) -> None:
-        """Raise an error for a symbolic size that the body reads and no parameter tells."""
+        """Raise an error for a symbolic size that the body reads and no parameter determines."""
         ctx = self.context
         if not ctx.environment.has_symbols:
             return
@@ -415,7 +415,7 @@ class Method(Callee):
 
 
 def _parse_after_callees(method: Method) -> None:
-    """Parse a function, those that it calls before it: so calls in a row are no recursion."""
+    """Parse a function after those that it calls, so that a chain of calls needs no recursion."""
     looked_at: set[Method] = set()
     pending = [method]
     while pending:
@@ -440,7 +440,7 @@ def _names_of_self(node: ast.FunctionDef) -> list[str]:
 
 
 def _check_host(name: str, body: Stmt) -> None:
-    """Raise an error for work on tiles outside the scopes of a host function."""
+    """Raise an error for ops on tiles outside the scopes of a host function."""
     pending: list[Stmt] = [body]
     while pending:
         stmt = pending.pop()
@@ -462,7 +462,7 @@ def _check_host(name: str, body: Stmt) -> None:
 def _check_parts(
     first: Sequence[Expr], values: Sequence[Expr], first_span: Span, span: Span
 ) -> None:
-    """Raise an error if what two returns give differs in the valid part of a tile only."""
+    """Raise an error if the values of two returns differ only in the valid part of a tile."""
     if len(first) != len(values):
         return
     pairs = list(zip(values, first, strict=True))
@@ -491,7 +491,7 @@ def _says_no_part(kind: Type) -> bool:
 def _returned_as(
     ctx: Context, first: Sequence[Expr], values: Sequence[Expr], span: Span
 ) -> str | None:
-    """Return what makes one returned value that of an earlier return, by a cast."""
+    """Return a cast that gives a returned value the type of an earlier return."""
     if len(first) != 1 or len(values) != 1 or span.begin_line != span.end_line:
         return None
     line = ctx.source.lines[span.begin_line - 1][span.begin_column : span.end_column]
@@ -521,7 +521,7 @@ def _odd_parameter(ctx: Context, node: ast.AST) -> ParserError:
 
 
 class Alone:
-    """The surroundings of a function that is in no program: none, but functions like it."""
+    """The surroundings of a function outside any program: other such functions only."""
 
     def __init__(self) -> None:
         self.name = ""
@@ -539,7 +539,7 @@ class Alone:
         return []
 
     def use(self, function: Function, span: Span) -> None:
-        """Note a function that the program needs, too."""
+        """Note a function that the program also needs."""
         self.used[function] = None
 
 
@@ -564,7 +564,7 @@ def parse_function(
 
 
 class ProgramParser:
-    """A program being parsed: its methods, and the functions from outside that they call."""
+    """A program being parsed: its methods, and the outside functions that they call."""
 
     def __init__(self, name: str, attributes: Mapping[str, Any]) -> None:
         self.name = name
@@ -592,7 +592,7 @@ class ProgramParser:
         return list(self.methods)
 
     def use(self, function: Function, span: Span) -> None:
-        """Add a function from outside and what it calls, each once.
+        """Add an outside function and those that it calls, each once.
 
         Raises:
             ParserSyntaxError: another function of the program has its name.
@@ -650,9 +650,9 @@ def method_nodes(body: Iterable[ast.stmt]) -> list[ast.FunctionDef]:
 
 
 def refuse_twice(name: str, source: Source, node: ast.ClassDef) -> None:
-    """Raise the error for two methods of one name, of which Python keeps the last.
+    """Raise the error for two methods of one name, of which Python keeps the last one.
 
-    Those in branches may be there for one of them.
+    Methods in branches do not count: only one of them may be defined.
 
     Raises:
         ParserSyntaxError: there are such methods.
@@ -676,7 +676,7 @@ def refuse_twice(name: str, source: Source, node: ast.ClassDef) -> None:
 
 
 def _name_span(source: Source, node: ast.FunctionDef) -> Span:
-    """Return the place of the name in a definition."""
+    """Return the span of the name in a definition."""
     span = source.span(node)
     begin = span.begin_column + len("def ")
     line = span.begin_line

@@ -1,7 +1,7 @@
-"""What kernels write around the work of cores: regions, blocks, tasks, and further kinds of loops.
+"""What kernels write around the work of cores: regions, blocks, tasks, and more kinds of loops.
 
-Like `markers`, these objects are recognised by identity, and do next to nothing outside a kernel.
-A kernel without regions never loads this module.
+Like those of `markers`, these objects are recognised by identity, and do next to nothing outside a
+kernel. A kernel without regions never loads this module.
 """
 
 from __future__ import annotations
@@ -43,14 +43,14 @@ class Level(Enum):
 
 
 class Role(Enum):
-    """What a function of a level above the chip does."""
+    """What a function at a level above the chip does."""
 
     Orchestrator = 0
     SubWorker = 1
 
 
 class SplitMode(Enum):
-    """How the vector work of a region is divided between the two vector cores of a cluster."""
+    """How a region's vector work is divided between the two vector cores of a cluster."""
 
     NONE = 0
     UP_DOWN = 1
@@ -58,7 +58,7 @@ class SplitMode(Enum):
 
 
 class ScopeMode(Enum):
-    """Whether the tasks of a scope wait for each other by what they read and write."""
+    """Whether the tasks of a scope wait for each other according to what they read and write."""
 
     AUTO = 0
     MANUAL = 1
@@ -71,7 +71,7 @@ class TaskId(Scalar):
 
 
 class _Context:
-    """Something that stands in a with statement, and means nothing outside a kernel."""
+    """The base of with-statement markers, which mean nothing outside a kernel."""
 
     marks_region = True
 
@@ -85,7 +85,7 @@ class _Context:
 class at(_Context):
     """Mark statements that run on one core: ``with pl.at(level=pl.Level.CORE_GROUP):``.
 
-    A slice of a tensor is a copy in on-chip memory there, an assignment to one a store.
+    There a slice of a tensor is a copy in on-chip memory, and an assignment to one is a store.
     """
 
     def __init__(
@@ -107,7 +107,7 @@ class at(_Context):
 class spmd(_Context):
     """Run statements as ``core_num`` blocks at the same time: ``for b in pl.spmd(8):``.
 
-    ``with pl.spmd(8):`` leaves the number of the block to ``pl.tile.get_block_idx()``.
+    With ``with pl.spmd(8):`` the block index is ``pl.tile.get_block_idx()``.
     """
 
     def __init__(
@@ -136,7 +136,7 @@ class scope(_Context):
 
 
 class manual_scope(_Context):
-    """A scope in which tasks wait for those in ``deps=`` only: ``with pl.manual_scope():``."""
+    """A scope in which tasks wait only for those in ``deps=``: ``with pl.manual_scope():``."""
 
 
 class cluster(_Context):
@@ -152,7 +152,7 @@ class cluster(_Context):
 def pipeline(
     *bounds: Number, stage: int, init_values: Sequence[Any] | None = None
 ) -> Iterator[Integer]:
-    """Iterate like ``pl.range``, with ``stage`` iterations under way at the same time."""
+    """Iterate like ``pl.range``, with ``stage`` iterations in flight at the same time."""
     return iter([])
 
 
@@ -162,7 +162,7 @@ def unroll(*bounds: int) -> Iterator[int]:
 
 
 def split_aiv(n: int, *, mode: SplitMode) -> Iterator[Integer]:
-    """Run the body on each of the two vector cores of a cluster, of which ``mode`` tells the part.
+    """Run the body on each of the two vector cores of a cluster, with its part as ``mode`` says.
 
     ``for lane in pl.split_aiv(2, mode=pl.SplitMode.NONE):``
     """
@@ -170,12 +170,12 @@ def split_aiv(n: int, *, mode: SplitMode) -> Iterator[Integer]:
 
 
 def aiv_shard(x: T) -> T:
-    """Return what of ``x`` a vector core has in a loop of `split_aiv`: all, or half of it."""
+    """Return a vector core's part of ``x`` in a loop of `split_aiv`: all of it, or half."""
     return x
 
 
 def aic_gather(x: T) -> T:
-    """Return a value that both vector cores have, for a product; in a loop of mode ``NONE``."""
+    """Return a value that both vector cores hold, for a product; in a loop of mode ``NONE``."""
     return x
 
 
@@ -186,7 +186,7 @@ def submit(
     dumps: Sequence[Any] | None = None,
     allow_early_resolve: bool = False,
 ) -> Any:
-    """Call a kernel; return results and task: ``y, done = pl.submit(self.rows, x, y)``."""
+    """Call a kernel; return its results and its task: ``y, done = pl.submit(self.rows, x, y)``."""
 
 
 def spmd_submit(
@@ -214,7 +214,7 @@ def slice(  # noqa: A001  the name that users write
 ) -> Any:
     """Return the part of ``x`` of size ``shape`` at ``offset``: a copy in regions, a view outside.
 
-    Of ``valid_shape`` alone elements are read.
+    Only the elements within ``valid_shape`` are read.
     """
 
 
@@ -222,7 +222,7 @@ slice.is_op = True  # pyright: ignore[reportFunctionMemberAccess]  the parser ta
 
 
 def create_l1(shape: Sequence[int], dtype: DataType, transpose: bool = False) -> Any:
-    """Return a matrix with no value, for `gather_row` to fill and a product to take; in regions."""
+    """Return an uninitialized matrix for `gather_row` to fill and a product to take; in regions."""
 
 
 def gather_row(
@@ -237,12 +237,12 @@ def gather_row(
 ) -> Any:
     """Return ``dst`` with the part of ``src`` of size ``shapes`` at ``src_offset``; in regions.
 
-    It goes to ``dst_offset``. Of ``valid_shape`` alone elements are copied.
+    It goes to ``dst_offset``. Only the elements within ``valid_shape`` are copied.
     """
 
 
 def transpose_view(tile: Any) -> Any:
-    """Return a matrix with rows and columns swapped, an operand of a product; in regions."""
+    """Return a matrix with rows and columns swapped, as operand of a product; in regions."""
 
 
 for _op in (create_l1, gather_row, transpose_view):
@@ -254,7 +254,7 @@ def split(mode: SplitMode, *, slot_num: int | None = None) -> None:
 
 
 def cross_core_slot(*, slot_num: int) -> None:
-    """Give the ring between cube and vector cores this many slots."""
+    """Give the ring buffer between cube and vector cores this many slots."""
 
 
 class Array:
@@ -276,15 +276,15 @@ class Array:
 
 
 TASK_ID: Final = TaskId
-"""The type of a task's name, as in ``pl.array.create(4, pl.TASK_ID)``."""
+"""The type of a task, as in ``pl.array.create(4, pl.TASK_ID)``."""
 
 
 class RUNTIME:
-    """Given for a scalar to ``kernel.compile``: its value is told by each call."""
+    """Passed to ``kernel.compile`` for a scalar whose value each call gives."""
 
 
 def array_create(extent: int, dtype: DataType | type[TaskId]) -> Any:
-    """Return a list of ``extent`` scalars or tasks that a kernel reads and assigns by index."""
+    """Return a list of ``extent`` scalars or tasks that a kernel reads and writes by index."""
     return Array(extent, dtype)
 
 
@@ -294,7 +294,7 @@ def task_dummy(*, deps: Sequence[Any]) -> TaskId:
 
 
 def task_invalid() -> None:
-    """Return the task that is none."""
+    """Return the task that stands for none."""
 
 
 def get_block_num() -> Integer:
@@ -303,7 +303,7 @@ def get_block_num() -> Integer:
 
 
 def get_subblock_idx() -> Integer:
-    """Return which of the two vector cores of a cluster runs this: 0 but for `split_aiv`."""
+    """Return which of the two vector cores of a cluster runs this: 0 outside `split_aiv`."""
     return 0
 
 
@@ -318,53 +318,53 @@ def available_aiv_count() -> Integer:
 
 
 def static_assert(condition: Any, message: str = "") -> None:
-    """Refuse the program where ``condition``, a constant when it is parsed, does not hold."""
+    """Refuse the program unless ``condition``, a constant at parse time, holds."""
 
 
 def static_print(*values: Any) -> None:
-    """Print what values are when the program is parsed: constants, types of tensors."""
+    """Print values as known when the program is parsed: constants, types of tensors."""
 
 
 def func_attr(attributes: Mapping[str, Any]) -> None:
-    """Note facts for the code of the chip, such as how vector work is split; no value changes."""
+    """Note facts for the chip's code, such as how vector work is split; no value changes."""
 
 
 def dump_tag(x: T) -> T:
-    """Mark a tensor for the dump of a debugger, and return it; no value changes."""
+    """Mark a tensor for a debugger's dump, and return it; no value changes."""
     return x
 
 
 def fence() -> None:
-    """Let writes to memory be seen by other cores before what follows; no value changes."""
+    """Make writes to memory visible to other cores before what follows; no value changes."""
 
 
 def cacheinvalid(*part: Any) -> None:
-    """Let reads from memory see what other cores have written; no value changes."""
+    """Make reads from memory see what other cores have written; no value changes."""
 
 
 def no_dep(x: T) -> T:
-    """Pass ``x`` to a kernel that waits for no task because of it: ``f(pl.no_dep(x), y)``."""
+    """Pass ``x`` to a kernel that then waits for no task because of it: ``f(pl.no_dep(x), y)``."""
     return x
 
 
 def prefetch_context() -> Any:
-    """Return what reads ahead of use belong to."""
+    """Return the context that prefetches belong to."""
 
 
 def prefetch_session(context: Any) -> Any:
-    """Return what waits for reads."""
+    """Return the session that waits for prefetches."""
 
 
 def prefetch_read(x: Any, context: Any) -> Any:
-    """Begin to read a tensor ahead of its use."""
+    """Begin to prefetch a tensor."""
 
 
 def prefetch_wait(event: Any, session: Any) -> bool:
-    """Wait for a read; True when it is done."""
+    """Wait for a prefetch; True when it is done."""
     return True
 
 
 def syncall(
     *, core_type: str = "mix", mode: str = "hard", gm_workspace: Any = None, used_cores: Any = None
 ) -> None:
-    """Let all cores of a launch wait for each other."""
+    """Make all cores of a launch wait for each other."""

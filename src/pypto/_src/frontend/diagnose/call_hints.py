@@ -1,4 +1,4 @@
-"""Calls that mean nothing as they stand: their errors, and the calls that are meant."""
+"""Calls that mean nothing where they are: their errors, and the calls that are meant."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _CONVERSIONS: Final[dict[Any, str]] = {
     float: "pl.cast({0}, pl.FP32)",
     bool: "{0} != 0",
 }
-"""Types of Python that convert numbers, and what does that with values of a kernel."""
+"""Types of Python that convert numbers, and how to convert values of a kernel."""
 
 _ROUNDING: Final = frozenset({"ceil", "floor", "trunc", "round"})
 """Functions of Python that leave integers as they are."""
@@ -47,7 +47,7 @@ def no_regions(ctx: Context, node: ast.Call) -> ParserTypeError:
 
 
 def in_regions_only(ctx: Context, node: ast.Call) -> ParserError:
-    """Return the error of what means nothing outside regions."""
+    """Return the error for a call that means nothing outside regions."""
     return ParserSyntaxError(
         f"{ctx.source.text(node.func)} stands in a region",
         ctx.span(node),
@@ -57,7 +57,7 @@ def in_regions_only(ctx: Context, node: ast.Call) -> ParserError:
 
 
 def no_slice(ctx: Context, node: ast.Call, kwargs: Mapping[str, Any]) -> ParserError:
-    """Return the error of a ``pl.slice`` that means nothing outside kernels and regions."""
+    """Return the error for a ``pl.slice`` that means nothing outside kernels and regions."""
     if kwargs.get("valid_shape") is not None:
         return ParserOpError(
             "a tensor outside of regions is valid throughout: valid_shape= is for what a region "
@@ -85,7 +85,7 @@ def through_self(ctx: Context, node: ast.Call) -> ParserError:
 
 
 def meant_call(ctx: Context, error: ParserError, node: ast.Call, func: ast.Attribute) -> str | None:
-    """Return the call that one of an op of another library, or of a method, is meant to be."""
+    """Return the call that is meant by that of another library's op, or of a method."""
     texts = [_as_dtype(ctx, item) or ctx.source.text(item) for item in (*node.args, *node.keywords)]
     if error.slug == InvalidOperationError.slug and node.args:
         return recipe(func.attr, texts)
@@ -111,7 +111,7 @@ def meant_call(ctx: Context, error: ParserError, node: ast.Call, func: ast.Attri
 
 
 def _assigned(ctx: Context, func: ast.Attribute, hint: str | None) -> str | None:
-    """Return a hint with an assignment, for a method that changes what it is called on."""
+    """Return a hint with an assignment, for a method that changes its object."""
     if hint is None or func.attr not in _CHANGING:
         return hint
     kind = ctx.value(func.value).type
@@ -131,7 +131,7 @@ def _as_dtype(ctx: Context, node: ast.expr | ast.keyword) -> str | None:
 
 
 def by_position(ctx: Context, callee: InlineFunction, node: ast.Call) -> str | None:
-    """Return the call of an inline function with its keywords in their places."""
+    """Return the call of an inline function with its keywords as positional arguments."""
     names = callee.param_names[len(node.args) :]
     values = {word.arg: ctx.source.text(word.value) for word in node.keywords}
     if set(names) != set(values):
@@ -141,7 +141,7 @@ def by_position(ctx: Context, callee: InlineFunction, node: ast.Call) -> str | N
 
 
 def product_hint(ctx: Context, callee: Any, text: str, node: ast.Call) -> str | None:
-    """Return the product that a number before a bracket is meant to be; the tensor's slice."""
+    """Return what is meant by a call of a number, a product, or of a tensor, a slice."""
     if len(node.args) == 1 and not node.keywords and isinstance(callee, int | float):
         return f"write {text} * {ctx.source.text(node.args[0])}"
     if not node.args and not node.keywords:  # x.shape()

@@ -1,8 +1,8 @@
-"""What an op's refusal means where it is called: the user's words, the argument, a call to type.
+"""What an op's refusal means where it is called: the user's words, the argument, a call to write.
 
-Leaf code says what is wrong with the operands. The text of the call tells the rest: the name under
-which the op was called, the argument at fault, and how the call could be written instead.
-A hint that spells a call is tried before it is given. All of this runs on errors only.
+Leaf code says what is wrong with the operands. The text of the call gives the rest: the name under
+which the op was called, the argument at fault, and how the call could be written instead. A hint
+that spells out a call is tried before it is given. All of this runs on errors only.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def explained(
     kwargs: Mapping[str, Any],
     node: ast.AST,
 ) -> ParserError:
-    """Return an op's error with what the source tells about it."""
+    """Return an op's error, extended by what the source tells."""
     if isinstance(callee, Unified) and not callee.candidates:
         return error  # of a function of scalars, which is no op
     error = _respelled(ctx, error, callee, args, kwargs, node)
@@ -144,13 +144,13 @@ def _as_word(name: str) -> str:
 
 
 def _rename(error: ParserError, op: OpDef[..., Any], written: str) -> None:
-    """Call the op as the user does: ``pl.exp`` where the IR says ``block.exp``."""
+    """Name the op as the user does: ``pl.exp`` where the IR says ``block.exp``."""
     error.message = re.sub(_as_word(op.name), lambda _match: written, error.message)
     error.args = (error.message,)
 
 
 def _say_which(site: Site, error: ParserError) -> None:
-    """Say ``the second argument`` for ``argument 'rhs'``, which nobody writes."""
+    """Write ``the second argument`` for ``argument 'rhs'``, a name that nobody writes."""
     message = error.message.replace(" (lhs, rhs)", "")
     for param, ordinal in zip(site.op.params, _ORDINALS, strict=False):
         if param.name in ("lhs", "rhs") and param.name not in site.kwargs:
@@ -173,7 +173,7 @@ def _param_of(error: ParserError, op: OpDef[..., Any]) -> Param | None:
 
 
 def _point(site: Site, error: ParserError, param: Param | None) -> None:
-    """Place the error at the argument that it is about."""
+    """Move the error to the argument that it is about."""
     for word in site.node.keywords:
         if error.slug == "unknown-keyword" and f"argument {word.arg!r}" in error.message:
             error.at(site.ctx.span(word))
@@ -187,7 +187,7 @@ def _point(site: Site, error: ParserError, param: Param | None) -> None:
 
 
 def _relate(site: Site, error: ParserError) -> None:
-    """Add where the operands come from, if the op has not."""
+    """Add where the operands come from, unless the op has."""
     shaped = [a for a in site.args if isinstance(a, Var) and isinstance(a.type, ShapedType)]
     line = site.ctx.span(site.node).begin_line
     if error.hint is not None and error.hint.startswith("give the loop another variable"):
@@ -209,7 +209,7 @@ def _relate(site: Site, error: ParserError) -> None:
 
 
 def _keyword_hint(site: Site, error: ParserError, _param: Param | None) -> str | None:
-    """Suggest the nearest keyword, or the call without the one that there is not."""
+    """Suggest the nearest keyword, or the call without the unknown one."""
     known = [p.name for p in site.op.params]
     for word in site.node.keywords:
         if word.arg is not None and f"argument {word.arg!r}" in error.message:
@@ -227,13 +227,13 @@ def _without(site: Site, keyword: ast.keyword) -> str | None:
 
 
 def _arguments(site: Site) -> str:
-    """Return the names of the arguments, but for scratch tiles, which are made where they lack."""
+    """Return the names of the arguments, without scratch tiles, which are made if missing."""
     names = [p.name for p in site.op.params if p.kind != TILE or p.default is REQUIRED]
     return f"its arguments are {', '.join(names)}"
 
 
 def _count_hint(site: Site, _error: ParserError, param: Param | None) -> str | None:
-    """Suggest the call with the names of what is missing, or without what is too much."""
+    """Suggest the call with names for missing arguments, or without surplus ones."""
     names, texts = [p.name for p in site.op.params], site.texts()
     grouped = _grouped(site)
     if grouped is not None:
@@ -270,13 +270,13 @@ _WITHOUT_SUM: Final[Mapping[OpDef[..., Any], OpDef[..., Any]]] = {
     matmul.matmul_acc: matmul.matmul,
     matmul.gemv_acc: matmul.gemv,
 }
-"""A product that is added to another one, and the product alone."""
+"""Products that add to another product, with the product alone."""
 
 
 def _inserted(site: Site, args: Sequence[Any], texts: Sequence[str]) -> str | None:
-    """Suggest the call with one more argument: a size, element type or variable that it takes.
+    """Suggest the call with one more argument that the op takes: a size, element type or variable.
 
-    Else with the two that are a whole region: where it begins, and its size.
+    Otherwise with the two that make up a region: where it begins, and its size.
     """
     known = [v for v in site.ctx.names.values.values() if isinstance(v, Var)]
     kinds = [arg.type for arg in args if isinstance(arg, Expr)]
@@ -305,7 +305,7 @@ def _with_region(
     shapes: Sequence[Sequence[int]],
     known: Sequence[Var],
 ) -> str | None:
-    """Suggest the call with a region, and where it needs that with a variable behind it."""
+    """Suggest the call with a region, followed by a variable if the op needs one."""
     for at in range(len(texts), 0, -1):
         for shape in shapes:
             region = [0] * len(shape), list(shape)
@@ -320,9 +320,9 @@ def _with_region(
 
 
 def _completed(site: Site) -> str | None:
-    """Suggest the call with its arguments in the order that it wants, and what lacks of a region.
+    """Suggest the call with its arguments in the right order, and what is missing of a region.
 
-    That is where it begins, the shape of the tile, and a tensor that takes it.
+    Missing may be where it begins, the shape of the tile, and a tensor to store to.
     """
     tiles = [a.type for a in site.args if isinstance(a, Expr) and isinstance(a.type, TileType)]
     shape = static_shape(tiles[0]) if len(tiles) == 1 else None
@@ -351,7 +351,7 @@ def _completed(site: Site) -> str | None:
 
 
 def _stand_in(site: Site, param: Param) -> str:
-    """Return what could be an argument: a variable of its kind, else its name."""
+    """Return a possible argument: a variable of the right kind, else the parameter's name."""
     if param.attr_type == "DataType":
         return "pl.FP32"
     if param.name == "axis":
@@ -376,7 +376,7 @@ def _grouped(site: Site) -> str | None:
 
 
 def _runs(args: Sequence[Any], texts: Sequence[str], rank: int) -> tuple[list[Any], list[str]]:
-    """Return the arguments with each ``rank`` numbers that follow each other in one list."""
+    """Return the arguments with every ``rank`` numbers, in order, grouped into one list."""
     values: list[Any] = []
     spelled: list[str] = []
     numbers: list[int] = []
@@ -394,7 +394,7 @@ def _runs(args: Sequence[Any], texts: Sequence[str], rank: int) -> tuple[list[An
 
 
 def _spread(args: Sequence[Any], texts: Sequence[str], rank: int) -> tuple[list[Any], list[str]]:
-    """Return the arguments with a list of ``rank`` equal numbers in place of each number."""
+    """Return the arguments with each number replaced by a list of ``rank`` copies of it."""
     values: list[Any] = []
     spelled: list[str] = []
     for value, text in zip(args, texts, strict=True):
@@ -454,7 +454,7 @@ def _kind_hint(site: Site, error: ParserError, param: Param | None) -> str | Non
 
 
 def _of_numpy(site: Site, param: Param, value: Any) -> str | None:
-    """Suggest Python's number for one of NumPy."""
+    """Suggest Python's number for a NumPy number."""
     argument = site.node_of(param)
     if argument is None or not hasattr(value, "dtype") or getattr(value, "shape", None) != ():
         return None
@@ -465,7 +465,7 @@ def _of_numpy(site: Site, param: Param, value: Any) -> str | None:
 
 
 def _loop_hint(site: Site, value: Any) -> str | None:
-    """Suggest another name for the variable of a loop that hides a parameter."""
+    """Suggest another name for a loop variable that hides a parameter."""
     if not isinstance(value, Var) or value not in site.ctx.names.fixed:
         return None
     if all(arg.arg != value.name for arg in site.ctx.node.args.args):
@@ -474,7 +474,7 @@ def _loop_hint(site: Site, value: Any) -> str | None:
 
 
 def _without_scalar(site: Site) -> str | None:
-    """Suggest ``pl.add`` for ``pl.adds``, whose second operand is a number."""
+    """Suggest ``pl.add`` for ``pl.adds``, whose second operand has to be a number."""
     name = site.op.overload if site.callee is not site.op else site.op.name.rpartition(".")[2]
     op = unified(name.removesuffix("s"))
     if op is None or not site.written.endswith("s"):
@@ -514,11 +514,11 @@ def _attribute_hint(param: Param, value: Any) -> str | None:
 
 
 _COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge", "==", "!=", "<", "<=", ">", ">=")
-"""What the numbers 0 to 5 of comparisons are called elsewhere."""
+"""Other names of the comparisons that have the numbers 0 to 5."""
 
 
 def _at_run_time(site: Site, error: ParserError, param: Param, value: Expr) -> str | None:
-    """Say that a value of the kernel is no constant; suggest a call for each of its values."""
+    """Explain that a value of the kernel is no constant; suggest a call for each of its values."""
     argument = site.node_of(param)
     if not isinstance(value.type, ScalarType) or argument is None:
         return None
@@ -546,14 +546,14 @@ def _is_in_incore(site: Site) -> bool:
 
 
 def _is_computed(site: Site, value: Any) -> bool:
-    """True for a tensor that ops on tensors make, which no load brings to a core."""
+    """True for a tensor that ops on tensors make, which no load can bring to a core."""
     home = site.ctx.home
     parameters = (*home.inputs, *home.outputs.values())
     return isinstance(value, Var) and not any(value is each for each in parameters)
 
 
 def _load_hint(site: Site, index: int, value: Any) -> str | None:
-    """Suggest the load of a tensor that stands where a tile is wanted."""
+    """Suggest loading a tensor that is given where a tile is wanted."""
     shape = static_shape(value.type) if _is_tensor(value) else None
     if shape is None or 0 in shape:
         return None
@@ -567,7 +567,7 @@ def _is_tensor(value: Any) -> bool:
 
 
 def _filled(site: Site, index: int, value: Any) -> str | None:
-    """Suggest the tile full of a number, of the shape of a tile beside it."""
+    """Suggest a tile filled with the number, of the shape of another tile operand."""
     texts = site.texts()
     if not is_number(value) or len(texts) != len(site.args):
         return None
@@ -587,7 +587,7 @@ def _filled(site: Site, index: int, value: Any) -> str | None:
 
 
 def _as_tile(site: Site, index: int, value: Any) -> str | None:
-    """Suggest the tile that an array of equal elements means, beside a tile."""
+    """Suggest, beside a tile, the tile that an array of equal elements stands for."""
     texts, kinds = site.texts(), [getattr(arg, "type", None) for arg in site.args]
     kind = next((kind for kind in kinds if isinstance(kind, TileType)), None)
     full = None if kind is None else as_full(value, kind.dtype)
@@ -598,7 +598,7 @@ def _as_tile(site: Site, index: int, value: Any) -> str | None:
 
 
 def _assembled(site: Site, value: Any) -> str | None:
-    """Suggest the op that writes a tensor into another one, for a store of it."""
+    """Suggest, for the store of a tensor, the op that writes it into another tensor."""
     if site.op is not memory.store or not isinstance(getattr(value, "type", None), TensorType):
         return None
     texts = site.texts()
@@ -612,7 +612,7 @@ def _assembled(site: Site, value: Any) -> str | None:
 
 
 def _full_hint(site: Site, index: int, value: Any) -> str | None:
-    """Suggest the tile full of a number that is written to a region of a tensor."""
+    """Suggest a tile filled with a number that is written to a region of a tensor."""
     kinds = [a.type for a in site.args if isinstance(a, Expr) and isinstance(a.type, TensorType)]
     sizes = [at for at, p in enumerate(site.op.params) if p.kind == INTS and p.attr_type != OFFSETS]
     if not is_number(value) or len(kinds) != 1 or len(sizes) != 1:
@@ -632,7 +632,7 @@ def _number_or_swapped(site: Site, error: ParserError, param: Param | None) -> s
 
 
 def _to_vector(site: Site, error: ParserError, param: Param | None) -> str | None:
-    """Suggest the load of an operand for the vector unit, without the memory that it names."""
+    """Suggest loading a vector operand without the target memory that the load names."""
     swapped = _swapped(site, error, param)
     if swapped is not None:
         return swapped
@@ -652,7 +652,7 @@ _TARGET = re.compile(r", (?:target_memory=)?[\w.]*MemorySpace\.Mat(?=[,)])")
 
 
 def _swapped(site: Site, _error: ParserError, _param: Param | None) -> str | None:
-    """Suggest the call with two of its arguments the other way round, or all moved on."""
+    """Suggest the call with two of its arguments swapped, or with all rotated."""
     texts, count = site.texts(), len(site.args)
     if not 2 <= len(texts) <= _MOST_SWAPPED or len(texts) != count:
         return None

@@ -1,4 +1,4 @@
-"""Calls and slices that a refused one could be: regions within bounds, sizes that fit, real axes.
+"""Calls and slices close to a refused one: regions within bounds, sizes that fit, real axes.
 
 Each function takes a refused call, changes what its slug says is wrong, tries the result, and
 returns it as the user would type it; None where there is no single such call. Runs on errors only.
@@ -29,11 +29,11 @@ from pypto._src.python_parser import parse_python
 from pypto._src.records import NamedTuple
 
 Node: TypeAlias = ast.expr | ast.AugAssign
-"""What has operands."""
+"""Syntax that has operands."""
 
 
 class Site(NamedTuple):
-    """A refused call: what was called, with what, and where it stands."""
+    """A refused call: what was called, with which arguments, and its node."""
 
     ctx: Context
     callee: OpDef[..., Any] | Unified
@@ -57,7 +57,7 @@ class Site(NamedTuple):
         return f"{self.written}({', '.join([*args, *words])})"
 
     def works(self, args: Sequence[Any]) -> bool:
-        """True if the op takes these positional arguments, beside the keywords."""
+        """True if the op takes these positional arguments along with the keywords."""
         try:
             self.callee.build(args, self.kwargs)
         except (PyptoError, TypeError, ValueError):
@@ -70,14 +70,14 @@ class Site(NamedTuple):
         return self.args[index] if index < len(self.args) else self.kwargs.get(param.name)
 
     def node_of(self, param: Param) -> ast.expr | None:
-        """Return where the argument for ``param`` stands, None if it is not written."""
+        """Return the node of the argument for ``param``, None if it is not written."""
         index = self.op.params.index(param)
         if index < len(self.node.args):
             return self.node.args[index]
         return next((w.value for w in self.node.keywords if w.arg == param.name), None)
 
     def changed(self, changes: Mapping[str, tuple[Any, str]]) -> str | None:
-        """Return the call with other arguments, by name a value and its text; None if refused."""
+        """Return the call with other arguments, by name to value and text; None if refused."""
         args, texts = [*self.args], self.texts()
         kwargs = dict(self.kwargs)
         words = {w.arg: whole_text(self.ctx.source, w.value) for w in self.node.keywords}
@@ -100,7 +100,7 @@ class Site(NamedTuple):
 
 
 def _within(begin: Any, size: Any, limit: int | None) -> tuple[Any, Any]:
-    """Return offset and size of a region within ``limit``; what is not known stays."""
+    """Return offset and size of a region within ``limit``; unknown ones stay."""
     begin, size = _number(begin), _number(size)
     if limit is not None and isinstance(size, int):
         if size == 0 and isinstance(begin, int) and 0 <= begin < limit:
@@ -119,7 +119,7 @@ def _number(value: Any) -> Any:
 
 
 def _box(op: OpDef[..., Any]) -> tuple[Param, Param, Param] | None:
-    """Return the parameters that are the tensor, offsets and sizes of an op's region."""
+    """Return the parameters for the tensor, offsets and sizes of an op's region."""
     lists = [p for p in op.params if p.kind == INTS]
     offsets = next((p for p in lists if p.attr_type == OFFSETS), None)
     sizes = next((p for p in lists if p.attr_type != OFFSETS), None)
@@ -162,7 +162,7 @@ def region_hint(site: Site, _error: ParserError, _param: Param | None) -> str | 
 
 
 def _indices_hint(site: Site) -> str | None:
-    """Suggest as many indices as the tensor has dimensions, zeros for those that lack."""
+    """Suggest as many indices as the tensor has dimensions, with zeros for missing ones."""
     lists = [p for p in site.op.params if p.kind == INTS]
     base = next((p for p in site.op.params if p.kind == TENSOR), None)
     limits = [] if base is None else _limits(site.value(base))
@@ -174,7 +174,7 @@ def _indices_hint(site: Site) -> str | None:
 
 
 def _list_text(site: Site, param: Param, items: Sequence[Any]) -> str:
-    """Return a list as text: an item that is not changed as the user wrote it."""
+    """Return a list as text, with each unchanged item as the user wrote it."""
     argument, old = site.node_of(param), items_of(site.value(param)) or []
     nodes = argument.elts if isinstance(argument, ast.List | ast.Tuple) else []
     texts: list[str] = []
@@ -224,7 +224,7 @@ def slice_hint(
 
 
 def axis_hint(site: Site, _error: ParserError, _param: Param | None) -> str | None:
-    """Suggest the last dimension in place of one that there is not."""
+    """Suggest the last dimension in place of one that does not exist."""
     kind = getattr(site.args[0], "type", None) if site.args else None
     if not isinstance(kind, ShapedType):
         return None
@@ -234,14 +234,14 @@ def axis_hint(site: Site, _error: ParserError, _param: Param | None) -> str | No
 
 
 def axes_hint(site: Site, _error: ParserError, _param: Param | None) -> str | None:
-    """Suggest that rows and columns change places."""
+    """Suggest swapping rows and columns."""
     if [p.name for p in site.op.params[-2:]] != ["axis1", "axis2"]:
         return None
     return site.changed({"axis1": (0, "0"), "axis2": (1, "1")})
 
 
 def shape_hint(site: Site, _error: ParserError, _param: Param | None) -> str | None:
-    """Suggest the shape with a last dimension such that the elements are as many."""
+    """Suggest the shape with a last dimension that keeps the number of elements."""
     if site.op is reshaping.reshape:
         return _reshaped(site)
     return _inner_hint(site) if site.op in _PRODUCTS else None
@@ -265,7 +265,7 @@ def _reshaped(site: Site) -> str | None:
 
 
 def _inner_hint(site: Site) -> str | None:
-    """Suggest the shape of the right operand of a product that its left one asks for."""
+    """Suggest the shape that the right operand of a product needs for its left one."""
     tiles = [a for a in site.args if isinstance(a, Expr) and isinstance(a.type, TileType)]
     nodes = [p for p in site.node.args if isinstance(p, ast.Name)]
     if len(tiles) < 2 or len(nodes) != len(site.args):
@@ -284,7 +284,7 @@ def _inner_hint(site: Site) -> str | None:
 
 
 def integers_hint(site: Site, param: Param) -> str | None:
-    """Suggest a list of integers for one with fractions, or one list in another."""
+    """Suggest a list of integers for one with fractions, or the inner list of a nested one."""
     argument, items = site.node_of(param), items_of(site.value(param))
     if isinstance(site.value(param), int) and argument is not None:
         text = f"[{site.ctx.source.text(argument)}]"
@@ -301,7 +301,7 @@ def integers_hint(site: Site, param: Param) -> str | None:
 
 
 def _as_integer(ctx: Context, argument: ast.expr, value: Any) -> str:
-    """Return the text of an integer in place of a value: divided with ``//``, cut or cast."""
+    """Return the text of an integer for a value: divided with ``//``, truncated or cast."""
     text = ctx.source.text(argument)
     if isinstance(value, str) and value.isascii() and value.isdecimal():
         return str(int(value))
@@ -325,7 +325,7 @@ def integer_text(ctx: Context, argument: ast.expr, value: Any) -> str:
 
 
 def part_hint(site: Site, param: Param) -> str | None:
-    """Suggest the part of a tile for a load from it."""
+    """Suggest the part of a tile in place of a load from it."""
     value, box = site.value(param), _box(site.op)
     if site.op is not memory.load or box is None or not isinstance(value, Expr):
         return None
@@ -348,7 +348,7 @@ def part_hint(site: Site, param: Param) -> str | None:
 
 
 def loaded_from(ctx: Context, tile: Expr) -> Var | None:
-    """Return the tensor from whose beginning a tile of the same block was loaded."""
+    """Return the tensor from whose origin a tile of the same block was loaded."""
     made = next((s.value for s in ctx.block if isinstance(s, AssignStmt) and s.var is tile), None)
     if not isinstance(made, Call) or op_of(made) is not memory.load:
         return None
@@ -358,15 +358,15 @@ def loaded_from(ctx: Context, tile: Expr) -> Var | None:
 
 
 _LOGIC: Final = frozenset({bitwise.ands, bitwise.ors, bitwise.xors})
-"""Ops to which a number is the bits that it has."""
+"""Ops that use a number as its bits."""
 
 
 def number_hint(
     ctx: Context, error: ParserError, callee: Any, args: Sequence[Any], kwargs: Any, node: Node
 ) -> str | None:
-    """Suggest the nearest number that there is, or the one with the same bits, for one too large.
+    """Suggest, for a number too large, the nearest possible number, or the one with the same bits.
 
-    The hint of ``error`` says the nearest one.
+    The hint of ``error`` has the nearest one.
     """
     found = re.fullmatch(r"write (\S+)", error.hint or "")
     if found is None:
@@ -375,7 +375,7 @@ def number_hint(
     ops = callee.candidates if isinstance(callee, Unified) else [callee]
     words = {w.arg: w.value for w in node.keywords} if isinstance(node, ast.Call) else {}
     nodes: list[Any] = node.args if isinstance(node, ast.Call) else sides(node)
-    if not isinstance(node, ast.Call):  # the number may stand on either side
+    if not isinstance(node, ast.Call):  # the number may be on either side
         nodes = [argument for argument in nodes if not _has_value_of_kernel(ctx, argument)] * 2
     given = [*zip(range(len(args)), args, nodes, strict=False)]
     for key, value, argument in (*given, *((w, kwargs[w], words[w]) for w in kwargs if w in words)):
@@ -391,7 +391,7 @@ def number_hint(
 
 
 def _same_bits(value: int, args: Sequence[Any]) -> int | None:
-    """Return the number of a tile's element type that has the bits of a mask, None if none has."""
+    """Return the number of a tile's element type with the bits of a mask, None if there is none."""
     kinds = [a.type.dtype for a in args if isinstance(a, Expr) and isinstance(a.type, TileType)]
     smallest, largest = (int(bound) for bound in bounds(kinds[0])) if kinds else (0, 0)
     size = largest - smallest + 1
@@ -404,7 +404,7 @@ def _has_value_of_kernel(ctx: Context, argument: ast.expr) -> bool:
 
 
 def largest_hint(site: Site, _error: ParserError, _param: Param | None) -> str | None:
-    """Suggest the largest number of the element type for a constant that has no 64 bits."""
+    """Suggest the largest number of the element type for a constant beyond 64 bits."""
     args, texts = [*site.args], site.texts()
     kinds = [a.type.dtype for a in args if isinstance(a, Expr) and isinstance(a.type, ShapedType)]
     bits = kinds[0].get_bit() if kinds and kinds[0].is_int() else 64
@@ -425,9 +425,9 @@ def largest_hint(site: Site, _error: ParserError, _param: Param | None) -> str |
 def whole_hint(
     ctx: Context, hint: str, callee: Any, args: Sequence[Any], kwargs: Any, node: Node
 ) -> str | None:
-    """Return what to write at ``node`` if ``hint`` is an expression for it or for an operand of it.
+    """Return what to write at ``node`` if ``hint`` is an expression for it or one of its operands.
 
-    None if the hint is no expression, or nothing works with it.
+    None if the hint is no expression, or does not work anywhere.
     """
     try:
         tree = parse_python(hint, mode="eval").body
@@ -455,12 +455,12 @@ def whole_hint(
 
 
 def _has(text: str, part: str) -> bool:
-    """True if an expression stands in the text of another one."""
+    """True if an expression occurs in the text of another one."""
     return re.search(rf"(?<![\w.]){re.escape(part)}(?!\w)", text) is not None
 
 
 def sides(node: Node) -> list[ast.expr]:
-    """Return the operands of an operator, none of any other expression."""
+    """Return the operands of an operator; empty for any other expression."""
     if isinstance(node, ast.AugAssign):
         return [node.target, node.value]
     if isinstance(node, ast.Compare):
@@ -469,7 +469,7 @@ def sides(node: Node) -> list[ast.expr]:
 
 
 def _evaluated(ctx: Context, tree: ast.expr, node: Node) -> Any:
-    """Return what an expression means here, None if it has a mistake; nothing else changes."""
+    """Evaluate an expression here, without other effects; None if it has a mistake."""
     for item in ast.walk(tree):
         if isinstance(item, ast.expr | ast.keyword):
             ast.copy_location(item, node)
@@ -493,7 +493,7 @@ def _builds(callee: Any, args: Sequence[Any], kwargs: Any) -> bool:
 
 
 def _with_parts(ctx: Context, node: Node, nodes: Sequence[ast.expr], text: str) -> str:
-    """Return the text of a node with other text for parts of it."""
+    """Return the text of a node with other text in place of parts of it."""
     if isinstance(node, ast.Call) and node.lineno != node.end_lineno:
         texts = [text if arg in nodes else whole_text(ctx.source, arg) for arg in node.args]
         texts += [
@@ -520,4 +520,4 @@ REPAIRS: Final[dict[str, Hint]] = {
     "shape-mismatch": shape_hint,
     "op-operands": largest_hint,
 }
-"""What to try for the mistakes of a slug."""
+"""What to try for the mistakes of each slug."""

@@ -1,6 +1,6 @@
-"""Operands that lie in a memory that the unit does not read: found when a body is complete.
+"""Operands in a memory that the unit does not read: found when a body is complete.
 
-That is after the calls are parsed, since a later line may say where a tile is.
+That is after the calls are parsed, since a later line may decide where a tile is.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from pypto._src.ops.rules.type_rules import FROM_MAT, check_space
 
 
 def misplaced_operands(ctx: Context, body: Stmt) -> list[ParserError]:
-    """Return an error for each call in ``ctx.unplaced`` whose operand lives in a wrong memory.
+    """Return an error for each call in ``ctx.unplaced`` that has an operand in a wrong memory.
 
     Operands of the matrix unit carry the layout of their memory in their types. One that does not
     comes from a definition that says where it is; this looks those up, all at once.
@@ -40,7 +40,7 @@ def misplaced_operands(ctx: Context, body: Stmt) -> list[ParserError]:
 
 
 def _load_into(ctx: Context, maker: OpDef[..., Any], line: Span, target: MemorySpace) -> str | None:
-    """Return the assignment at ``line``, of a load, so that the tile gets to ``target``."""
+    """Return the assignment at ``line``, of a load, changed to load the tile to ``target``."""
     loads = maker.params[0].kind == TENSOR and maker.params[-1].attr_type == MemorySpace.__name__
     in_line = line.filename == ctx.source.filename and line.end_line == line.begin_line
     if not loads or not in_line or target not in (MemorySpace.Mat, *FROM_MAT):

@@ -57,7 +57,7 @@ def undefined(ctx: Context, node: ast.Name) -> ParserError:
 
 
 def _earlier(ctx: Context, name: str, at: Span) -> str:
-    """Return the assignment that is missing before ``at``, or before the loop around it."""
+    """Return the assignment that is missing before ``at``, or before the loop that encloses it."""
     if ctx.environment.get(name) is not MISSING:
         return _renamed(ctx, name)
     where = "it"
@@ -76,7 +76,7 @@ def _earlier(ctx: Context, name: str, at: Span) -> str:
 
 
 def _renamed(ctx: Context, name: str) -> str:
-    """Return the first assignment of a name that means something outside, to another name."""
+    """Return the first assignment of a name that has a meaning outside, with another name."""
     for item in ast.walk(ctx.node):
         if isinstance(item, ast.Assign) and [*map(ast.unparse, item.targets)] == [name]:
             return f"write {name}2 = {ctx.source.text(item.value)}"
@@ -84,7 +84,7 @@ def _renamed(ctx: Context, name: str) -> str:
 
 
 def _begun(ctx: Context, name: str, lost: Lost) -> str:
-    """Return the statement that lets a variable begin before a loop or branch."""
+    """Return the assignment that makes a variable exist before a loop or branch."""
     from pypto._src.ops.new_tiles import unassigned_value
 
     for size in valid_part(lost.value.type) or ():
@@ -97,7 +97,7 @@ def _begun(ctx: Context, name: str, lost: Lost) -> str:
 
 
 def _later(ctx: Context, name: str, at: Span) -> tuple[Label, ...]:
-    """Return where a name is assigned that is read before, for an error at ``at``."""
+    """Return where a name is assigned that is read earlier, for an error at ``at``."""
     for item in ast.walk(ctx.node):
         if isinstance(item, ast.Name) and item.id == name and isinstance(item.ctx, ast.Store):
             span = ctx.span(item)

@@ -21,14 +21,14 @@ from pypto._src.records import NamedTuple
 
 
 class OfNumber(NamedTuple):
-    """What an op on tiles is on one number."""
+    """How an op on tiles is written on one number."""
 
-    form: str  # with the place of its operand
+    form: str  # with a placeholder for its operand
     value: Callable[[float], object]
 
 
 def _power(exponent: float) -> Callable[[float], object]:
-    """Return what raises a number to an exponent; to a complex number where it is negative."""
+    """Return the function that raises a number to an exponent; complex for a negative number."""
     return lambda number: pow(number, exponent)
 
 
@@ -82,7 +82,7 @@ def _has_value(known: OfNumber, number: float) -> bool:
 
 
 def _only_shape(site: Site) -> list[int] | None:
-    """Return the shape of all tiles that have names here, None if there are several."""
+    """Return the shape shared by all tiles that have names here, None if there are several."""
     known = (v.type for v in site.ctx.names.values.values() if isinstance(v, Var))
     shapes = {static_shape(kind) for kind in known if isinstance(kind, TileType)}
     shape = shapes.pop() if len(shapes) == 1 else None
@@ -103,7 +103,7 @@ _OF_TWO_NUMBERS: Mapping[OpDef[..., Any], str] = {
     elementwise.maximum: "pl.max({}, {})",
     elementwise.minimum: "pl.min({}, {})",
 }
-"""What ops on two tiles are on two numbers."""
+"""How ops on two tiles are written on two numbers."""
 
 
 def of_two_numbers(site: Site) -> str | None:
@@ -122,4 +122,4 @@ def of_two_numbers(site: Site) -> str | None:
 
 
 _CLOSED = (ast.Name, ast.Constant, ast.Attribute, ast.Subscript, ast.Call)
-"""Expressions that are an operand as they stand."""
+"""Expressions that can be an operand without brackets."""

@@ -1,4 +1,4 @@
-"""Errors and hints of operators: what there is in place of one that there is not."""
+"""Errors and hints of operators: what to use in place of one that does not exist."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ from pypto._src.ops.rules.boxes import elements
 from pypto._src.ops.unified import is_data
 
 _POWERS: Final = {-1: "recip", -0.5: "rsqrt", 0.5: "sqrt"}
-"""The ops that are a power of a tile."""
+"""The ops that compute powers of a tile."""
 
 _ROOTED: Final = frozenset({DataType.FP16, DataType.FP32})
-"""The elements that they take."""
+"""The element types that they take."""
 
-_MOST_LISTED: Final = 4  # items of a list that a hint writes out
+_MOST_LISTED: Final = 4  # the most items of a list that a hint writes out
 
 
 def last_item(ctx: Context, node: ast.expr, args: Sequence[Any]) -> str | None:
-    """Return the last item of a list that is read beyond its end, the key meant of a dict."""
+    """Return the last item of a list read beyond its end, or the key of a dict that is meant."""
     if not isinstance(node, ast.Subscript):
         return None
     text, (container, key) = ctx.source.text(node.value), args
@@ -52,7 +52,7 @@ def last_item(ctx: Context, node: ast.expr, args: Sequence[Any]) -> str | None:
 
 
 def other_operator(ctx: Context, node: Any, symbol: str, left: Any, right: Any) -> str | None:
-    """Return the operator that there is in place of one that there is not."""
+    """Return the existing operator in place of one that does not exist."""
     if isinstance(node, ast.AugAssign):
         operands, begin = (node.target, node.value), f"{ctx.source.text(node.target)} = "
     elif isinstance(node, ast.BinOp):
@@ -77,12 +77,12 @@ def other_operator(ctx: Context, node: Any, symbol: str, left: Any, right: Any) 
 
 
 def _is_rooted(value: Any) -> bool:
-    """True for a tile or tensor of floats that ops on single elements take."""
+    """True for a tile or tensor of an element type in `_ROOTED`."""
     return is_data(value) and value.type.dtype in _ROOTED
 
 
 def refuse_too_large(ctx: Context, node: Any, left: Any, right: Any) -> None:
-    """Raise the error for a number that no constant beside the other operand can be."""
+    """Raise the error for a number that no constant beside the other operand can hold."""
     from pypto._src.frontend.diagnose.fixits import sides
 
     for value, other, operand_node in zip((left, right), (right, left), sides(node), strict=False):
@@ -116,7 +116,7 @@ def integers_hint(ctx: Context, node: Any, symbol: str, left: Any, right: Any) -
 
 
 def common_cast(ctx: Context, left: Any, right: Any) -> str | None:
-    """Return the cast that makes an integer and a float meet."""
+    """Return the cast that gives an integer and a float a common type."""
     for side, other in ((left, right), (right, left)):
         if not isinstance(side, Expr) or not isinstance(side.type, ScalarType):
             continue
@@ -133,7 +133,7 @@ def _unquoted(ctx: Context, node: Any, left: Any, right: Any) -> str | None:
     """Return an operation with the number that a string beside the operator holds."""
     if not isinstance(node, ast.BinOp):
         return None
-    whole = ctx.source.text(node)  # has brackets around an operand, which its own text has not
+    whole = ctx.source.text(node)  # has brackets around an operand that its own text lacks
     for operand_node, value in ((node.left, left), (node.right, right)):
         number = number_in(value) if isinstance(value, str) else None
         text = ctx.source.text(operand_node)
@@ -174,7 +174,7 @@ def _as_number(ctx: Context, node: Any, symbol: str, left: Any, right: Any) -> s
 
 
 def _as_tile(ctx: Context, node: Any, symbol: str, left: Any, right: Any) -> str | None:
-    """Return an operation with a tile for an array of equal elements that a kernel makes."""
+    """Return an operation with a tile in place of an array of equal elements."""
     if not isinstance(node, ast.BinOp):
         return None
     pairs = (node.left, left, right), (node.right, right, left)
@@ -218,7 +218,7 @@ def _count_of_numbers(value: Any) -> int:
 
 
 def load_hint(ctx: Context, node: Any, symbol: str, left: Any, right: Any) -> str | None:
-    """Return the slice that makes a tile of the tensor beside a tile."""
+    """Return the slice that makes a tile of a tensor that is used beside a tile."""
     if not (is_data(left) and is_data(right) and isinstance(node, ast.BinOp)):
         return None
     if isinstance(left.type, TensorType) == isinstance(right.type, TensorType):
@@ -273,7 +273,7 @@ def is_test(ctx: Context, node: ast.expr) -> bool:
 def of_masks(
     ctx: Context, values: Sequence[ast.expr], is_and: bool, left: Any, right: Any
 ) -> str | None:
-    """Return what ``and`` and ``or`` are on two comparisons of tiles, which are 1 or 0."""
+    """Return what ``and`` and ``or`` mean for two comparisons of tiles, which are 1 or 0."""
     kinds = [getattr(each, "type", None) for each in (left, right)]
     dtypes = [kind.dtype for kind in kinds if isinstance(kind, TileType)]
     if len(values) != 2 or len(dtypes) != 2 or dtypes[0] is not dtypes[1]:
@@ -305,7 +305,7 @@ def no_identity(ctx: Context, node: ast.Compare, symbol: str, left: Any, right: 
 
 
 def of_tiles(ctx: Context, node: ast.Compare, symbol: str) -> str:
-    """Return a comparison of the tiles that tensors hold, or where such a one may stand."""
+    """Return a comparison of the tiles that tensors hold, or where one may be written."""
     from pypto._src.frontend.state.roles import computes_with_tiles
 
     if ctx.launches_regions:

@@ -1,7 +1,7 @@
 """Expressions, types and constants of printed IR text, read as the printer writes them.
 
-Nothing is inferred but what `ir.text` says a reader infers; no cast is added, no number folded, no
-default filled in. What the printer would not have written raises `Unread`.
+Nothing is inferred except what `ir.text` says a reader infers; no cast is added, no number folded,
+no default filled in. Text that the printer would not have written raises `Unread`.
 """
 
 from __future__ import annotations
@@ -99,15 +99,16 @@ class Unread(Exception):
 
 
 class Values:
-    """Reads expressions; the names that a function (or the text around it) has given so far."""
+    """Reads expressions; knows the names that a function, or the text around it, has defined."""
 
     def __init__(self, source: Source, prefix: str, outside: Values | None = None) -> None:
         self.source = source
         self.prefix = prefix
         self.outside = outside
         self.names: dict[str, Var] = {}
-        # Types that are not read yet: of parameters, and of what stands above the functions. Each
-        # of these reads it where it first uses the name, which is where the printer wrote it.
+        # Types that are not read yet: of parameters, and of declarations above the functions. Each
+        # function reads one where it first uses the name, which is where the printer would have
+        # written it.
         self.pending: dict[str, ast.expr] = {}
         self.span: Span = Span.unknown()  # of the statement being read
         self.in_program = False
@@ -120,7 +121,7 @@ class Values:
     # ------------------------------------------------------------------------ names
 
     def expr(self, node: ast.expr) -> Expr:
-        """Return the expression that a syntax node is."""
+        """Return the expression that a syntax node stands for."""
         return _EXPRESSIONS.get(node.__class__, Values.unread)(self, node)
 
     def unread(self, node: Any) -> Any:
@@ -131,7 +132,7 @@ class Values:
         return self.lookup(node.id, node) if var is None else var
 
     def lookup(self, name: str, node: Any) -> Var:
-        """Return a variable that the function did not define so far."""
+        """Return a variable that the function has not defined so far."""
         annotation = self.pending.pop(name, None)
         if annotation is None and self.outside is not None:
             annotation = self.outside.pending.get(name)
@@ -147,7 +148,7 @@ class Values:
         return var
 
     def variable(self, name: str, annotation: ast.expr) -> Var:
-        """Return a new variable of the kind and type that an annotation says."""
+        """Return a new variable of the kind and type that an annotation gives."""
         if annotation.__class__ is ast.Call:
             call = cast("ast.Call", annotation)
             word = self.word(call.func)
@@ -188,7 +189,7 @@ class Values:
         return None
 
     def typed_number(self, value: Any, kind: Type, node: ast.expr) -> Expr:
-        """Return ``pl.typed(NUMBER, TYPE)``: a number of the kind that the type does not have."""
+        """Return ``pl.typed(NUMBER, TYPE)``: a number whose kind differs from that of its type."""
         if isinstance(kind, ScalarType):
             if value.__class__ is int and -(1 << 63) <= value < 1 << 63:
                 return ConstInt(value, kind.dtype, self.span)
@@ -229,14 +230,14 @@ class Values:
         return value
 
     def check_bare(self, a: Expr, b: Expr, a_bare: bool, b_bare: bool, node: ast.expr) -> None:
-        """Refuse bare numbers that the front end would read with another type, or compute."""
+        """Refuse bare numbers that the front end would fold or give another type."""
         if (a_bare or b_bare) and (a_bare is b_bare or not same_type(a.type, b.type)):
             raise Unread("a bare number stands beside an INT64 or FP32 scalar", node)
 
     def combined(
         self, cls: type[BinaryExpr], a: Expr, b: Expr, kind: Type | None, node: ast.expr
     ) -> Expr:
-        """Return an operation, of the type that its left operand has or that is wanted."""
+        """Return an operation, of its left operand's type or the wanted one."""
         if kind is None:
             kind = _BOOL if cls in _TRUTHS else a.type
         if not isinstance(kind, ScalarType):
@@ -297,7 +298,7 @@ class Values:
     # ------------------------------------------------------------------------ calls
 
     def call(self, node: ast.Call, kind: Type | None = None) -> Expr:
-        """Return a call; ``kind`` is its type where the text says it."""
+        """Return a call; ``kind`` is its type where the text gives it."""
         func = node.func
         if func.__class__ is ast.Attribute:
             return self.attribute_call(node, cast("ast.Attribute", func), kind)
@@ -398,7 +399,7 @@ class Values:
         return self.plain_call(GlobalVar(name), node, kind)
 
     def op_call(self, op: _OpDef, node: ast.Call, kind: Type | None) -> Expr:
-        """Return the call of a registered op, with exactly the attributes that stand there."""
+        """Return the call of a registered op, with exactly the attributes that are written."""
         base, last = op, op.last_operand
         if last is not None and any(word.arg == last for word in node.keywords):
             op = op.with_scratch or op
@@ -434,7 +435,7 @@ class Values:
         args: list[Expr | None],
         numbers: list[tuple[int, Any, ast.expr]],
     ) -> None:
-        """Add an operand, or, if it is a bare number, remember it for later."""
+        """Add an operand; if it is a bare number, remember it for later."""
         if index < len(operands) and operands[index].kind is SCALAR:
             if operands[index].attr_type and arg.__class__ is ast.Attribute:
                 space = self.value(arg)
@@ -458,7 +459,7 @@ class Values:
         numbers: list[tuple[int, Any, ast.expr]],
         kwargs: dict[Any, Any],
     ) -> None:
-        """Take what stands behind the positional operands: attributes and operands by name."""
+        """Read what follows the positional operands: attributes, and operands by name."""
         attributes = {param.name: param for param in op.params if param.kind is ATTR}
         named: dict[str, ast.expr] = {}
         for word in node.keywords:
@@ -546,7 +547,7 @@ class Values:
         return known
 
     def annotated(self, node: ast.expr, kind: Type) -> Expr:
-        """Return the value of a variable of type ``kind``, which a call then has as well."""
+        """Return the value for a variable of type ``kind``, which is then also a call's type."""
         if node.__class__ is ast.Call:
             call = cast("ast.Call", node)
             if self.word(call.func) not in _OWN_TYPE and getattr(call.func, "id", "") not in (
@@ -561,7 +562,7 @@ class Values:
     # ------------------------------------------------------------------------ types
 
     def type(self, node: ast.expr) -> Type:
-        """Return the type that a syntax node is."""
+        """Return the type that a syntax node stands for."""
         if node.__class__ is ast.Subscript:
             text = self.text(node)
             found = self.types.get(text)
@@ -578,7 +579,7 @@ class Values:
         raise Unread("a type was wanted", node)
 
     def text(self, node: ast.expr) -> str:
-        """Return the text of a node on one line, "" if that takes long to find."""
+        """Return the text of a node, "" if it spans several lines or the text is not ASCII."""
         source = self.source
         if source.encoded is not None or node.end_lineno != node.lineno:
             return ""
@@ -631,7 +632,7 @@ class Values:
         raise Unread("a view was wanted", node)
 
     def without_memory(self, kind: Type) -> Type:
-        """Return a type without memory reference, which a variable has and its value has not."""
+        """Return a type without its memory reference, as the value of a variable has it."""
         if not isinstance(kind, TileType | TensorType) or kind.memref is None:
             return kind
         known = self.bare.get(id(kind))
@@ -653,7 +654,7 @@ class Values:
     # ---------------------------------------------------------------- Python constants
 
     def value(self, node: ast.expr) -> Any:
-        """Return the constant that a keyword or an attribute of a program has."""
+        """Return the constant that a keyword or a program attribute has."""
         number = number_of(node)
         if number is not MISSING:
             return number
@@ -716,7 +717,7 @@ class Values:
 
 
 def number_of(node: ast.expr) -> Any:
-    """Return the number that stands there, with its sign, `MISSING` if it is none."""
+    """Return the number at a node, with its sign; `MISSING` if there is none."""
     if node.__class__ is ast.Constant:
         value = cast("ast.Constant", node).value
         return value if value.__class__ in _NUMBERS else MISSING
@@ -729,7 +730,7 @@ def number_of(node: ast.expr) -> Any:
 
 
 def is_number(node: ast.expr) -> bool:
-    """True if a number stands there."""
+    """True if a node is a number."""
     return number_of(node) is not MISSING
 
 

@@ -3,7 +3,7 @@
 The front end understands kernels as people write them: it infers, checks and completes. This module
 does none of that: it reads the grammar of `ir.text` and nothing else, trusts every type, and so
 gives back what was printed, whether it verifies or not (docs/decisions/0007). Text that deviates
-raises `Unread`, and the front end may try it.
+raises `Unread`, and the front end may try to read it.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _DIRECTIONS: Final = {"Out": ParamDirection.Out, "InOut": ParamDirection.InOut}
 
 
 class _Reading:
-    """One function: its header first, since others call it, then its body."""
+    """One function: first its header, which callers need, then its body."""
 
     def __init__(self, node: ast.FunctionDef, outside: Values, *, in_program: bool) -> None:
         self.node = node
@@ -76,7 +76,7 @@ class _Reading:
                 raise Unread("pl.function has a type and a name", node)
 
     def _params(self, listed: Sequence[ast.arg]) -> list[tuple[Var, ParamDirection]]:
-        """Return the parameters; the type of one may name another that stands later."""
+        """Return the parameters; the type of one may name a later one."""
         values = self.values
         directions: list[tuple[str, ParamDirection]] = []
         for arg in listed:
@@ -109,7 +109,7 @@ class _Reading:
 
 
 class _Text:
-    """A whole text: comment lines, import, declarations, one definition."""
+    """A whole text: comment lines, import, declarations, and one definition."""
 
     def __init__(self, tree: ast.Module, source: Source) -> None:
         self.source = source
@@ -197,10 +197,10 @@ class _Text:
 
 
 def attribute_of(text: str, values: Values) -> dict[Any, Any]:
-    """Return the attribute of ``KEY = VALUE``, or of ``{KEY: VALUE}`` where the key is odd.
+    """Return the attribute of ``KEY = VALUE``, or of ``{KEY: VALUE}`` for a key that is no name.
 
     Raises:
-        Unread: the value is no constant.
+        Unread: the value is not a constant.
     """
     key, _, rest = text.partition("=")
     braced = text[:1] == "{"
@@ -222,7 +222,7 @@ def _parsed(text: str) -> ast.stmt | None:
 
 
 def unquoted(text: str) -> str:
-    """Return a name of a comment line, which is quoted where it is odd."""
+    """Return a name from a comment line, where it is quoted if it is no identifier."""
     text = text.strip()
     if text[:1] in ("'", '"'):
         with suppress(SyntaxError, ValueError, RecursionError, MemoryError):
@@ -232,7 +232,7 @@ def unquoted(text: str) -> str:
 
 
 def _prefix(tree: ast.Module) -> str:
-    """Return what stands before the names of the language."""
+    """Return the prefix of the language's names."""
     for node in tree.body:
         match node:
             case ast.Import(names=[ast.alias(name="pypto.language", asname=str(name))]):
@@ -267,9 +267,9 @@ def _leftmost(node: ast.AST) -> str:
 
 
 def parse(code: str, filename: str = "<string>") -> Function | Program | Node:
-    """Return what printed IR text says: a program, a function, or a type or view alone.
+    """Return what printed IR text describes: a program, a function, or a single type or view.
 
-    The names in a type alone are symbolic dimensions, new ones.
+    Names in a single type are new symbolic dimensions.
 
     ``parse(str(x))`` is structurally equal to ``x``, whether ``x`` verifies or not: types are
     trusted, and nothing is inferred, completed or checked. Kernels as people write them are read
@@ -277,7 +277,7 @@ def parse(code: str, filename: str = "<string>") -> Function | Program | Node:
 
     Raises:
         ParserSyntaxError: the printer would not have written this.
-        SyntaxError: the text is no Python.
+        SyntaxError: the text is not valid Python.
     """
     lines = code.splitlines(keepends=True)
     keep_lines(filename, lines)

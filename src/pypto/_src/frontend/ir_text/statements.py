@@ -43,11 +43,11 @@ _KINDS: Final = {
 }
 
 REFUSALS: Final = (TypeError, ValueError, InternalError)
-"""What constructors of nodes raise for parts that do not go together."""
+"""What node constructors raise for parts that do not fit together."""
 
 
 class _Ended(NamedTuple):
-    """A body: its statements, and the variables that its end names, None if it names none."""
+    """A body: its statements, and the results that its end names, None if it names none."""
 
     stmts: list[Stmt]
     results: list[tuple[str, Var | None]] | None
@@ -84,7 +84,7 @@ class Body(Values):
         return found
 
     def assign(self, node: ast.AnnAssign) -> Stmt | None:
-        """Read ``v: TYPE = EXPR``; without value it only says what ``v`` is."""
+        """Read ``v: TYPE = EXPR``; without a value it only declares ``v``."""
         if not isinstance(node.target, ast.Name):
             raise Unread("a name was wanted", node.target)
         name = node.target.id
@@ -104,14 +104,14 @@ class Body(Values):
         return AssignStmt(var, value, span)
 
     def is_untyped(self, node: ast.AnnAssign) -> bool:
-        """True if a comment says that the value has no type."""
+        """True if a comment marks the value as having no type."""
         line = self.source.lines[(node.end_lineno or node.lineno) - 1]
         return line.rstrip().endswith(UNTYPED)
 
     def check_known(self, var: Var, annotation: ast.expr) -> None:
-        """Refuse another type for a variable that has one; the front end reads a new variable."""
+        """Refuse another type for a known variable; the front end would read a new variable."""
         kind = self.type(annotation)
-        # Equal dimensions that are calls are not the same ones.
+        # Dimensions that are calls may be equal without being the same.
         if not same_type(kind, var.type) and not structural_equal(kind, var.type, True):
             raise Unread(f"{var.name!r} has another type", annotation)
 
@@ -221,7 +221,7 @@ class Body(Values):
     def named(
         self, node: ast.stmt, names: Sequence[ast.Name], values: Sequence[Expr]
     ) -> list[tuple[str, Var | None]]:
-        """Return the names with variables for those that are new."""
+        """Return the names, each with a variable if it is new."""
         if len(names) != len(values):
             raise Unread(f"{len(values)} values are yielded to {len(names)} names", node)
         if isinstance(node, ast.AnnAssign):
@@ -230,7 +230,7 @@ class Body(Values):
         return [(name.id, Var(name.id, value.type, self.span)) for name, value in pairs]
 
     def results_of(self, found: list[tuple[str, Var | None]] | None, node: ast.stmt) -> list[Var]:
-        """Return the variables that take results, after the names of the loop are forgotten."""
+        """Return the variables that take the results, once the loop's own names are forgotten."""
         results: list[Var] = []
         for name, made in found or ():
             var = self.names.get(name)
@@ -299,7 +299,7 @@ class Body(Values):
 
     @staticmethod
     def stages(call: ast.Call) -> int:
-        """Take the number of stages from the keywords of a pipelined loop."""
+        """Remove the number of stages from a pipelined loop's keywords, and return it."""
         values = [word.value for word in call.keywords if word.arg == "stage"]
         value = values[0].value if values and isinstance(values[0], ast.Constant) else None
         if type(value) is not int or value < 1:
@@ -329,7 +329,7 @@ class Body(Values):
         return WhileStmt(condition, args, seq(found.stmts, span), results, span)
 
     def check_end(self, found: _Ended, args: Sequence[IterArg], node: ast.stmt) -> None:
-        """Refuse what the front end reads with results: a last yield that names nothing."""
+        """Refuse a last yield that names nothing, which the front end reads as one with results."""
         last = found.stmts[-1] if found.stmts else None
         if args and found.results is None and isinstance(last, YieldStmt):
             raise Unread("the yield names no results", node)
@@ -347,7 +347,7 @@ class Body(Values):
     def declared(
         self, body: list[ast.stmt], names: Sequence[ast.Name]
     ) -> tuple[dict[str, ast.expr], list[ast.stmt]]:
-        """Return the annotations of loop variables that start a body, and the rest of it."""
+        """Return the annotations of loop variables at the start of a body, and the rest of it."""
         wanted = {name.id for name in names}
         found: dict[str, ast.expr] = {}
         for index, stmt in enumerate(body):
@@ -384,7 +384,7 @@ class Body(Values):
         return args
 
     def counter(self, target: ast.Name, note: ast.expr | None) -> Var:
-        """Return the variable of a counted loop: a new one, or one known outside, declared so."""
+        """Return the variable of a counted loop: a new one, or a known one that is declared."""
         name = target.id
         known = self.names.get(name)
         if known is not None and note is None:
@@ -395,7 +395,7 @@ class Body(Values):
         return known
 
     def forget(self, names: Sequence[str]) -> None:
-        """Forget names that only a loop knows."""
+        """Forget names that only a loop defines."""
         for name in names:
             self.names.pop(name, None)
 

@@ -1,7 +1,7 @@
-"""What programs tell the parser, ask the chip, or note for it: nothing that is computed.
+"""Calls that tell the parser something, ask about the chip, or annotate: nothing is computed.
 
 ``pl.static_assert`` and ``pl.static_print`` act while a program is parsed; ``pl.get_block_num()``
-and the like are numbers that are known then; fences and marks for debuggers change no value.
+and the like are numbers that are known then; fences and debug marks change no value.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def _static_assert(ctx: Context, node: ast.Call) -> Nothing:
     """Check ``pl.static_assert(condition, "message")``.
 
     Raises:
-        ParserSyntaxError: the condition is no constant, or the message no literal.
+        ParserSyntaxError: the condition is not a constant, or the message not a literal.
         ParserError: the condition does not hold.
     """
     arguments = [*node.args, *(word.value for word in node.keywords)]
@@ -69,7 +69,7 @@ def _written(ctx: Context, node: ast.AST, what: str) -> ParserSyntaxError:
 
 
 def _known(ctx: Context, value: Any) -> Any:
-    """Return the number that a value is if it is known now, else the value."""
+    """Return the number of a value that is known now, else the value."""
     number = const_value(value) if isinstance(value, Expr) else None
     if number is None and isinstance(value, Expr):
         number = ctx.known_number(value)
@@ -77,7 +77,7 @@ def _known(ctx: Context, value: Any) -> Any:
 
 
 def _static_print(ctx: Context, node: ast.Call) -> Nothing:
-    """Print what the arguments are, with the line that says so."""
+    """Print what the arguments are, with the source line of the call."""
     values = [_known(ctx, ctx.value(each)) for each in node.args]
     texts = [describe(each) if isinstance(each, Expr) else str(each) for each in values]
     span = ctx.span(node)
@@ -98,7 +98,7 @@ def _unchanged(ctx: Context, node: ast.Call) -> Any:
 
 
 def _ignored(ctx: Context, node: ast.Call) -> Nothing:
-    """Evaluate the arguments of what changes no value, so that mistakes in them show."""
+    """Evaluate the arguments of a call that changes no value, so that mistakes in them show."""
     for each in (*node.args, *(word.value for word in node.keywords)):
         if not isinstance(each, ast.Dict):
             ctx.value(each)
@@ -106,7 +106,7 @@ def _ignored(ctx: Context, node: ast.Call) -> Nothing:
 
 
 def _block_count(ctx: Context, node: ast.Call) -> Expr:
-    """Return how many blocks the launch has that a region belongs to."""
+    """Return how many blocks the launch around a region has."""
     if ctx.region is None:
         raise ParserSyntaxError(
             f"{ctx.source.text(node)} is asked in a launch",
@@ -119,7 +119,7 @@ def _block_count(ctx: Context, node: ast.Call) -> Expr:
 
 
 def _lane(ctx: Context, _node: ast.Call) -> Any:
-    """Return the vector core that a loop over these has come to; the first one elsewhere."""
+    """Return the current vector core in a loop over the vector cores; elsewhere the first one."""
     lanes = None if ctx.region is None else ctx.region.lanes
     return ConstInt(0, DataType.INDEX) if lanes is None else ctx.value(lanes[1])
 
@@ -140,4 +140,4 @@ ASIDES: Final[Mapping[Any, Callable[[Context, ast.Call], Any]]] = {
         A2A3.vector_cores, DataType.INT32
     ),
 }
-"""What a call of each gives."""
+"""The handler of each call."""

@@ -1,7 +1,7 @@
 """Barriers of a launch, ``pl.system.syncall()``: all blocks reach one before any continues.
 
-A launch with barriers is several launches, one after the other. A block knows only numbers on both
-sides of a barrier, and each launch computes these anew; everything else goes through memory.
+A launch with barriers becomes several launches, one after the other. On both sides of a barrier a
+block knows only numbers, which each launch computes again; everything else goes through memory.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Launch: TypeAlias = "ast.With | ast.For"
 
 
 def phases(ctx: Context, node: Launch) -> list[Launch]:
-    """Return the launch as one launch for each stretch between barriers.
+    """Split the launch into one for each stretch between barriers.
 
     Raises:
         ParserTypeError: a barrier is inside a loop or branch, or a value would cross it.
@@ -38,9 +38,9 @@ def phases(ctx: Context, node: Launch) -> list[Launch]:
 
 
 def _between_barriers(ctx: Context, body: list[ast.stmt], launch: Launch) -> list[list[ast.stmt]]:
-    """Return the stretches between barriers, each with the numbers that it has from before.
+    """Return the stretches between barriers, each preceded by the earlier numbers that it reads.
 
-    A barrier in a loop over the vector cores ends that loop, and another goes on with the rest.
+    A barrier in a loop over the vector cores ends that loop, and another loop does the rest.
     """
     parts: list[list[ast.stmt]] = [[]]
     for stmt in body:
@@ -101,10 +101,10 @@ _OF_SOFT: Final = ("gm_workspace", "used_cores")
 
 
 def _check_options(ctx: Context, call: ast.Call) -> None:
-    """Check what waits at a barrier, and how: these options change no value.
+    """Check which cores wait at a barrier, and how: these options change no value.
 
     Raises:
-        ParserSyntaxError: there are no such cores, or no such way to wait.
+        ParserSyntaxError: there are no such cores, or no such mode.
     """
     words = {word.arg: word.value for word in call.keywords if word.arg is not None}
     known = {"core_type": _CORES, "mode": _MODES}
@@ -133,7 +133,7 @@ _OF_NUMBERS = frozenset({"get_block_idx", "get_block_num", "min", "max", "cast",
 
 
 def _is_number(ctx: Context, stmt: ast.stmt) -> bool:
-    """True for an assignment that gives one name a number, whatever memory holds."""
+    """True for an assignment of a number that does not depend on memory to a single name."""
     if not isinstance(stmt, ast.Assign) or not isinstance(stmt.targets[0], ast.Name):
         return False
     for node in ast.walk(stmt.value):

@@ -1,7 +1,7 @@
-"""What the blocks of a launch write: parts of tensors that do not overlap.
+"""Whether the blocks of a launch write parts of tensors that do not overlap.
 
 Blocks run at the same time. The overlaps found here are certain as far as the indices tell: a store
-whose place does not depend on the block, and one whose box is longer than the step between blocks.
+whose offset does not depend on the block, and one whose box is larger than the step between blocks.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from pypto._src.ir.traversal.queries import stmts_in, uses
 from pypto._src.ir.traversal.walk import walk
 from pypto._src.ir.types import ScalarType
 
-_DEEPEST = 8  # of scalars that are made of one another
+_DEEPEST = 8  # levels of scalars that are computed from other scalars
 
 
 def check_disjoint(
@@ -30,9 +30,9 @@ def check_disjoint(
     step: int = 1,
     who: str = "block",
 ) -> None:
-    """Warn of stores that more than one block makes; each runs ``stmts``.
+    """Warn of stores of the same elements by several blocks, which all run ``stmts``.
 
-    The number ``block`` of each is ``step`` more than that of the one before.
+    The number ``block`` of each block is ``step`` more than that of the previous one.
     """
     around = "launch" if who == "block" else "loop"
     every = [stmt for top in stmts for stmt in stmts_in(top)]
@@ -60,7 +60,7 @@ def check_disjoint(
 
 
 def _own(made: set[Var], stmts: Sequence[Stmt]) -> set[Var]:
-    """Return the tensors that each block has for itself: those made in it, by all their names."""
+    """Return the tensors that are private to a block: those made in it, under all their names."""
     sources: dict[Var, list[Expr]] = {}
     for stmt in stmts:
         if isinstance(stmt, AssignStmt) and isinstance(stmt.var.type, TensorType):
@@ -80,7 +80,7 @@ def _own(made: set[Var], stmts: Sequence[Stmt]) -> set[Var]:
 
 
 def _stores(stmt: Stmt) -> Iterator[tuple[Call, Var]]:
-    """Yield the stores of a statement that replace what is there, with their tensors."""
+    """Yield the stores of a statement that overwrite, with their tensors."""
     if not isinstance(stmt, AssignStmt | EvalStmt):
         return
     for node in walk(stmt.value if isinstance(stmt, AssignStmt) else stmt.expr):
@@ -107,7 +107,7 @@ def _values(stmts: Sequence[Stmt]) -> dict[Var, Expr]:
 
 
 def _depending(stmts: Sequence[Stmt], block: Var) -> set[Var]:
-    """Return the variables whose values may differ from block to block; stores give none."""
+    """Return the variables whose values may differ between blocks; not the results of stores."""
     found = {block}
     while True:
         before = len(found)
@@ -128,7 +128,7 @@ def _depending(stmts: Sequence[Stmt], block: Var) -> set[Var]:
 
 
 def _guarded(stmts: Sequence[Stmt], depending: set[Var]) -> set[Stmt]:
-    """Return the statements that some blocks may not come to."""
+    """Return the statements that some blocks may not reach."""
     found: set[Stmt] = set()
     for stmt in stmts:
         if isinstance(stmt, IfStmt | WhileStmt):
@@ -150,7 +150,7 @@ def _overlaps(
     depending: set[Var],
     values: dict[Var, Expr],
 ) -> bool:
-    """True for a store whose boxes in this block and the next share elements, wherever they are."""
+    """True for a store whose boxes in this block and the next overlap, wherever they are."""
     _, offsets, shapes = call.args[:3]
     if not isinstance(offsets, MakeTuple) or not isinstance(shapes, MakeTuple):
         return False

@@ -1,7 +1,7 @@
-"""What kernels exchange with other ranks: transfers to and from windows, signals.
+"""What kernels exchange with other ranks: transfers to and from windows, and signals.
 
-A peer's part of a window is a view of the tensor that has the parts of all ranks. So a transfer is
-a load or store like any other; only signals have ops of their own.
+A peer's part of a window is a view of the tensor that holds the parts of all ranks. So a transfer
+is a load or store like any other; only signals have ops of their own.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ from pypto._src.records import NamedTuple
 
 T = TypeVar("T")
 _MOST_COPIED: Final = 64 * 1024
-"""Bytes that go from one rank to another in one piece."""
+"""The most bytes that are copied between ranks in one piece."""
 
 
 class _Site(NamedTuple):
-    """One call of such an object: where it stands, and what makes the calls of ops."""
+    """One call of a distributed marker: its node, and the function that builds calls of ops."""
 
     ctx: Context
     make: Callable[..., Expr]
@@ -57,7 +57,7 @@ def call(
 ) -> Any:
     """Return what a call of an object of `distributed_markers` means in a kernel.
 
-    ``make`` makes the calls of ops: `calls.op_call`.
+    ``make`` builds calls of ops: `calls.op_call`.
     """
     handler = _HANDLERS.get(callee)
     if handler is None:
@@ -115,10 +115,10 @@ def _parameters(callee: Callable[..., Any]) -> tuple[tuple[str, ...], tuple[str,
 def bind_windows(
     ctx: Context, shapes: Mapping[str, tuple[int, ...]], rank: str, *, is_remote: bool = False
 ) -> None:
-    """Let the names of window parameters stand for the rows of this rank.
+    """Bind the names of window parameters to the rows of this rank.
 
-    ``rank`` is the name of the parameter with its number. With ``is_remote`` transfers say which
-    parts of other rows they reach, as those may be elsewhere.
+    ``rank`` is the name of the parameter with its number. With ``is_remote``, transfers say which
+    parts of other rows they access, as these may be on other nodes.
     """
     number = ctx.names.values[rank]
     assert isinstance(number, Var)
@@ -141,10 +141,10 @@ def bind_windows(
 
 
 def window_of(ctx: Context, value: Any, node: ast.AST, name: str = "the target") -> Window:
-    """Return the window that a value is.
+    """Return the window that a value stands for.
 
     Raises:
-        ParserTypeError: it is none, or a part of one.
+        ParserTypeError: it is not one, or only a part of one.
     """
     windows = ctx.home.windows
     found = windows.get(value) if isinstance(value, Expr) else None
@@ -169,7 +169,7 @@ def window_of(ctx: Context, value: Any, node: ast.AST, name: str = "the target")
 
 
 def _peer(site: _Site, window: Window, peer: Any) -> Var:
-    """Return the part of a window that a rank has."""
+    """Return the part of a window that belongs to a rank."""
     ctx, _, node = site
     number = const_value(as_expr(peer)) if isinstance(peer, int | Expr) else None
     kind = window.whole.type
@@ -209,7 +209,7 @@ def _named(ctx: Context, name: str, value: Expr) -> Var:
 
 
 def _same(site: _Site, given: Mapping[str, Any]) -> Any:
-    """What the ranks of a window are is known of any of its windows."""
+    """Return the window: any window stands for the group of its ranks."""
     window_of(site.ctx, given["window"], site.node, "the argument")
     return given["window"]
 
@@ -270,7 +270,7 @@ def _reach(
     *,
     adds: bool = False,
 ) -> None:
-    """Append what brings a box of a peer here or there, if the peer may be elsewhere."""
+    """Append the transfer of a peer's box to or from its node, if the peer may be remote."""
     if window.is_remote:
         words = {"adds": True} if adds else {}
         site.ctx.block.append(_done(site.op(op, target, offsets, sizes, **words)))
@@ -281,7 +281,7 @@ def _adds(atomic: Any) -> bool:
 
 
 def _stored_sizes(tile: Any, target: Var) -> list[Any]:
-    """Return how much of a peer's window the store of a tile writes, a size a dimension."""
+    """Return the sizes of what the store of a tile writes in a peer's window, one per dimension."""
     kind: TileType = tile.type
     valid = kind.shape if kind.tile_view is None else kind.tile_view.valid_shape or kind.shape
     assert isinstance(target.type, TensorType)
@@ -296,7 +296,7 @@ def _deliver_stored(
 
 
 def _stored(site: _Site, window: Window, tile: Any, offsets: Any, target: Var, atomic: Any) -> Expr:
-    """Store a tile in a peer's window; the dimensions that it lacks are 1."""
+    """Store a tile in a peer's window; its missing leading dimensions are 1."""
     ctx, _, node = site
     if not isinstance(tile, Expr) or not isinstance(tile.type, TileType):
         raise ParserTypeError(
@@ -342,7 +342,7 @@ def _get(site: _Site, given: Mapping[str, Any]) -> None:
 
 
 def _check_region(site: _Site, given: Mapping[str, Any]) -> None:
-    """Check that offsets and shape come together, and how large the pieces are to be."""
+    """Check that offsets and shape come together, and the size that the pieces are to have."""
     ctx, _, node = site
     text = ctx.source.text(node.func)
     told = [name for name in ("dst_offsets", "src_offsets", "shape") if given.get(name) is not None]
@@ -426,7 +426,7 @@ class _Copy:
         self._from(0, [ConstInt(0)] * len(self.sizes), self.sizes)
 
     def _from(self, axis: int, at: list[Expr], sizes: list[int]) -> None:
-        """Copy a region; from ``axis`` on it may be too large for one piece."""
+        """Copy a region; from dimension ``axis`` on it may be too large for one piece."""
         element = self.source.type.dtype.bytes
         if math.prod(sizes) * element <= _MOST_COPIED:
             self._piece(at, sizes)
@@ -517,7 +517,7 @@ def _replaced(values: Sequence[T], axis: int, value: T) -> list[T]:
 
 
 _QUERIES: Final = (markers.get_comm_ctx, markers.rank, markers.nranks)
-"""What any part of a kernel may ask."""
+"""What the non-region part of a kernel may call, too."""
 
 _HANDLERS: Final[dict[Any, Callable[[_Site, Mapping[str, Any]], Any]]] = {
     markers.get_comm_ctx: _same,

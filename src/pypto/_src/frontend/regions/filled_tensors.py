@@ -1,4 +1,4 @@
-"""Tensors that begin with a value, ``pl.create_tensor([64, 64], pl.FP32, init_value=0)``."""
+"""Tensors that are filled when created, ``pl.create_tensor([64, 64], pl.FP32, init_value=0)``."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _MOST_BYTES: Final = 64 * 1024
 
 
 def filled(ctx: Context, shape: Sequence[Any], dtype: DataType, value: Any, span: Span) -> Expr:
-    """Return a new tensor with a value throughout: made, and filled by a region of its own."""
+    """Return a new tensor filled with a value, by a region of its own."""
     made = tensor.create.build((list(shape), dtype), {}, span)
     var = Var("filled", made.type, span)
     ctx.append(var, made, span)
@@ -60,14 +60,14 @@ def filled(ctx: Context, shape: Sequence[Any], dtype: DataType, value: Any, span
 
 
 def filling_type(dtype: DataType) -> DataType:
-    """Return the element type of the tile that is filled and then cast: no others can be filled."""
+    """Return the element type to fill a tile with before a cast: not all types can be filled."""
     if dtype in (DataType.INT8, DataType.UINT8):
         return DataType.FP16
     return DataType.FP32 if dtype is DataType.BF16 else dtype
 
 
 def _columns(count: int, element: int) -> int:
-    """Return into how many columns the elements go: rows of whole blocks, if there are such."""
+    """Return the number of columns for so many elements, in rows of whole blocks if possible."""
     found = [
         size
         for size in range(1, min(count, _MOST_COLUMNS) + 1)
@@ -84,7 +84,7 @@ def _stored(
     span: Span,
     valid: list[Expr] | None = None,
 ) -> list[Stmt]:
-    """Return the statements that fill rows of a tensor, or those that are ``valid`` of them."""
+    """Return the statements that fill rows of a tensor; with ``valid``, only so many of them."""
     dtype, value = filling
     kind = filling_type(dtype)
     stmts: list[Stmt] = []

@@ -1,6 +1,6 @@
-"""Numbers among the indices of a tensor, ``x[b, :, :]``: the result has a dimension less.
+"""Single indices of a tensor, ``x[b, :, :]``: the result has one dimension less.
 
-An index is one place in its dimension. The tensor is taken as one in which that dimension and
+An index selects one position in its dimension. The tensor is reshaped so that this dimension and
 the next are one: ``x[b, 4:8, :]`` of [B, S, D] is ``x[b * S + 4 : b * S + 8, :]`` of [B * S, D].
 """
 
@@ -26,9 +26,9 @@ def joined(
     box: tuple[Sequence[Any], Sequence[Any]],
     indexed: Sequence[int],
 ) -> tuple[Expr, list[Any], list[Any]]:
-    """Return a tensor, and begins and sizes of its box, without the ``indexed`` dimensions.
+    """Return a tensor with begins and sizes of its box, without the ``indexed`` dimensions.
 
-    A value of a region keeps two dimensions. An index of the last dimension stays one of size 1.
+    A value of a region keeps two dimensions. An index in the last dimension stays as a size of 1.
     """
     assert isinstance(base.type, TensorType)
     shape = plain_dims(base.type.shape)

@@ -1,4 +1,4 @@
-"""Which part of a value each of the two vector cores of a cluster has: ``pl.aiv_shard``."""
+"""The part of a value that each of the two vector cores of a cluster has: ``pl.aiv_shard``."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from pypto._src.ir.exprs import ConstInt, Expr, Mul, binary
 
 
 def gather(ctx: Context, node: ast.Call) -> Any:
-    """Return a value of both vector cores, which in mode ``NONE`` is the same on each.
+    """Return a value that both vector cores have, which in mode ``NONE`` is the same on each.
 
     Raises:
-        ParserSyntaxError: the call is in no loop over the vector cores, or has other arguments.
-        UnsupportedFeatureError: each core has half of the value.
+        ParserSyntaxError: the call is not in a loop over the vector cores, or has other arguments.
+        UnsupportedFeatureError: each core has only half of the value.
     """
     lanes = None if ctx.region is None else ctx.region.lanes
     if ctx.region is None or lanes is None or len(node.args) != 1 or node.keywords:
@@ -40,11 +40,11 @@ def gather(ctx: Context, node: ast.Call) -> Any:
 
 
 def shard(ctx: Context, node: ast.Call) -> Any:
-    """Return the part of a value that a vector core has, as the mode of the loop says.
+    """Return a vector core's part of a value, according to the mode of the loop.
 
     Raises:
-        ParserSyntaxError: the call is in no loop over the vector cores, or has other arguments.
-        ParserTypeError: the value is no matrix that has two halves.
+        ParserSyntaxError: the call is not in a loop over the vector cores, or has other arguments.
+        ParserTypeError: the value is not a matrix with two equal halves.
     """
     lanes = None if ctx.region is None else ctx.region.lanes
     if ctx.region is None or lanes is None or len(node.args) != 1 or node.keywords:

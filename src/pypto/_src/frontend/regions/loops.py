@@ -23,7 +23,7 @@ _MOST_COPIES = 1 << 12
 
 
 def parse(ctx: Context, node: ast.For, helper: Any) -> None:
-    """Parse a loop of these kinds."""
+    """Parse a loop of one of these kinds."""
     assert isinstance(node.iter, ast.Call)
     if helper is region_markers.pipeline:
         _pipeline(ctx, node, node.iter)
@@ -48,7 +48,7 @@ def _without(node: ast.For, *keywords: str) -> ast.For:
 
 
 def _pipeline(ctx: Context, node: ast.For, call: ast.Call) -> None:
-    """Parse ``pl.pipeline``: a loop in order, of which ``stage`` iterations overlap."""
+    """Parse ``pl.pipeline``: a sequential loop of which ``stage`` iterations overlap."""
     stages = [word.value for word in call.keywords if word.arg == "stage"]
     stage = ctx.value(stages[0]) if stages else None
     for word in call.keywords if not stages else ():
@@ -77,7 +77,7 @@ def _with_stage(ctx: Context, call: ast.Call) -> str:
 
 
 def _unroll(ctx: Context, node: ast.For, call: ast.Call) -> None:
-    """Parse the body once for each number of ``pl.unroll``."""
+    """Parse the body once for each number in the range of ``pl.unroll``."""
     target = node.target
     if not isinstance(target, ast.Name) or call.keywords:
         raise ParserSyntaxError(
@@ -120,9 +120,9 @@ def _unroll(ctx: Context, node: ast.For, call: ast.Call) -> None:
 
 
 def _made_anew(ctx: Context, node: ast.For) -> list[str]:
-    """Return the names that are assigned once, in each copy before it reads them.
+    """Return the names that each copy assigns once, before it reads them.
 
-    One that is a number in each copy, though another one, can be a size.
+    Such a name can be a size if it is a number in each copy, though a different one.
     """
     names = [
         stmt.targets[0].id
@@ -150,7 +150,7 @@ def _jumps(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
 
 
 def _split(ctx: Context, node: ast.For, call: ast.Call) -> None:
-    """Parse the body of ``pl.split_aiv``, for one vector core after the other."""
+    """Parse the body of ``pl.split_aiv``, once for each vector core."""
     words = {word.arg: word.value for word in call.keywords}
     if set(words) != {"mode"} or len(call.args) != 1 or ctx.region is None:
         raise ParserSyntaxError(

@@ -1,8 +1,8 @@
 """Lists of numbers, ``counts = pl.array.create(4, pl.INT32)``, whose items are read and assigned.
 
-A list is a small tensor in memory that begins with zeros. So its items may be indexed by numbers
-that are known only when the program runs, in loops and branches, and functions that are spliced
-change the list of their caller.
+A list is a small tensor in memory that is initialized to zeros. So its items can be indexed by
+numbers known only at run time, in loops and branches, and inlined functions change the list of
+their caller.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from pypto._src.ops import tensor
 from pypto._src.ops.define import BY_PYTHON_NAME
 
 _HELD_AS: Final = {DataType.BOOL: DataType.INT32, DataType.INDEX: DataType.INT64}
-"""Element types that lie in memory as others."""
+"""Element types that can be kept in memory, as those to store them with."""
 
 
 class Numbers:
@@ -55,7 +55,7 @@ def create(ctx: Context, size: int, dtype: DataType, node: ast.Call) -> Numbers:
 
 
 def item(ctx: Context, numbers: Numbers, index: Any, node: ast.AST) -> Expr:
-    """Return an item, as it is now."""
+    """Return an item with its present value."""
     read = tensor.read.build((numbers.held, [index]), {}, ctx.span(node))
     value = Var("item", read.type, read.span)
     ctx.append(value, read, read.span)  # a later assignment does not change what is read here

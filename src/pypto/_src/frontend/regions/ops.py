@@ -1,7 +1,7 @@
-"""What ops mean inside a region, where tensors lie in global memory and all else is in tiles.
+"""What ops mean inside a region, where tensors are in global memory and everything else is a tile.
 
-A tensor beside tiles is loaded; ops that make tensors or take them apart outside do so with tiles
-here. The tables here say which form of an op that is; the op says what it does.
+A tensor used beside tiles is loaded; ops that outside make tensors or take them apart do so with
+tiles here. The tables here say which form of an op that is; the op says what it does.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def call(
     kwargs: Mapping[str, Any],
     node: Any,
 ) -> Any:
-    """Return the call of an op in a region, by its name or as an operator."""
+    """Return the call of an op in a region, whether by name or as an operator."""
     name = name_of(callee)
     handler = _HANDLERS.get(name)
     if handler is not None:
@@ -103,7 +103,7 @@ def call(
             alike, lacking = _valid_like_the_first(ctx, loaded, node)
             made = op_call(ctx, form, alike, named, node)
         except ParserError:
-            raise error from None  # which is about what the program says
+            raise error from None  # it is about what the program says
     for value, valid, wanted in lacking:
         _warn_of_rest(value, valid, wanted, node, ctx)
     return made
@@ -116,7 +116,7 @@ def _texts(
     operands: Sequence[Any],
     node: ast.expr,
 ) -> dict[Expr, str]:
-    """Return how users write operands that stand for others: loads of whole tensors."""
+    """Return the user's text for operands that replace others: loads of whole tensors."""
     if isinstance(node, ast.Call):
         nodes = [*node.args, *(word.value for word in node.keywords)]
     else:  # an operator
@@ -132,16 +132,16 @@ def _texts(
 
 
 _Lacking: TypeAlias = "list[tuple[Expr, Sequence[Expr], Sequence[Expr]]]"
-"""Operands of which more is taken than is known to be valid, with what is valid and taken."""
+"""Operands that are used beyond their known valid part, with the valid and the used sizes."""
 
 
 def _valid_like_the_first(
     ctx: Context, operands: list[Any], node: ast.AST
 ) -> tuple[list[Any], _Lacking]:
-    """Return operands of which the same part is valid as of the first tile.
+    """Return the operands with the same part valid as in the first tile.
 
-    In a region the first operand of an op says what is valid of the result. Of the others the
-    elements in that part are taken, whatever they are where the program set none.
+    In a region the first operand of an op determines what is valid in the result. That part of the
+    other operands is used, even where the program has not set their elements.
     """
     first = operands[0] if operands else None
     if not isinstance(first, Expr) or not isinstance(first.type, TileType):
@@ -165,7 +165,7 @@ def _valid_like_the_first(
 
 
 def _is_less(a: Expr, b: Expr) -> bool:
-    """True for two sizes of which the first is known to be less."""
+    """True if the first of two sizes is known to be smaller."""
     first, second = const_value(a), const_value(b)
     return first is not None and second is not None and first < second
 
@@ -173,7 +173,7 @@ def _is_less(a: Expr, b: Expr) -> bool:
 def _warn_of_rest(
     value: Expr, valid: Sequence[Expr], wanted: Sequence[Expr], node: ast.AST, ctx: Context
 ) -> None:
-    """Warn of an operand of which more is taken than is valid."""
+    """Warn of an operand that is used beyond its valid part."""
     name = describe(value) if not isinstance(value, Var) else user_name(value)
     warn(
         f"{dims(wanted)} of {name} is computed with, of which {dims(valid)} is valid: what is "
@@ -185,7 +185,7 @@ def _warn_of_rest(
 
 
 def _on_tiles(name: str, callee: Unified | OpDef[..., Any]) -> Unified | OpDef[..., Any] | None:
-    """Return the form of an op that works on tiles; None if it has none, or is asked for."""
+    """Return the form of an op that works on tiles; None if it has none, or it was asked for."""
     level = callee.level
     if level == "block" or level == "system":
         return callee if level == "block" else None
@@ -197,19 +197,19 @@ def _on_tiles(name: str, callee: Unified | OpDef[..., Any]) -> Unified | OpDef[.
 
 
 def _takes_tensors(form: Unified | OpDef[..., Any]) -> bool:
-    """True for loads and stores: the tensors that they take are no operands to compute with."""
+    """True for loads and stores: the tensors that they take are not loaded first."""
     ops = form.candidates if isinstance(form, Unified) else [form]
     tiles = [op for op in ops if op.level == "block"]
     return bool(tiles) and all(any(p.kind == TENSOR for p in op.params) for op in tiles)
 
 
 def as_operand(ctx: Context, value: Any, node: ast.AST) -> Any:
-    """Return a value as vector ops take it: tensors are loaded, and products."""
+    """Return a value as vector ops take it: tensors are loaded, products are moved."""
     return in_vector_memory(ctx, loaded_whole(ctx, value, node), node)
 
 
 def loaded_whole(ctx: Context, value: Any, node: ast.AST) -> Any:
-    """Return a tensor as a tile with all of it; other values as they are."""
+    """Return a tensor as a tile that holds all of it; other values as they are."""
     if not isinstance(value, Expr) or not isinstance(value.type, TensorType):
         return value
     shape = value.type.shape
@@ -226,7 +226,7 @@ def loaded_whole(ctx: Context, value: Any, node: ast.AST) -> Any:
 
 
 def stored(ctx: Context, value: Expr, begins: Sequence[Any], target: Expr, node: ast.AST) -> Expr:
-    """Return what is stored in a part of ``target``: a tile; of a tensor, the target it is in."""
+    """Return what is stored in ``target``: a tile; for a tensor, the target after the copy."""
     assert isinstance(target.type, TensorType)
     if not isinstance(value.type, TensorType):
         return narrowed(ctx, value, target.type.dtype, node)
@@ -238,18 +238,18 @@ def stored(ctx: Context, value: Expr, begins: Sequence[Any], target: Expr, node:
 
 # --------------------------------------------------------------------------------------------
 # Ops of another meaning
-# --------------------------------------------------------------------------------------------
+# Ops with another meaning
 
 
 def _given(names: Sequence[str], args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
-    """Return arguments by the names that they have."""
+    """Return arguments by name."""
     return {**dict(zip(names, args, strict=False)), **kwargs}
 
 
 def _create(
     ctx: Context, args: Sequence[Any], kwargs: Mapping[str, Any], node: ast.Call
 ) -> Expr | None:
-    """A tensor made in a region is a tile: with a value throughout, or with none."""
+    """Return a tile for a tensor made in a region: filled with a value, or uninitialized."""
     given = _given(OF_CREATE_TENSOR, args, kwargs)
     refuse_unknown_keyword(ctx, node, kwargs, OF_CREATE_TENSOR)
     if not {"shape", "dtype"} <= given.keys():
@@ -266,7 +266,7 @@ def _create(
 def _full(
     ctx: Context, args: Sequence[Any], kwargs: Mapping[str, Any], node: ast.Call
 ) -> Expr | None:
-    """A tile of elements that no instruction fills is filled with others, and cast."""
+    """Return a filled tile; if no instruction fills its type, fill another type and cast."""
     given = _given(("shape", "dtype", "value"), args, kwargs)
     dtype = given.get("dtype")
     kind = filling_type(dtype) if isinstance(dtype, DataType) else None
@@ -277,7 +277,7 @@ def _full(
 
 
 def _is_accumulator(ctx: Context, node: ast.Call) -> bool:
-    """True if a call gives a value to a name that is a product elsewhere."""
+    """True if a call assigns to a name that holds a product elsewhere."""
     names: set[str] = set()
     products: set[str] = set()
     for stmt in ast.walk(ctx.node):
@@ -293,7 +293,7 @@ def _is_accumulator(ctx: Context, node: ast.Call) -> bool:
 def _slice(
     ctx: Context, args: Sequence[Any], kwargs: Mapping[str, Any], node: ast.Call
 ) -> Expr | None:
-    """A slice of a tensor is a load of it; of a tile, the op's own matter."""
+    """Return the load for a slice of a tensor; for a tile, a part of it."""
     given = _given(_OF_SLICE, args, kwargs)
     refuse_unknown_keyword(ctx, node, kwargs, _OF_SLICE, _RENAMED)
     given = {_RENAMED.get(key, key): value for key, value in given.items()}
@@ -322,7 +322,7 @@ _OF_SLICE: Final = ("x", "shape", "offset", "valid_shape", "drop_dims", "pad_val
 
 
 def _clamped(kind: TensorType, begins: Sequence[Any], sizes: Sequence[Any]) -> list[Any]:
-    """Return how much of ``sizes`` from ``begins`` on is inside a tensor."""
+    """Return how much of ``sizes`` from ``begins`` on is within a tensor."""
     return [
         _left(dim, begin, size)
         if isinstance(size, int)
@@ -334,7 +334,7 @@ def _clamped(kind: TensorType, begins: Sequence[Any], sizes: Sequence[Any]) -> l
 def _without(
     ctx: Context, tile: Expr, shape: Sequence[Any], dropped: Sequence[int], node: ast.Call
 ) -> Expr:
-    """Return a tile, a slice of ``shape``, without dimensions of 1, but for the two that each has.
+    """Return a tile, sliced to ``shape``, without the ``dropped`` dimensions, but at least two.
 
     Raises:
         ParserTypeError: one of the dimensions is not 1.
@@ -361,9 +361,9 @@ def _without(
 
 
 def part(ctx: Context, tile: Any, shape: Sequence[Any], begins: Sequence[Any], node: Any) -> Expr:
-    """Return a part of a tile: of its bytes if they lie together, else by way of a tensor.
+    """Return a part of a tile: a view if its bytes are contiguous, else by way of a tensor.
 
-    They do not where it may begin inside a block, as far as is known before it runs.
+    They are not if it may begin inside a block, as far as is known at parse time.
     """
     if isinstance(tile, Var) and known_space(tile) is MemorySpace.Mat:
         return part_of_matrix(ctx, tile, shape, begins, node)
@@ -385,7 +385,7 @@ def part(ctx: Context, tile: Any, shape: Sequence[Any], begins: Sequence[Any], n
 
 
 def _begins_with_a_block(ctx: Context, tile: Expr, begin: Any) -> bool:
-    """True if what begins at an element of a row begins with a block of on-chip memory."""
+    """True if an element offset in a row is known to be a multiple of an on-chip block."""
     assert isinstance(tile.type, TileType)
     number = number_of(begin, ctx.constants)
     divisor = divisor_of(begin, ctx.names.fixed) if number is None else number
@@ -400,7 +400,7 @@ def _part_of_valid(
     begins: Sequence[Any],
     node: Any,
 ) -> Expr:
-    """Return a part of a partly valid tile, valid where the tile is."""
+    """Return a part of a partly valid tile, with its own valid part."""
     assert isinstance(tile.type, TileType)
     mark = BY_PYTHON_NAME["block", "set_validshape"]
     whole = op_call(ctx, mark, (tile, plain_dims(tile.type.shape)), {}, node)
@@ -420,7 +420,7 @@ def _part_of_valid(
 
 
 def _left(valid: Expr, begin: Any, size: Any) -> Any:
-    """Return how many of ``size`` elements from ``begin`` on are among the first ``valid``."""
+    """Return how many of ``size`` elements from ``begin`` on are among the first ``valid`` ones."""
     known, first = const_value(valid), const_value(as_expr(begin))
     if known is not None and first is not None:
         return size if known - first >= size else max(0, known - first)
@@ -429,7 +429,7 @@ def _left(valid: Expr, begin: Any, size: Any) -> Any:
 
 
 def begin(ctx: Context, var: Var, node: ast.AST) -> Expr | None:
-    """Return what a variable may begin with that only a loop defines; None for tensors."""
+    """Return an initial value for a variable that only a loop defines; None for tensors."""
     kind = var.type
     if isinstance(kind, ScalarType):
         is_float = kind.dtype.is_float()
@@ -447,7 +447,7 @@ def begin(ctx: Context, var: Var, node: ast.AST) -> Expr | None:
 
 
 def with_part(ctx: Context, tile: Expr, value: Expr, begins: Sequence[Any], node: Any) -> Expr:
-    """Return a tile of which a part is another one: made in a tensor of the region's own."""
+    """Return a tile with one part replaced, by way of a tensor of the region's own."""
     assert isinstance(tile.type, TileType)
     assert isinstance(value.type, TileType)
     held = scratch(ctx, in_vector_memory(ctx, tile, node), node)
@@ -463,7 +463,7 @@ _RENAMED: Final = {"input": "x", "tensor": "x", "shapes": "shape", "offsets": "o
 def _reshape(
     ctx: Context, args: Sequence[Any], kwargs: Mapping[str, Any], node: ast.Call
 ) -> Expr | None:
-    """A tensor that is reshaped is a view of it, as outside; a tile may go by way of a tensor."""
+    """Return a view of a reshaped tensor, as outside; for a tile, maybe by way of a tensor."""
     source = args[0] if args else None
     if isinstance(source, Expr) and isinstance(source.type, TensorType):
         return op_call(ctx, tensor.reshape_view, args, kwargs, node)
@@ -476,7 +476,7 @@ def _reshape(
     except ParserError as error:
         if error.slug != "tile-layout" or valid_part(tile.type) is not None:
             raise
-    # Rows are padded on chip in one of the shapes, and in memory in neither.
+    # On chip, rows are padded in one of the shapes; in memory, in neither.
     held = op_call(ctx, tensor.reshape_view, (scratch(ctx, tile, node), given["shape"]), {}, node)
     var = Var("_reshaped", held.type, held.span)
     ctx.append(var, held, held.span)
@@ -486,7 +486,7 @@ def _reshape(
 def _store(
     ctx: Context, args: Sequence[Any], kwargs: Mapping[str, Any], node: ast.Call
 ) -> Expr | None:
-    """``pl.store(tile, offsets, out)``: the size is that of the tile, or its valid part."""
+    """Return ``pl.store(tile, offsets, out)``, with the size of the tile, or of its valid part."""
     if len(args) != 3 or kwargs.keys() - {"atomic"} or items_of(args[2]) is not None:
         return None
     value, offsets, target = args
@@ -503,7 +503,7 @@ def _store(
 def _assemble(
     ctx: Context, args: Sequence[Any], kwargs: Mapping[str, Any], node: ast.Call
 ) -> Expr | None:
-    """A tile that is assembled into a tensor is stored there."""
+    """Return the store for a tile that is assembled into a tensor."""
     given = _given(("target", "source", "offset"), args, kwargs)
     target, source, offset = (given.get(key) for key in ("target", "source", "offset"))
     if isinstance(target, Expr) and isinstance(target.type, TileType):
@@ -535,7 +535,7 @@ def _assemble(
 def _block_index(
     ctx: Context, args: Sequence[Any], kwargs: Mapping[str, Any], node: ast.Call
 ) -> Expr | None:
-    """Return the variable that counts the blocks of the launch."""
+    """Return the block index of the launch."""
     assert ctx.region is not None
     return ctx.region.block_index
 
@@ -543,7 +543,7 @@ def _block_index(
 def _element(
     ctx: Context, args: Sequence[Any], kwargs: Mapping[str, Any], node: ast.Call
 ) -> Expr | None:
-    """An element of a tensor is read or written where it lies: nothing is loaded."""
+    """Return the access to an element of a tensor in place: nothing is loaded."""
     source = args[0] if args else kwargs.get("tensor")
     if not isinstance(source, Expr) or not isinstance(source.type, TensorType):
         return None
@@ -557,7 +557,7 @@ def _element(
 def _cast(
     ctx: Context, args: Sequence[Any], kwargs: Mapping[str, Any], node: ast.Call
 ) -> Expr | None:
-    """A cast that the chip does in several steps is these, each with the mode of the call."""
+    """Return a cast that takes the chip several steps as these, each with the call's mode."""
     given = _given(("input", "target_type"), args, kwargs)
     source, target = given.get("input"), given.get("target_type")
     if not isinstance(source, Expr) or not isinstance(source.type, TensorType | TileType):
@@ -577,7 +577,7 @@ def _cast(
 def _dim(
     ctx: Context, args: Sequence[Any], kwargs: Mapping[str, Any], node: ast.Call
 ) -> Expr | None:
-    """The size of a tile is a constant; that of a tensor is asked for as outside."""
+    """Return the size of a tile, a constant; for a tensor, what it is outside."""
     source = args[0] if args else None
     axis = args[1] if len(args) > 1 else kwargs.get("axis")
     if isinstance(source, Expr) and isinstance(source.type, TileType) and isinstance(axis, int):
@@ -589,7 +589,7 @@ def _dim(
 def _create_l1(
     ctx: Context, args: Sequence[Any], kwargs: Mapping[str, Any], node: ast.Call
 ) -> Expr | None:
-    """A matrix that is gathered row by row is a tensor of the region's own: products load it."""
+    """Return, for a matrix to gather row by row, a tensor of the region's own: products load it."""
     given = _given(("shape", "dtype", "transpose"), args, kwargs)
     if not {"shape", "dtype"} <= given.keys() <= {"shape", "dtype", "transpose"}:
         raise _refused(ctx, node, "a shape and an element type", "pl.create_l1([64, 64], pl.BF16)")
@@ -602,7 +602,7 @@ def _create_l1(
 def _gather_row(
     ctx: Context, args: Sequence[Any], kwargs: Mapping[str, Any], node: ast.Call
 ) -> Expr | None:
-    """Rows are copied from one tensor to another, or to a part of a tile."""
+    """Copy rows from one tensor to another, or to a part of a tile."""
     names = ("dst", "src", "dst_offset", "src_offset", "shapes", "transpose", "valid_shape")
     given = _given(names[:-1], args, kwargs)
     if not set(names[:5]) <= given.keys() <= set(names):
@@ -624,7 +624,7 @@ def _gather_row(
 def _transpose_view(
     ctx: Context, args: Sequence[Any], kwargs: Mapping[str, Any], node: ast.Call
 ) -> Expr | None:
-    """A matrix that is transposed for a product."""
+    """Return a matrix transposed for a product."""
     if len(args) != 1 or kwargs:
         raise _refused(ctx, node, "a matrix", "pl.tile.transpose_view(w)")
     tile = as_operand(ctx, args[0], node)
@@ -649,7 +649,7 @@ _MARKERS: Final = {
     ),
     "transpose_view": ("a matrix", "pl.tile.transpose_view(w)"),
 }
-"""What names that are no ops take, and an example."""
+"""The arguments of names that are not ops, with an example."""
 
 _HANDLERS: Final[dict[str, Handler]] = {
     "create_l1": _create_l1,

@@ -1,4 +1,4 @@
-"""``optimizations=[...]`` of a region: checked, since none of them changes a value."""
+"""Checks ``optimizations=[...]`` of a region; none of them changes a value."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from pypto._src.frontend.state.context import Context
 
 
 def check_optimizations(ctx: Context, items: Sequence[ast.expr]) -> Span | None:
-    """Check the items: ``pl.split`` and ``pl.cross_core_slot``, each once at most.
+    """Check the items: ``pl.split`` and ``pl.cross_core_slot``, each at most once.
 
     Returns:
-        Where the ``pl.split`` stands.
+        The span of ``pl.split``, None if it is not given.
 
     Raises:
-        ParserSyntaxError: one is something else, stands there twice, or has other arguments.
+        ParserSyntaxError: an item is something else, is repeated, or has other arguments.
     """
     found: list[Any] = []
     divided: Span | None = None

@@ -1,10 +1,10 @@
 """Where matrices are: the operands of products in regions, and products that vector ops take.
 
-A product takes its operands from Left and Right memory, where they come from Mat memory, and
-gives a tile in Acc. What was loaded for it is loaded to Mat; what was computed goes through a
-tensor of the region's own, and so does a product that vector ops take.
+A product takes its operands from Left and Right memory, to which they are moved from Mat memory,
+and gives a tile in Acc. A tile loaded for it is loaded to Mat; a computed one goes through a tensor
+of the region's own, and so does a product that vector ops use.
 
-A name that a loop or branch assigns to is a tile in one memory: `settle` and `settled` choose it.
+A name assigned in a loop or branch is a tile in one memory: `settle` and `settled` choose it.
 """
 
 from __future__ import annotations
@@ -43,15 +43,15 @@ from pypto._src.records import NamedTuple
 
 
 class DimPart(NamedTuple):
-    """A part of a dimension: where it begins, its size, and the size with its padding."""
+    """A part of a dimension: begin, size, and size with padding."""
 
-    begin: Any  # an int; in a loop, its variable
+    begin: Any  # an int; in a loop, the loop variable
     size: int
     padded: int
 
 
 class Matrix:
-    """A matrix in global memory: the whole of a tensor, or what a load reads of it."""
+    """A matrix in global memory: a whole tensor, or the part that a load reads."""
 
     def __init__(
         self,
@@ -67,7 +67,7 @@ class Matrix:
         self.begins = begins
         self.sizes = sizes
         self.valid = valid
-        self.loaded = loaded  # the load behind which parts are loaded; None for here
+        self.loaded = loaded  # the load after which parts are loaded; None for here
 
     def part(
         self, axis: int, span: DimPart, across: DimPart, space: MemorySpace, node: ast.AST
@@ -120,7 +120,7 @@ def assigned(ctx: Context, value: Expr) -> Var:
 
 
 def matrix_operand(ctx: Context, value: Any, node: ast.Call) -> Matrix:
-    """Return where the matrix unit gets an operand from."""
+    """Return the matrix in global memory from which an operand of a product is loaded."""
     kind = value.type if isinstance(value, Expr) else None
     if isinstance(kind, TensorType):
         sizes = static_shape(kind)
@@ -153,7 +153,7 @@ def matrix_operand(ctx: Context, value: Any, node: ast.Call) -> Matrix:
 def part_of_matrix(
     ctx: Context, tile: Var, shape: Sequence[Any], begins: Sequence[Any], node: ast.AST
 ) -> Expr:
-    """Return a part of a matrix that was loaded for products: the part is loaded instead."""
+    """Return a part of a matrix that was loaded for products: only the part is loaded instead."""
     assert ctx.region is not None
     found = ctx.region.load_of(tile, ctx.block)
     is_whole = found is not None and len(found.call.args) == 3
@@ -183,7 +183,7 @@ def _plain_part(kind: TileType) -> list[Any] | None:
 
 
 def _load_of(ctx: Context, value: Expr) -> tuple[Call, Loaded | None] | None:
-    """Return the load that has made a tile, and where it stands; None if another may have."""
+    """Return the load that made a tile, and where it is; None if another one may have."""
     if isinstance(value, Call):
         return (value, None) if value.op in _LOADS else None
     assert ctx.region is not None
@@ -195,7 +195,7 @@ _LOADS: Final = (memory.load, memory.load_part)
 
 
 def own_tensor(ctx: Context, shape: Sequence[Any], dtype: DataType, node: ast.AST) -> Var:
-    """Return a tensor of the region's own, which is made before it."""
+    """Return a tensor of the region's own, made before the region."""
     assert ctx.region is not None
     made = op_call(ctx, tensor.create, ([*shape], dtype), {}, node)
     var = Var("_scratch", made.type, made.span)
@@ -204,7 +204,7 @@ def own_tensor(ctx: Context, shape: Sequence[Any], dtype: DataType, node: ast.AS
 
 
 def scratch(ctx: Context, tile: Expr, node: ast.AST) -> Var:
-    """Return a tensor of the region's own, with a tile stored in it."""
+    """Return a tensor of the region's own in which a tile is stored."""
     kind = tile.type
     assert isinstance(kind, TileType)
     shape = plain_dims(kind.shape)
@@ -215,7 +215,7 @@ def scratch(ctx: Context, tile: Expr, node: ast.AST) -> Var:
 
 
 def _through_memory(ctx: Context, tile: Expr, node: ast.Call) -> Matrix:
-    """Return an operand that vector ops have computed; it is stored, for the cube core to load."""
+    """Return an operand computed by vector ops, stored in memory for the cube core to load."""
     kind = tile.type
     assert isinstance(kind, TileType)
     sizes = static_shape(kind)
@@ -230,16 +230,16 @@ def _through_memory(ctx: Context, tile: Expr, node: ast.Call) -> Matrix:
 
 
 def is_in_acc(value: Any) -> bool:
-    """True for a tile in the memory in which the matrix unit adds up."""
+    """True for a tile in the memory in which the matrix unit accumulates."""
     if not isinstance(value, Expr) or not isinstance(value.type, TileType):
         return False
     return known_space(value) is MemorySpace.Acc
 
 
 def in_vector_memory(ctx: Context, value: Any, node: ast.AST) -> Any:
-    """Return a product as vector ops take it; other values as they are.
+    """Return a product where vector ops can use it; other values as they are.
 
-    A loop that takes a product made before it finds it in vector memory: it is moved there once.
+    A loop that uses a product made before it finds it in vector memory: it is moved only once.
     """
     if not isinstance(value, Expr) or not isinstance(value.type, TileType):
         return value
@@ -265,7 +265,7 @@ _COPY: Final = "in vector memory"
 
 
 def _moved(ctx: Context, value: Expr, node: ast.AST) -> Var:
-    """Return a product in vector memory, where it gets by way of a tensor of the region's own."""
+    """Return a product moved to vector memory, by way of a tensor of the region's own."""
     assert isinstance(value.type, TileType)
     stored = scratch(ctx, value, node)
     shape = plain_dims(value.type.shape)
@@ -276,9 +276,9 @@ def _moved(ctx: Context, value: Expr, node: ast.AST) -> Var:
 
 
 def settled(ctx: Context, name: str, value: Expr, node: ast.AST) -> Expr:
-    """Return a value as a name of an outer block takes it: a product where vector work is.
+    """Return a value for assignment to a name of an outer block: products move to vector memory.
 
-    A tensor is loaded whole, where the name is of a tile.
+    A tensor is loaded whole if the name holds a tile.
     """
     old = ctx.names.values.get(name)
     if not isinstance(old, Var) or not isinstance(old.type, TileType):
@@ -298,13 +298,13 @@ def settled(ctx: Context, name: str, value: Expr, node: ast.AST) -> Expr:
 def settle(ctx: Context, bodies: Sequence[ast.stmt]) -> None:
     """Move a product to vector memory if a loop or branch assigns something else to its name.
 
-    So it does with one to which products are added beside vector work, which it could not outlive.
+    So also one to which products are added beside vector work, as Acc would not keep it.
     """
     for stmt in (inner for body in bodies for inner in ast.walk(body)):
         if not isinstance(stmt, ast.Assign | ast.AugAssign):
             continue
         target = stmt.targets[0] if isinstance(stmt, ast.Assign) else stmt.target
-        is_part = isinstance(target, ast.Subscript)  # the whole is another value then
+        is_part = isinstance(target, ast.Subscript)  # then the whole becomes another value
         target = target.value if isinstance(target, ast.Subscript) else target
         value = ctx.names.values.get(target.id) if isinstance(target, ast.Name) else None
         if not isinstance(target, ast.Name) or not isinstance(value, Var) or not is_in_acc(value):
@@ -315,7 +315,7 @@ def settle(ctx: Context, bodies: Sequence[ast.stmt]) -> None:
 
 
 def _stays_in_acc(ctx: Context, name: str, value: ast.expr, bodies: Sequence[ast.stmt]) -> bool:
-    """True if a name that is of a product is of one in Acc memory after an assignment, too."""
+    """True if a name of a product still holds one in Acc memory after an assignment."""
     begin = value
     while isinstance(begin, ast.Call) and called_name(ctx, begin.func) == "matmul_acc":
         words = [each.value for each in begin.keywords if each.arg == "acc"]
@@ -330,7 +330,7 @@ def _stays_in_acc(ctx: Context, name: str, value: ast.expr, bodies: Sequence[ast
 
 
 def outside_acc(ctx: Context, body: Sequence[ast.stmt]) -> None:
-    """Let products be in vector memory that a body reads whose work is all of vector cores."""
+    """Move products that a body reads to vector memory; all work of the body is on vector cores."""
     names = (node for stmt in body for node in ast.walk(stmt) if isinstance(node, ast.Name))
     for node in names:
         value = ctx.names.values.get(node.id)
@@ -339,8 +339,8 @@ def outside_acc(ctx: Context, body: Sequence[ast.stmt]) -> None:
 
 
 def _outside_acc(ctx: Context, value: Var, node: ast.AST) -> Any:
-    """Return a tile in Acc memory as one in vector memory; one without a value is made there."""
-    every = (inner for stmt in ctx.block for inner in stmts_in(stmt))  # those of loops, too
+    """Return a tile in Acc memory moved to vector memory; one without a value is made there."""
+    every = (inner for stmt in ctx.block for inner in stmts_in(stmt))  # including those in loops
     made = [s.value for s in every if isinstance(s, AssignStmt) and s.var is value]
     kind = value.type
     has_no_value = bool(made) and all(op_of(each) is new_tiles.create_tile for each in made)
@@ -350,13 +350,13 @@ def _outside_acc(ctx: Context, value: Var, node: ast.AST) -> Any:
 
 
 def called_name(ctx: Context, func: ast.expr) -> str:
-    """Return the name of the op that a call is of: ``pl.tensor`` has fewer than mean one here."""
+    """Return the name of the called op: here more ops are meant than ``pl.tensor`` has."""
     found = name_of(ctx.peek(func))
     return func.attr if not found and isinstance(func, ast.Attribute) else found
 
 
 def name_of(callee: Any) -> str:
-    """Return the name under which users call an op, at whatever level; empty if it is none."""
+    """Return the user's name of an op, of any level; empty if it is none."""
     if isinstance(callee, Unified):
         return callee.name
     return callee.python_name if isinstance(callee, OpDef) else getattr(callee, "__name__", "")

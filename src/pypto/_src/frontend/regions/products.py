@@ -1,11 +1,11 @@
-"""Matrix products in regions: in blocks that fit Acc memory, of parts that fit Left and Right.
+"""Matrix products in regions: in blocks that fit Acc memory, from parts that fit Left and Right.
 
-Operands that are larger than Left or Right memory are multiplied in parts of K, products larger
-than Acc memory in blocks. `product_operands` brings operands to the memories they are read from.
+Operands larger than Left or Right memory are multiplied in parts of K, products larger than Acc
+memory in blocks. `product_operands` brings operands to the memories from which they are read.
 
-Rows and columns that do not fill the boxes of a memory are padded there, with elements that
-are not valid. A product of a single row, one that is itself padded and one made in blocks have
-another shape in Acc memory than they have as values; so they become values in vector memory.
+Rows and columns that do not fill the boxes of a memory are padded there, with elements that are not
+valid. A product with a single row, one that is itself padded and one made in blocks have another
+shape in Acc memory than as values, so they become values in vector memory.
 """
 
 from __future__ import annotations
@@ -49,9 +49,9 @@ from pypto._src.targets import A2A3
 
 _ACC_BYTES: Final = DataType.FP32.bytes
 _UNROLLED: Final = 32
-"""So many products of parts stand one after another at most; more are made in loops."""
+"""The most products of parts that are emitted one after another; more are made in loops."""
 MOST_LOADED: Final = 64 * 1024
-"""Bytes of tensors that are loaded in one piece; more are copied in parts."""
+"""The most bytes of a tensor that are loaded in one piece; more are copied in parts."""
 
 
 _OF_MATMUL: Final = ("lhs", "rhs", "out_dtype", "a_trans", "b_trans", "c_matrix_nz")
@@ -62,7 +62,7 @@ _OF_MATMUL_BIAS: Final = ("lhs", "rhs", "bias")
 def matmul_arguments(
     ctx: Context, args: Sequence[Any], kwargs: Mapping[str, Any], node: ast.Call
 ) -> dict[str, Any] | None:
-    """Return the arguments of ``pl.matmul(lhs, rhs, ...)`` by name; None if an operand lacks."""
+    """Return the arguments of ``pl.matmul(lhs, rhs, ...)`` by name; None without both operands."""
     return _by_name(ctx, _OF_MATMUL, args, kwargs, node)
 
 
@@ -73,10 +73,10 @@ def _by_name(
     kwargs: Mapping[str, Any],
     node: ast.Call,
 ) -> dict[str, Any] | None:
-    """Return the arguments of a product by name; None if an operand lacks, or both are placed.
+    """Return a product's arguments by name; None if an operand is missing, or both are in place.
 
     Raises:
-        ParserTypeError: there is no such keyword. The op on tiles would refuse those of regions.
+        ParserTypeError: there is no such keyword. The op on tiles would refuse those for regions.
     """
     given = {**dict(zip(names, args, strict=False)), **kwargs}
     if "lhs" not in given or "rhs" not in given:
@@ -89,7 +89,7 @@ def _by_name(
 
 
 def _check_options(ctx: Context, given: Mapping[str, Any], node: ast.Call) -> None:
-    """Check that an element type is one, and that flags are flags: a text is true for Python."""
+    """Check that an element type is one, and that flags are flags: a string would be true."""
     wanted = {"out_dtype": DataType, "a_trans": int, "b_trans": int}
     for name, kind in wanted.items():
         value = given.get(name)
@@ -129,7 +129,7 @@ def gathered_product(
 def matmul_acc(
     ctx: Context, args: Sequence[Any], kwargs: Mapping[str, Any], node: ast.Call
 ) -> Expr | None:
-    """Return ``pl.matmul_acc(acc, lhs, rhs, ...)``; where ``init_cond`` holds, without ``acc``."""
+    """Return ``pl.matmul_acc(acc, lhs, rhs, ...)``; without ``acc`` where ``init_cond`` holds."""
     given = _by_name(ctx, _OF_MATMUL_ACC, args, kwargs, node)
     if given is None or "acc" not in given:
         return None
@@ -144,7 +144,7 @@ def matmul_acc(
         first = _product(ctx, None, operands, given, node)
         then, ctx.block = ctx.block, []
         more = _product(ctx, acc, operands, given, node)
-    else:  # both branches take one product
+    else:  # both branches use one product
         assert ctx.region is not None
         first = _product(ctx, None, operands, given, node)
         first = ctx.region.operand(ctx, in_vector_memory(ctx, first, node), node)
@@ -161,7 +161,7 @@ def matmul_acc(
 def matmul_bias(
     ctx: Context, args: Sequence[Any], kwargs: Mapping[str, Any], node: ast.Call
 ) -> Expr | None:
-    """Return ``pl.matmul_bias(lhs, rhs, bias)``: the product, and ``bias`` [1, N] in each row."""
+    """Return ``pl.matmul_bias(lhs, rhs, bias)``: the product plus ``bias`` [1, N] in each row."""
     given = _by_name(ctx, _OF_MATMUL_BIAS, args, kwargs, node)
     if given is None or "bias" not in given:
         return None
@@ -177,7 +177,7 @@ def _is_placed(value: Any) -> bool:
 
 
 def _accumulator(ctx: Context, acc: Any, node: ast.Call) -> Expr:
-    """Return what a product is added to: a tile in Acc memory, or in vector memory."""
+    """Return the accumulator of a product: a tile in Acc memory or in vector memory."""
     if isinstance(acc, Expr) and isinstance(acc.type, TileType):
         return acc
     if isinstance(acc, Expr) and isinstance(acc.type, TensorType):
@@ -194,7 +194,7 @@ def _accumulator(ctx: Context, acc: Any, node: ast.Call) -> Expr:
 
 
 def begins_in_acc(shape: Sequence[Any], dtype: DataType) -> bool:
-    """True if a product of this shape and element type is a value in Acc memory."""
+    """True if a product of this shape and element type is kept in Acc memory."""
     if len(shape) != 2:
         return False
     if not all(isinstance(size, int) for size in shape):
@@ -206,7 +206,7 @@ def begins_in_acc(shape: Sequence[Any], dtype: DataType) -> bool:
 
 
 def _operands(ctx: Context, given: Mapping[str, Any], node: ast.Call) -> tuple[Matrix, Matrix]:
-    """Return where the two matrices of a product come from."""
+    """Return the two matrices of a product."""
     return matrix_operand(ctx, given["lhs"], node), matrix_operand(ctx, given["rhs"], node)
 
 
@@ -217,7 +217,7 @@ def _product(
     given: Mapping[str, Any],
     node: ast.Call,
 ) -> Expr:
-    """Return the product of two matrices, added to ``acc`` if there is one."""
+    """Return the product of two matrices, added to ``acc`` if that is given."""
     lhs, rhs = operands
     transposed = bool(given.get("a_trans")), bool(given.get("b_trans"))
     left_axis, right_axis = (0 if transposed[0] else 1), (1 if transposed[1] else 0)
@@ -249,7 +249,7 @@ def _product(
         assert ctx.region is not None
         if not words and rows * columns * _ACC_BYTES > MOST_LOADED and acc is None:
             ctx.region.gathered = Gathered(gathered, held, len(own), own[-1], product)
-            return gathered  # which is stored elsewhere in parts
+            return gathered  # later it is stored elsewhere, in parts
         made = op_call(ctx, memory.load, (gathered, [0, 0], [rows, columns]), words, node)
         made = assigned(ctx, made)
         ctx.region.products.add(made)
@@ -264,7 +264,7 @@ def _check_types(
     given: Mapping[str, Any],
     node: ast.Call | ast.BinOp,
 ) -> None:
-    """Check that both matrices have one element type; the ops on their parts know no names."""
+    """Check that both matrices have the same element type; the ops on their parts know no names."""
     kinds = [matrix.source.type for matrix in operands]
     dtypes = [kind.dtype for kind in kinds if isinstance(kind, TensorType | TileType)]
     if len(dtypes) < 2 or dtypes[0] is dtypes[1]:
@@ -288,7 +288,7 @@ def _check_types(
 
 
 def _check_result(ctx: Context, wanted: Any, product: _Product, node: ast.Call) -> None:
-    """Check that a product can be of elements ``wanted``: a store rounds floats, nothing else."""
+    """Check that a product can have elements ``wanted``: a store only rounds floats."""
     summed = product.summed
     if not isinstance(wanted, DataType) or wanted is summed:
         return
@@ -311,7 +311,7 @@ def _is_out_dtype(item: ast.expr | ast.keyword) -> bool:
 
 
 def _sum(ctx: Context, acc: Expr, product: Expr, node: ast.Call) -> Expr:
-    """Return a product in vector memory, added to ``acc`` there."""
+    """Return a product in vector memory added to ``acc``, which is moved there."""
     assert ctx.region is not None
     add = BY_PYTHON_NAME["block", "add"]
     total: Expr = ctx.region.call(ctx, add, (in_vector_memory(ctx, acc, node), product), {}, node)
@@ -319,19 +319,19 @@ def _sum(ctx: Context, acc: Expr, product: Expr, node: ast.Call) -> Expr:
 
 
 class Gathered(NamedTuple):
-    """A product of many blocks that has been made in a tensor of the region's own."""
+    """A product of many blocks that was made in a tensor of the region's own."""
 
-    value: Expr  # the tensor after that
+    value: Expr  # the tensor once it is filled
     held: Var  # the tensor
-    length: int  # of the statements that made it
-    last: Stmt  # of them
+    length: int  # the number of statements that made it
+    last: Stmt  # the last of them
     product: _Product
 
 
 class _Product:
     """The product of two matrices: blocks that fit Acc memory, parts of K that fit the others.
 
-    Blocks and parts stand one after another, or in loops where there are many.
+    Blocks and parts are emitted one after another, or in loops if there are many.
     """
 
     def __init__(
@@ -351,8 +351,8 @@ class _Product:
         self.columns = rhs.sizes[1 - right_axis]
         transposed = left_axis == 0, right_axis == 1
         unit = self.unit = whole_box(dtype)
-        # Boxes of these are not as high as they are wide: what is turned on the way fills both.
-        oblong = dtype.bytes != 2  # bytes for which a box is a square
+        # For these types boxes are not square: what is transposed on the way has to fill both.
+        oblong = dtype.bytes != 2  # a box is a square for 2 bytes
         self.depth = unit if oblong and (transposed[0] or not transposed[1]) else 1
         self.high = unit if self.rows == 1 or (oblong and transposed[0]) else 1
         self.wide = unit if self.columns == 1 or (oblong and not transposed[1]) else 1
@@ -372,7 +372,7 @@ class _Product:
         return span._replace(padded=round_up(span.size, self.wide))
 
     def block(self, down: DimPart, across: DimPart, start: Expr | None = None) -> Expr:
-        """Return a block of the product, added to ``start``: a tile in Acc memory."""
+        """Return a block of the product, added to ``start``, as a tile in Acc memory."""
         down, across = self._high(down), self._wide(across)
         parts = _parts(down.padded, self.inner, across.padded, self.dtype)
         if self.in_loops and len(parts) > 2 and start is None:
@@ -383,7 +383,7 @@ class _Product:
         return self._part(parts[-1], down, across, result)
 
     def _part(self, part: DimPart, down: DimPart, across: DimPart, acc: Expr | None) -> Expr:
-        """Return a product of parts of K, added to ``acc``."""
+        """Return the product of parts of K, added to ``acc``."""
         k = part._replace(padded=round_up(part.size, self.unit if part.size == 1 else self.depth))
         a = self.lhs.part(self.axes[0], k, down, MemorySpace.Left, self.node)
         b = self.rhs.part(self.axes[1], k, across, MemorySpace.Right, self.node)
@@ -404,7 +404,7 @@ class _Product:
         return result
 
     def gathered(self, target: Expr, begins: Sequence[Any]) -> Expr:
-        """Store all blocks in a part of a tensor; return the tensor that it is after that."""
+        """Store all blocks in a part of a tensor; return the tensor after that."""
         ctx, span = self.ctx, self.ctx.span(self.node)
         blocks = _blocks(self.rows, self.columns, self.dtype)
         held = target
@@ -436,7 +436,7 @@ class _Product:
         return held
 
     def _each(self, spans: Sequence[DimPart], name: str, body: Callable[[DimPart], None]) -> None:
-        """Do something with spans that follow each other, of which the last may be shorter."""
+        """Call ``body`` with consecutive spans, of which the last may be shorter."""
         size = spans[0].size
         equal = [span for span in spans if span.size == size]
         if len(equal) > 2:
@@ -453,10 +453,10 @@ class _Product:
 
 
 def copied(ctx: Context, source: Expr, begins: Sequence[Any], target: Expr, node: ast.AST) -> Expr:
-    """Store a tensor of constant size in a part of another one, by way of vector memory.
+    """Copy a tensor of constant size to a part of another one, by way of vector memory.
 
-    A product is rounded to the element type of the target, which the matrix unit would have done.
-    One that has just been made, for nothing else, is made there.
+    A product is rounded to the element type of the target, as the matrix unit would have done. One
+    that has just been made for nothing else is made there directly.
     """
     assert ctx.region is not None
     made = ctx.region.gathered
@@ -486,7 +486,7 @@ def copied(ctx: Context, source: Expr, begins: Sequence[Any], target: Expr, node
 
 
 def _is_free(ctx: Context, made: Gathered, target: Expr) -> bool:
-    """True if nothing else has a product, and its blocks may go to ``target`` while it is made."""
+    """True if a product has no other use, and its blocks can be stored in ``target`` directly."""
     product = made.product
     assert isinstance(target.type, TensorType)
     rounds = product.summed is DataType.FP32 and target.type.dtype in _NARROWED
@@ -506,7 +506,7 @@ def _are_apart(ctx: Context, source: Expr, target: Expr) -> bool:
 
 
 def _home(ctx: Context, tensor: Expr) -> Expr | None:
-    """Return the parameter or new tensor whose memory a tensor is, None if it is not known."""
+    """Return the parameter or new tensor whose memory a tensor shares, None if unknown."""
     found = ctx.origin(tensor)
     return tensor if found is None and (tensor in ctx.made_here or tensor in ctx.inputs) else found
 
@@ -519,7 +519,7 @@ _NARROWED: Final = frozenset({DataType.FP16, DataType.BF16})
 
 
 def narrowed(ctx: Context, value: Any, dtype: DataType, node: ast.AST) -> Any:
-    """Return a value as a tensor of ``dtype`` takes it: a product is rounded in its store."""
+    """Return a value as a tensor of ``dtype`` takes it: a product is rounded when stored."""
     assert ctx.region is not None
     if not isinstance(value, Var) or value not in ctx.region.products or dtype not in _NARROWED:
         return value
@@ -538,15 +538,15 @@ def _hint(given: Mapping[str, Any], inner: int, inner2: int, columns: int) -> st
 
 
 def _spans(size: int, most: int) -> list[DimPart]:
-    """Return a dimension in parts of at most ``most`` elements."""
+    """Split a dimension into parts of at most ``most`` elements."""
     return [DimPart(start, part := min(most, size - start), part) for start in range(0, size, most)]
 
 
 def _blocks(rows: int, columns: int, dtype: DataType) -> list[tuple[DimPart, DimPart]]:
-    """Return the blocks of a product: each fits Acc memory, its operands Left and Right."""
+    """Return the blocks of a product: each fits Acc memory, and its operands Left and Right."""
     unit = whole_box(dtype)
     down, across = round_up(rows, unit), round_up(columns, unit)
-    # Of each operand the least part of K fits.
+    # The smallest part of K fits, for each operand.
     tallest, widest = (
         A2A3.memories[space].usable_bytes // dtype.bytes // unit // unit * unit
         for space in (MemorySpace.Left, MemorySpace.Right)
@@ -562,7 +562,7 @@ def _blocks(rows: int, columns: int, dtype: DataType) -> list[tuple[DimPart, Dim
 
 
 def _parts(rows: int, inner: int, columns: int, dtype: DataType) -> list[DimPart]:
-    """Return the parts of K that Left and Right memory hold."""
+    """Split K into parts that fit Left and Right memory."""
     unit = whole_box(dtype)
     size = inner
     for space, other in ((MemorySpace.Left, rows), (MemorySpace.Right, columns)):

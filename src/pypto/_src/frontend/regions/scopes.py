@@ -2,8 +2,8 @@
 
 A region computes with tiles: a slice of a tensor is a copy in on-chip memory, and an assignment to
 one is a store. In the IR a region is the scope that ``with pl.incore():`` marks, with ops on tiles;
-the blocks of a launch are a parallel loop around it. A value that a region hands out becomes a
-tensor of its own.
+the blocks of a launch are a parallel loop around it. A value that is read after its region becomes
+a tensor of its own.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ _LITERALS: Final = frozenset({"allow_early_resolve", "sync_start", "windowize"})
 
 
 def with_(ctx: Context, node: ast.With) -> None:
-    """Parse a with statement of a region, or of a scope of tasks; of several, one in the other."""
+    """Parse a with statement of a region or of a scope of tasks; several items nest."""
     item = node.items[0]
     if len(node.items) > 1:
         outer, inner = copy.copy(node), copy.copy(node)
@@ -190,7 +190,7 @@ def _spmd(ctx: Context, node: ast.With, call: ast.Call, target: ast.expr | None)
 
 
 def for_blocks(ctx: Context, node: ast.For) -> None:
-    """Parse ``for b in pl.spmd(n):``, whose body each block runs."""
+    """Parse ``for b in pl.spmd(n):``, where each block runs the body."""
     call, target = node.iter, node.target
     assert isinstance(call, ast.Call)
     words = _keywords(ctx, call, _OF_SPMD, ["core_num"])
@@ -219,7 +219,7 @@ def _launch(
     block: Var,
     name: str | None = None,
 ) -> None:
-    """Append the loop over the blocks of a launch, with the region that each of them runs."""
+    """Append the loop over the blocks of a launch, around the region that each block runs."""
     divided = _options(ctx, call, words)
     if ctx.region is not None:
         raise _nested(ctx, call)
@@ -242,7 +242,7 @@ def _launch(
 
 
 def _predicate(ctx: Context, words: dict[str, ast.expr]) -> Expr | None:
-    """Return the condition of a launch: without it, outputs keep what they are."""
+    """Return the condition of a launch: if it is false, outputs keep their values."""
     node = words.get("predicate")
     if node is None or (isinstance(node, ast.Constant) and node.value is None):
         return None
@@ -272,7 +272,7 @@ def _launch_phase(
     read_later: Collection[str],
     divided: Span | None,
 ) -> None:
-    """Append the loop over the blocks, for what they do up to a barrier."""
+    """Append the loop over the blocks, for their work up to the next barrier."""
     ctx.names.fixed[block] = 1
     names = ctx.names
     mark = names.open()
@@ -318,7 +318,7 @@ def _count(ctx: Context, call: ast.Call, words: dict[str, ast.expr]) -> Expr:
 
 
 def _reads_block_index(ctx: Context, body: Sequence[ast.stmt]) -> bool:
-    """True if a launch asks for its block, or has one statement that may: a call, a region."""
+    """True if a launch reads its block index, or is one statement that may: a call, a region."""
     plain = [n for n in body if not (isinstance(n, ast.Expr) and isinstance(n.value, ast.Constant))]
     if len(plain) == 1 and isinstance(plain[0], ast.With | ast.Expr | ast.Assign):
         return True
@@ -344,9 +344,9 @@ def _region(
     divided: Span | None,
     block: tuple[Var, Expr] | None = None,
 ) -> None:
-    """Append the scope of a region; of a launch, ``block`` says which block it is of how many."""
+    """Append the scope of a region; for a launch, ``block`` is its block index and block count."""
     around = ctx.region
-    if around is not None:  # the only statement of a launch: the body of its blocks
+    if around is not None:  # the single statement of a launch: the body of its blocks
         around.name = around.name or name
         around.divided = around.divided or divided
         ctx.run(node.body)
@@ -367,7 +367,7 @@ def _region(
     names.shadow = region.shadow
     mark = names.open()
     outside, ctx.block = ctx.block, []
-    loops, ctx.loops = ctx.loops, []  # of the loops around, no iteration hands tiles to the next
+    loops, ctx.loops = ctx.loops, []  # tiles are not carried by the loops around a region
     ctx.region = region
     made: list[Stmt] = []
     try:
@@ -398,7 +398,7 @@ def _region(
 
 
 def without_unused_loads(stmts: list[Stmt], region: Region) -> list[Stmt]:
-    """Return statements without the loads of what only products take: they load it elsewhere."""
+    """Return statements without loads that only products use: they load the operands elsewhere."""
     if not region.loads:
         return stmts
     used = set(uses([child for top in stmts for child in _operands(top)]))
@@ -409,7 +409,7 @@ def without_unused_loads(stmts: list[Stmt], region: Region) -> list[Stmt]:
 
 
 def _operands(top: Stmt) -> list[Any]:
-    """Return what is evaluated in a statement, nested ones included."""
+    """Return what a statement evaluates, including nested statements."""
     found: list[Any] = []
     for stmt in stmts_in(top):
         own = list(defined_by(stmt))
@@ -422,9 +422,9 @@ def _operands(top: Stmt) -> list[Any]:
 
 
 def _keep(ctx: Context, bound: dict[str, Any], read_later: Collection[str]) -> None:
-    """Let the names of a region that are no tiles go on to mean what they do.
+    """Keep the names of a region that are not tiles bound to their values.
 
-    A scalar that nobody reads later ends here: the next region may have another of that name.
+    A scalar that is not read later ends here: the next region may have another of that name.
     """
     for name, value in bound.items():
         kind = value.type if isinstance(value, Expr) else None
@@ -440,7 +440,7 @@ def _keep(ctx: Context, bound: dict[str, Any], read_later: Collection[str]) -> N
 def _handed_out(
     ctx: Context, node: ast.With | ast.For, region: Region, found: Collection[str]
 ) -> list[Stmt]:
-    """Store the tiles that are read after a region into tensors of their own; return these."""
+    """Store tiles that are read after a region in tensors of their own; return what makes these."""
     if not found:
         return []
     made: list[Stmt] = []
@@ -484,7 +484,7 @@ def _handed_out(
 
 
 def _is_read_elsewhere(ctx: Context, region: ast.AST, name: str) -> bool:
-    """True if a name is read outside of a region, and not just by its next iteration."""
+    """True if a name is read outside a region, not only in the region's next run."""
     pending: list[ast.AST] = [ctx.node]
     while pending:
         node = pending.pop()
@@ -495,7 +495,7 @@ def _is_read_elsewhere(ctx: Context, region: ast.AST, name: str) -> bool:
 
 
 def _own_tensor(ctx: Context, region: Region, name: str, value: Var) -> Var | None:
-    """Return the tensor outside that a value replaces, if nothing else can see it."""
+    """Return the outside tensor that a value replaces, if nothing else can see that tensor."""
     outside = region.shadowed.get(name)
     if outside is None or outside not in ctx.made_here:
         return None
@@ -505,7 +505,7 @@ def _own_tensor(ctx: Context, region: Region, name: str, value: Var) -> Var | No
 
 
 def same_shape(a: Type, b: Type) -> bool:
-    """True for a tensor and a tile of one element type and size."""
+    """True for a tensor and a tile of the same element type and size."""
     assert isinstance(a, ShapedType)
     assert isinstance(b, ShapedType)
     return a.dtype is b.dtype and same_dims(a.shape, b.shape)
@@ -532,7 +532,7 @@ def _name_task(ctx: Context, target: ast.expr | None) -> None:
 def _keywords(
     ctx: Context, call: ast.Call, known: frozenset[str], positional: Sequence[str]
 ) -> dict[str, ast.expr]:
-    """Return the arguments of a region by their names."""
+    """Return the arguments of a region by name."""
     text = ctx.source.text(call.func)
     if len(call.args) > len(positional):
         raise ParserSyntaxError(
@@ -558,7 +558,7 @@ def _keywords(
 
 
 def _options(ctx: Context, call: ast.Call, words: dict[str, ast.expr]) -> Span | None:
-    """Check the options that change no value; return where vector work is divided."""
+    """Check the options that change no value; return the span of ``pl.split``, if any."""
     for key in _LITERALS & words.keys():
         location = words[key]
         if not isinstance(location, ast.Constant) or not isinstance(location.value, bool):

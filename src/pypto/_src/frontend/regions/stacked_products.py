@@ -1,8 +1,8 @@
-"""Products of vectors and of stacks of matrices in regions: the products of matrices, one by one.
+"""Products of vectors and of stacks of matrices in regions, as products of matrices, one by one.
 
-What is not a matrix is one in memory: a stack [.., M, K] is the rows [.. * M, K], a vector a single
-row. The products are stored one below the other in a tensor of the region's own, and a reshaped
-view of it has the shape that the op gives to the product.
+What is not a matrix becomes one in memory: a stack [.., M, K] the rows [.. * M, K], a vector a
+single row. The products are stored one below the other in a tensor of the region's own, and a
+reshaped view of it has the shape that the op gives to the product.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def matmul(
     view = assigned(ctx, op_call(ctx, tensor.reshape_view, (made, shape), {}, node))
     assert isinstance(made.type, TensorType)
     if math.prod(shape) * made.type.dtype.bytes > MOST_LOADED:
-        return view  # which is stored elsewhere in parts
+        return view  # later it is stored elsewhere, in parts
     tile = assigned(ctx, op_call(ctx, memory.load, (view, [0] * len(shape), shape), {}, node))
     assert ctx.region is not None
     ctx.region.products.add(tile)
@@ -92,7 +92,7 @@ def _in_memory(ctx: Context, value: Any, lhs: Any, rhs: Any, node: ast.Call) -> 
 
 
 def _texts(ctx: Context, node: ast.AST) -> tuple[str, str] | None:
-    """Return the operands of a product as they are written, None if one has a keyword."""
+    """Return the text of a product's two operands, None if one is given by keyword."""
     if isinstance(node, ast.Call) and len(node.args) >= 2:
         left, right = node.args[:2]
     elif isinstance(node, ast.BinOp):
@@ -103,7 +103,7 @@ def _texts(ctx: Context, node: ast.AST) -> tuple[str, str] | None:
 
 
 def _in_a_loop(ctx: Context, lhs: Any, rhs: Any, node: ast.AST) -> str | None:
-    """Return the loop over stacks of a size that is known only when it runs."""
+    """Suggest a loop over stacks whose size is known only at run time."""
     texts = _texts(ctx, node)
     ranks = _rank(lhs), _rank(rhs)
     if texts is None or not set(ranks) <= {2, 3}:
@@ -136,7 +136,7 @@ def _shape_of_product(
 
 
 def _as_a_row(ctx: Context, vector: Expr, node: ast.AST) -> str | None:
-    """Return the product of two vectors whose result is of one element instead of none."""
+    """Suggest the product of two vectors with a result of one element instead of a number."""
     texts = _texts(ctx, node)
     if texts is None:
         return None
@@ -146,7 +146,7 @@ def _as_a_row(ctx: Context, vector: Expr, node: ast.AST) -> str | None:
 
 
 class _Stack:
-    """Matrices that lie under each other in a tensor of two dimensions."""
+    """Matrices stacked one below the other in a tensor of two dimensions."""
 
     def __init__(self, ctx: Context, source: Expr, node: ast.Call) -> None:
         kind = source.type
@@ -170,7 +170,7 @@ class _Stack:
 
 
 def _begin(at: Sequence[Any], batch: Sequence[int], rows: int) -> Any:
-    """Return the first row of the matrix at an index; dimensions of 1 have one for all."""
+    """Return the first row of the matrix at an index; a dimension of 1 is broadcast."""
     begin: Any = 0
     for index, size in zip(reversed(at), reversed(batch), strict=True):
         if size > 1:
@@ -188,9 +188,9 @@ def _products(
     shape: Sequence[int],
     node: ast.Call,
 ) -> Expr:
-    """Return a tensor of two dimensions, with all products under each other."""
-    a_trans = bool(words.get("a_trans")) and not lhs.is_vector  # a row, already
-    b_trans = bool(words.get("b_trans")) or rhs.is_vector  # a row, which is to be a column
+    """Return a tensor of two dimensions with all products, one below the other."""
+    a_trans = bool(words.get("a_trans")) and not lhs.is_vector  # it is a row already
+    b_trans = bool(words.get("b_trans")) or rhs.is_vector  # a row that has to be a column
     rows, columns = lhs.sizes[1 if a_trans else 0], rhs.sizes[0 if b_trans else 1]
     batch = shape[: len(shape) - (not lhs.is_vector) - (not rhs.is_vector)]
     assert isinstance(lhs.rows.type, TensorType)
@@ -213,7 +213,7 @@ def _each(
     node: ast.Call,
     at: tuple[Any, ...] = (),
 ) -> Expr:
-    """Do something for each index of a batch, in loops; return the tensor after all of it."""
+    """Call ``body`` for each index of a batch, in loops; return the tensor after all calls."""
     if not batch:
         return body(at, target)
     size, *inner = batch

@@ -1,8 +1,8 @@
 """How a region stores to a tensor: parts of it, or single elements, not both.
 
-A part leaves the core through the pipe of stores, an element through the cache of the scalar unit,
-and the chip keeps neither up to date with the other: what is written back last wins, in whole cache
-lines. The interpreter and this machine would not show it.
+A part leaves the core through the store pipe, an element through the cache of the scalar unit, and
+the chip does not keep the two coherent: what is written back last wins, in whole cache lines.
+Neither the interpreter nor this machine would show it.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from pypto._src.ops.later import tensor_elements
 
 
 def check_store_paths(stmts: Sequence[Stmt]) -> None:
-    """Refuse a tensor that the statements of a region store to in both ways.
+    """Refuse a tensor to which the statements of a region store in both ways.
 
-    It may begin as one number throughout and have elements written then, and a loop may write one
-    constant to elements in a row: neither depends on an order of the two paths.
+    It may first be filled with one number and then have elements written, and a loop may write one
+    constant to consecutive elements: neither depends on the order of the two paths.
 
     Raises:
         InvalidOperationError: there is such a tensor.
@@ -96,7 +96,7 @@ def _is_filled_whole(call: Call, made: dict[Var, Expr]) -> bool:
 
 
 def _fills(stmt: Stmt) -> bool:
-    """True for a loop from zero that only writes constants to elements in a row."""
+    """True for a loop from zero that only writes constants to consecutive elements."""
     if not isinstance(stmt, ForStmt) or const_value(stmt.start) != 0 or const_value(stmt.step) != 1:
         return False
     for inner in statements(stmt.body):

@@ -1,4 +1,4 @@
-"""``pl.spmd_submit``: a launch whose blocks each call one kernel, as an expression."""
+"""``pl.spmd_submit``: a launch whose blocks each call the same kernel, as an expression."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _OPTIONS: Final = frozenset(
 )
 _SPMD: Final = "the launch"
 _TASK: Final = "its task"
-"""Names that no kernel can have."""
+"""Names that no kernel can use."""
 
 
 def spmd_submit(ctx: Context, node: ast.Call) -> tuple[Any, ...]:
@@ -60,7 +60,7 @@ def spmd_submit(ctx: Context, node: ast.Call) -> tuple[Any, ...]:
 
 
 def _outputs(ctx: Context, kernel: ast.expr, node: ast.Call) -> tuple[list[str], bool]:
-    """Return the names of the outputs as the kernel returns them, and whether it does itself."""
+    """Return the names of the outputs that the kernel returns, and whether it has a return."""
     args = node.args[1:]
     callee = ctx.functions.method(kernel.attr) if isinstance(kernel, ast.Attribute) else None
     callee = callee or ctx.peek(kernel)

@@ -1,8 +1,8 @@
 """Tasks: their names, lists of them, and what waits for what.
 
-The statements of a program stand in an order that gives the right result, and the runtime finds
-what tasks wait for from what they read and write. So the name of a task has no value: it is checked
-where it is used, and leaves nothing in the IR.
+The order of a program's statements gives the right result, and the runtime derives the dependences
+of tasks from what they read and write. So the name of a task has no value: its uses are checked,
+and leave nothing in the IR.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ if TYPE_CHECKING:
 
 
 class _NoValue(TypeError):
-    """Raised where a task is computed with."""
+    """Raised where a task is used in a computation."""
 
     hint = "name it in deps=[...] of another task"
 
 
 class Task:
-    """What the name of a task stands for: all tasks are one to the parser."""
+    """The value of a task's name: to the parser all tasks are one."""
 
     def _refuse(self, *_: Any) -> Any:
         raise _NoValue("a task has no value")
@@ -50,7 +50,7 @@ class Task:
 
 
 class Tasks:
-    """A list of tasks, ``pl.array.create(4, pl.TASK_ID)``: its items are read and assigned."""
+    """A list of tasks, ``pl.array.create(4, pl.TASK_ID)``, whose items are read and assigned."""
 
     def __init__(self, size: int) -> None:
         self.size = size
@@ -60,14 +60,14 @@ class Tasks:
 
 
 class Prefetch:
-    """What stands for a read ahead of use: its context, its session, the read itself."""
+    """The value of anything about prefetches: context, session, the prefetch itself."""
 
     def __repr__(self) -> str:
         return "a prefetch"
 
 
 class Arrived(int):
-    """What a wait for a read ahead of use gives: true. It may stand alone, as a statement."""
+    """The result of waiting for a prefetch: true. It may be a statement of its own."""
 
 
 ARRIVED: Final = Arrived(True)
@@ -77,7 +77,7 @@ OF_THE_FUNCTION.update((Task, Tasks, Prefetch, Arrived, Nothing))
 
 
 def is_task(value: Any) -> bool:
-    """True for what ``deps=`` may name: a task, a list of them, none."""
+    """True for what ``deps=`` may contain: a task, a list of them, None."""
     return value is None or isinstance(value, Task | Tasks)
 
 
@@ -85,7 +85,7 @@ def check_deps(ctx: Context, node: ast.expr) -> None:
     """Check that ``deps=`` is a list of tasks.
 
     Raises:
-        ParserTypeError: it is none, or has something else.
+        ParserTypeError: it is not a list, or contains something else.
     """
     if isinstance(node, ast.ListComp | ast.GeneratorExp):
         _comprehension(ctx, node)
@@ -119,7 +119,7 @@ def check_task(ctx: Context, node: ast.expr) -> None:
 
 
 def _comprehension(ctx: Context, node: ast.ListComp | ast.GeneratorExp) -> None:
-    """Check ``[done[i] for i in range(4)]``; the indices are numbers that are known now."""
+    """Check ``[done[i] for i in range(4)]``; the indices are known numbers."""
     base = node.elt.value if isinstance(node.elt, ast.Subscript) else node.elt
     if not is_task(ctx.value(base)):
         check_task(ctx, base)
@@ -139,7 +139,7 @@ def check_index(ctx: Context, node: ast.Subscript, base: Tasks | Numbers) -> Any
     """Check the index of an item, and return it.
 
     Raises:
-        ParserTypeError: it is no integer, or outside the list.
+        ParserTypeError: it is not an integer, or outside the list.
     """
     index = ctx.value(node.slice)
     is_number = (isinstance(index, int) and not isinstance(index, bool)) or (
@@ -175,7 +175,7 @@ def write_item(ctx: Context, target: ast.Subscript, base: Tasks | Numbers, value
 def create(
     ctx: Context, args: Sequence[Any], kwargs: dict[str, Any], node: ast.Call
 ) -> Tasks | Numbers:
-    """Return the list of ``pl.array.create(4, pl.TASK_ID)``, or of so many integers."""
+    """Return the list of ``pl.array.create(4, pl.TASK_ID)``, or one of integers."""
     given = {**dict(zip(("extent", "dtype"), args, strict=False)), **kwargs}
     extent, dtype = given.get("extent"), given.get("dtype")
     if not isinstance(extent, int) or extent < 1:
@@ -242,14 +242,14 @@ _PREFETCHES: Final = (
     region_markers.prefetch_read,
     region_markers.prefetch_wait,
 )
-"""Changes no value: memory is read before it is needed."""
+"""The calls that change no value: they prefetch memory."""
 
 
 def call(ctx: Context, callee: Any, node: ast.Call) -> Any:
-    """Return the value of a call of what is about tasks.
+    """Return the value of a call that deals with tasks.
 
     Raises:
-        ParserSyntaxError: it is no call of a value: a region, a loop.
+        ParserSyntaxError: the callee gives no value: it is a region or loop.
     """
     if callee in (region_markers.aiv_shard, region_markers.aic_gather):
         from pypto._src.frontend.regions import lanes

@@ -1,6 +1,6 @@
-"""Which statements of a region compute in the vector unit, before they are parsed.
+"""Which statements of a region compute in the vector unit, found before they are parsed.
 
-A sum of products in Acc memory does not outlive vector work, so it has to be known at the loop.
+A sum of products in Acc memory does not survive vector work, so the loop has to know it.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from pypto._src.ops.define import BY_PYTHON_NAME
 
 
 def adds_up_beside_vector_work(ctx: Context, name: str, body: Sequence[ast.stmt]) -> bool:
-    """True if a body adds products to what a name is before it, and does vector work, too."""
+    """True if a body adds products to the earlier value of a name, and also does vector work."""
     return _is_carried(name, body) and _does_vector_work(ctx, body)
 
 
 def _is_carried(name: str, body: Sequence[ast.stmt]) -> bool:
-    """True if the first thing that a body does with a name is no new product."""
+    """True if a body's first assignment to a name is not a new product."""
     for stmt in body:
         made = [inner for inner in ast.walk(stmt) if _assigns(inner, name)]
         if made:
@@ -43,7 +43,7 @@ def _reads(stmt: ast.AST, name: str) -> bool:
 
 
 def _does_vector_work(ctx: Context, body: Sequence[ast.stmt]) -> bool:
-    """True if statements call ops of the vector unit, or functions that are spliced and do."""
+    """True if statements call ops of the vector unit, also in functions that are inlined."""
     pending: list[tuple[Callable[[str], Any], Sequence[ast.stmt]]]
     pending = [(lambda name: ctx.peek(ast.Name(name, ast.Load())), body)]
     seen: set[InlineFunction] = set()
@@ -61,7 +61,7 @@ def _does_vector_work(ctx: Context, body: Sequence[ast.stmt]) -> bool:
 
 
 def _is_of_vector_unit(node: ast.Call, name: str) -> bool:
-    """True for a call that computes with tiles, whose name says so; scalars have some of them."""
+    """True for a call whose name is that of a vector op; scalars share some of these names."""
     if name in _NOT_ALWAYS:
         words = [inner.attr for inner in ast.walk(node) if isinstance(inner, ast.Attribute)]
         return name == "cast" and not _NARROW.isdisjoint(words)
@@ -71,4 +71,4 @@ def _is_of_vector_unit(node: ast.Call, name: str) -> bool:
 
 _NOT_ALWAYS: Final = frozenset({"cast", "const", "max", "min"})
 _NARROW: Final = frozenset({"BF16", "FP16", "INT8"})
-"""Element types to which tiles are cast, and numbers are not."""
+"""Element types to which only tiles are cast."""

@@ -1,4 +1,4 @@
-"""How large the values that the front end computes may get: a short text must not fill the memory.
+"""Limits on the values that the front end computes: a short text must not fill the memory.
 
 Knows Python's numbers, strings and lists, not the language.
 """
@@ -11,13 +11,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final, cast
 
 MOST_BITS: Final = 1 << 12
-"""Of an integer."""
+"""The most bits of an integer."""
 
 MOST_ITEMS: Final = 1 << 10
-"""Of a list with all of the lists in it, and characters of a string."""
+"""The most items of a list with all lists inside it, and the most characters of a string."""
 
 _WIDE: Final = re.compile(r"\*|\d{4}")
-"""What makes the text wide that ``%`` gives: the number of its characters."""
+"""What may make the result of ``%`` long: a field width of many digits, or ``*``."""
 
 
 def is_huge_result(op: type[ast.operator], left: Any, right: Any) -> bool:
@@ -25,7 +25,7 @@ def is_huge_result(op: type[ast.operator], left: Any, right: Any) -> bool:
     if op is ast.Mod and isinstance(left, str | bytes):
         return _WIDE.search(repr(left)) is not None
     if op is ast.Mult and isinstance(left, int):
-        left, right = right, left  # a list, if there is one, stands first
+        left, right = right, left  # a list, if there is one, is on the left
     if op is ast.Add and isinstance(left, Sequence) and isinstance(right, Sequence):
         return item_count([left, right]) > MOST_ITEMS
     if not isinstance(right, int):
@@ -69,15 +69,15 @@ _PARAMETERS: Final[tuple[tuple[Any, tuple[str, ...]], ...]] = (
 
 def _is_long(bounds: Sequence[int]) -> bool:
     try:
-        return bool(range(*bounds)[MOST_ITEMS:])  # `len` does not give a length beyond 64 bits
-    except (TypeError, ValueError):  # which the call itself raises again
+        return bool(range(*bounds)[MOST_ITEMS:])  # `len` fails for a length beyond 64 bits
+    except (TypeError, ValueError):  # the call itself raises it again
         return False
 
 
 def item_count(values: Iterable[Any]) -> int:
-    """Return how many items values have, nested ones included, up to how many there may be.
+    """Count the items of values, nested ones included, stopping beyond the limit.
 
-    A list counts each time it is in another one, as it does to whoever goes through them.
+    A list that occurs several times counts each time, as it would for any traversal.
     """
     count, pending = 0, [*values]
     while pending and count <= MOST_ITEMS:

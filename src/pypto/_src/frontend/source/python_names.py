@@ -16,12 +16,12 @@ MISSING: Final = object()
 
 
 class Environment:
-    """Mappings from name to object, searched in order, then the frames around the definer.
+    """Mappings from name to object, searched in order, then the frames that enclose the definer.
 
-    ``known`` is what names have been found to mean, for the functions of one program, which may
-    share an environment. Who parses others makes a new one, and who calls something of Python,
-    which may set names anew, clears it. ``has_symbols`` says that one of them was a symbolic size.
-    ``reading`` says what a text may use that is not executed; None stands for Python that runs.
+    ``known`` caches what names mean, for the functions of one program, which may share an
+    environment. A new program needs a new one, and calling Python code, which may rebind names,
+    clears it. ``has_symbols`` says that some name was a symbolic size. ``reading`` says what a text
+    that is not executed may use; None stands for Python that runs.
     """
 
     __slots__ = ("frame", "has_symbols", "known", "layers", "reading")
@@ -54,8 +54,8 @@ class Environment:
     def _enclosing(self, name: str) -> Any:
         """Look in callers whose text encloses the definer's.
 
-        Python keeps a variable for an inner function only if that one's code reads it; a name
-        that stands in a postponed annotation does not count.
+        Python keeps a variable for an inner function only if that function's code reads it; a name
+        in a postponed annotation does not count.
         """
         frame = self.frame
         while frame is not None:
@@ -73,7 +73,7 @@ class Environment:
         return known
 
     def again(self) -> Environment:
-        """Return the same environment, of which nothing is known."""
+        """Return the same environment with nothing cached."""
         return Environment(self.layers, self.frame, self.reading)
 
     def inside(self, layer: Mapping[str, Any]) -> Environment:
@@ -84,7 +84,7 @@ class Environment:
 def enclosing_names(frame: FrameType) -> tuple[Mapping[str, Any], ...]:
     """Return the names of the callers whose text encloses that of ``frame``, the innermost first.
 
-    For who outlives the frame.
+    For an environment that outlives the frame.
     """
     found: list[Mapping[str, Any]] = []
     caller = _enclosing_frame(frame)
@@ -108,7 +108,7 @@ def _encloses(outer: CodeType, inner: CodeType) -> bool:
 
 
 def plain_value(value: Any) -> Any:
-    """Return symbolic dimensions as variables and NumPy integers as ints."""
+    """Return symbolic dimensions as variables, and NumPy integers as ints."""
     if isinstance(value, DynVar):
         return value.var
     if type(value).__module__ == "numpy" and hasattr(value, "item") and not value.shape:
@@ -129,7 +129,7 @@ def closure_of(function: Callable[..., Any]) -> dict[str, Any]:
     for name, cell in zip(code.co_freevars if code else (), cells, strict=False):
         try:
             found[name] = cell.cell_contents
-        except ValueError:  # the variable is assigned after the kernel
+        except ValueError:  # the variable is assigned only after the kernel
             continue
     return found
 

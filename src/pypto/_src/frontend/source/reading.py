@@ -1,8 +1,8 @@
-"""What a text that is read, not executed, may use: the language, constants, what it is given.
+"""What a text that is read, not executed, may use: the language, constants, names it is given.
 
-A kernel's text is Python, and Python's names lead everywhere: from any function to its module, from
-there to the file system. So a text that nobody vouches for may read only attributes of the
-language's modules and enumerations, and may call only what makes values.
+A kernel's text is Python, and Python's names lead everywhere: from any function to its module, and
+from there to the file system. So an untrusted text may read only attributes of the language's
+modules and enumerations, and may call only what makes values.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ IR: Final = "pypto.ir"
 _READABLE: Final = frozenset(
     {IR, LANGUAGE, *(f"{LANGUAGE}.{name}" for name in ("block", "system", "tensor"))}
 )
-"""The modules whose names a text may read; most of what they have, it may not call."""
+"""The modules whose names a text may read; it may not call most of these."""
 _BUILTINS: Final = (
     "abs bool divmod enumerate float int isinstance len list max min pow range reversed round "
     "sorted str sum tuple zip"
@@ -38,11 +38,11 @@ _CALLABLE: Final = frozenset(
         *(id(getattr(builtins, name)) for name in _BUILTINS.split()),
     }
 )
-"""The identities of what may be called: an object that only claims to be equal does not count."""
+"""The identities of what may be called: an object that claims to be equal does not count."""
 
 
 class Unread(NamedTuple):
-    """A statement whose names mean nothing: to know what, it would have to be executed."""
+    """A statement whose names have no value: only its execution would tell."""
 
     span: Span
     what: str
@@ -50,9 +50,9 @@ class Unread(NamedTuple):
 
 
 class Reading:
-    """What one text may use, and what its statements would have defined.
+    """What one text may use, and the names that its unread statements would have defined.
 
-    ``given`` is what names mean that the text does not define; ``call`` is how the user had it
+    ``given`` has names that the text does not define; ``call`` is the call by which the user had it
     read, up to the closing bracket, for hints.
     """
 
@@ -77,15 +77,15 @@ class Reading:
         return id(callee) in _CALLABLE or any(callee is value for value in self.given.values())
 
     def may_pass(self, value: Any) -> bool:
-        """True if a Python object may be an argument: what is called may call it, as a key."""
+        """True if a Python object may be an argument: the callee may call it, as a sort key."""
         return not callable(value) or self.may_call(value)
 
     def forget(self, prefix: str) -> None:
-        """Forget the unread names that begin so, as those of another class."""
+        """Forget the unread names with this prefix, as those of another class."""
         self.unread = {name: it for name, it in self.unread.items() if not name.startswith(prefix)}
 
     def refused(self, what: str, span: Span, hint: str | None = None) -> NotExecutedError:
-        """Return the error for a part of the text that says nothing unless it is executed."""
+        """Return the error for a part of the text that would have to be executed."""
         return NotExecutedError(
             f"{what}: the text is read, not executed", span, hint=hint or self.trusting
         )
@@ -104,13 +104,13 @@ class Reading:
 
     @property
     def trusting(self) -> str:
-        """What executes the text."""
+        """How to execute the text."""
         if self.call.startswith("pypto "):
             return f"if you trust it: {self.call} --execute"
         return f"if you trust it: {self.call}, trusted=True)"
 
     def giving(self, name: str) -> str:
-        """Return what gives a name its value."""
+        """Return how to give a name its value."""
         if self.call.startswith("pypto "):
             return self.trusting
         return f'give it: {self.call}, names={{"{name}": ...}})'
@@ -120,7 +120,7 @@ def given_names(names: Mapping[str, Any] | None) -> dict[str, Any]:
     """Return the names that a caller gives to a text.
 
     Raises:
-        TypeError: they are no mapping, or one is no identifier.
+        TypeError: they are not a mapping, or one is not an identifier.
     """
     if names is None:
         return {}

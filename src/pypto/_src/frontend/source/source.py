@@ -1,4 +1,4 @@
-"""Where a function's or class's text is, and its syntax tree.
+"""Where the text of a function or class is, and its syntax tree.
 
 Knows files, notebooks (their cells are in `linecache`) and ``python -c``, not the language.
 """
@@ -21,10 +21,10 @@ _CLOSING = (")", "]", "}", "#")
 _ELSEWHERE = "put the kernel in a file, or use pl.parse(text)"
 
 
-if TYPE_CHECKING:  # annotations alone name it
+if TYPE_CHECKING:  # only annotations need it
 
     class SpanOf(Protocol):
-        """Returns the span of a syntax node in the file, or that up to the end of a second one."""
+        """Returns the span of a syntax node in the file, or up to the end of a second node."""
 
         def __call__(self, first: Any, last: Any = None) -> Span: ...
 
@@ -37,8 +37,8 @@ class Source:
     def __init__(self, filename: str, lines: Sequence[str], offset: int, ascii_only: bool) -> None:
         self.filename = filename
         self.lines = lines
-        self.offset = offset  # what a node's line number lacks
-        # Columns of `ast` count bytes. Only lines with other characters need to be looked at.
+        self.offset = offset  # to be added to a node's line number
+        # Columns of `ast` count bytes, so texts with non-ASCII characters need the encoded lines.
         self.encoded = None if ascii_only else [line.encode() for line in lines]
         self.span: SpanOf = self._span if self.encoded is not None else _spans_of(filename, offset)
 
@@ -53,14 +53,14 @@ class Source:
         return len(self.encoded[line - 1][:column].decode(errors="replace"))
 
     def text(self, node: Any) -> str:
-        """Return the text of a node that stands on one line, else its first line."""
+        """Return the text of a node if it is on one line, else its first line."""
         span = self.span(node)
         line = self.lines[span.begin_line - 1].rstrip("\n")
         end = span.end_column if span.end_line == span.begin_line else len(line)
         return line[span.begin_column : end]
 
     def operand(self, node: ast.expr) -> str:
-        """Return the text of an expression as it stands beside an operator."""
+        """Return the text of an expression as an operand of an operator."""
         simple = isinstance(
             node, ast.Name | ast.Attribute | ast.Subscript | ast.Call | ast.Constant
         )
@@ -68,9 +68,9 @@ class Source:
 
 
 def _spans_of(filename: str, offset: int) -> SpanOf:
-    """Return `Source.span` of a text in which bytes and characters are the same.
+    """Return `Source.span` for a text in which bytes and characters are the same.
 
-    There are several spans a statement; so this is `span_of` without calling it.
+    Each statement needs several spans, so this repeats `span_of` instead of calling it.
     """
 
     def span(first: Any, last: Any = None) -> Span:
@@ -89,23 +89,23 @@ def _spans_of(filename: str, offset: int) -> SpanOf:
 
 
 def whole_text(source: Source, node: Any) -> str:
-    """Return the text of a node, on one line whatever it takes in the source."""
+    """Return the text of a node on one line, however many it takes in the source."""
     span = source.span(node)
     return source.text(node) if span.end_line == span.begin_line else ast.unparse(node)
 
 
 TEXT_LINES: Final = "__pypto_text__"
-"""Name, in the namespace of a text that `text.parse` runs, of the text's lines."""
+"""The name of a text's lines, in the namespace of a text that `text.parse` runs."""
 
 
 def file_lines(filename: str, module: dict[str, Any] | None = None) -> list[str]:
-    """Return the lines of a file, notebook cell or ``-c`` command; empty if they are not known."""
+    """Return the lines of a file, notebook cell or ``-c`` command; empty if not available."""
     own: list[str] | None = None if module is None else module.get(TEXT_LINES)
     if own is not None:
         return own
     if filename != "<string>":
         return lines_of_file(filename, module)
-    # All texts without a name are called so: what `linecache` has may be another one.
+    # All unnamed texts share this name: what `linecache` has may be another one.
     if sys.argv[:1] != ["-c"]:
         return []
     words = sys.orig_argv
@@ -130,8 +130,8 @@ def _block_end(lines: Sequence[str], header: int, indent: int) -> int:
 def parse_definition(filename: str, lines: Sequence[str], start: int) -> tuple[Source, ast.stmt]:
     """Parse the definition whose first line, decorator or header, is ``lines[start]``.
 
-    Only its own lines are parsed. A string that reaches further left than the definition hides
-    where it ends; then the whole file is.
+    Only its own lines are parsed. If a string that is indented less than the definition hides where
+    it ends, the whole file is parsed.
     """
     indent = _indentation(lines[start])
     header = start
@@ -172,7 +172,7 @@ def _find_in_file(filename: str, lines: Sequence[str], start: int) -> tuple[Sour
             return Source(filename, lines, 0, text.isascii()), node
     raise ParserSyntaxError(
         f"no definition starts at {filename}:{start + 1}",
-        hint=_ELSEWHERE,  # as where a text of the command line executes another one
+        hint=_ELSEWHERE,  # e.g. a text from the command line that executes another one
         slug="no-source",
     )
 
@@ -186,7 +186,7 @@ def _no_source(name: str, filename: str) -> ParserSyntaxError:
 
 
 def no_def(name: str, source: Source, node: ast.stmt) -> ParserSyntaxError:
-    """Return the error for a function that Python made of something else than a ``def``."""
+    """Return the error for a function that Python made from something other than a ``def``."""
     if isinstance(node, ast.AsyncFunctionDef):
         what, hint = "an async function", f"write def {node.name}"
     elif name == "<lambda>":
@@ -202,7 +202,7 @@ def function_source(function: Callable[..., Any]) -> tuple[Source, ast.FunctionD
     """Return the text and syntax of a Python function.
 
     Raises:
-        ParserSyntaxError: there is no text, or it is no ``def``.
+        ParserSyntaxError: there is no text, or it is not a ``def``.
     """
     code = getattr(function, "__code__", None)
     if code is None:
@@ -237,7 +237,7 @@ def class_source(cls: type, caller: FrameType) -> tuple[Source, ast.ClassDef]:
 
 
 def _class_starts(cls: type, caller: FrameType, lines: Sequence[str]) -> list[int]:
-    """Return the line indices where the class may start, the likely ones first."""
+    """Return the indices of lines where the class may start, the most likely ones first."""
     starts: list[int] = []
     known = cls.__dict__.get("__firstlineno__")  # Python 3.13 and later
     if isinstance(known, int):
@@ -263,21 +263,21 @@ def syntax_tree(code: str, filename: str) -> ast.Module:
     """Return the syntax tree of a whole text.
 
     Raises:
-        SyntaxError: it is no Python.
-        ParserSyntaxError: Python's parser gives it up: nested too deeply, no text at all.
+        SyntaxError: it is not valid Python.
+        ParserSyntaxError: Python's parser gives up: it is nested too deeply, or is not text.
     """
     try:
         return parse_python(code, filename)
     except (RecursionError, MemoryError):
         raise too_deep(filename) from None
-    except ValueError as error:  # a null character, half of a surrogate pair
+    except ValueError as error:  # a null character, or half of a surrogate pair
         raise ParserSyntaxError(
             f"{filename} is no text: {error}", Span(filename, 1, 0), slug="no-source"
         ) from None
 
 
 def too_deep(filename: str) -> ParserSyntaxError:
-    """Return the error of a text that Python's parser or ours cannot take in."""
+    """Return the error for a text nested too deeply for Python's parser or ours."""
     return ParserSyntaxError(
         f"{filename} nests expressions or statements too deeply",
         Span(filename, 1, 0),

@@ -1,4 +1,4 @@
-"""What Python's syntax tree holds: its nodes, and the names that its statements assign."""
+"""What Python's syntax tree contains: its nodes, and the names that its statements assign."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from typing import Any, Final
 
 
 def nodes_in(*roots: ast.AST) -> list[ast.AST]:
-    """Return nodes and all below them, without those that only say "load" or "store".
+    """Return nodes and all their descendants, without those that only say "load" or "store".
 
-    `ast.walk` visits these too, which are two fifths of all, and takes twice the time: as long as
-    Python's parser.
+    `ast.walk` visits these, too, which are two fifths of all nodes, and takes twice the time: as
+    long as Python's parser.
     """
     found = [*roots]
     for node in found:
@@ -27,7 +27,7 @@ def nodes_in(*roots: ast.AST) -> list[ast.AST]:
 
 
 def bound_names(node: ast.AST) -> list[str]:
-    """Return all names that a statement gives a meaning to, in whatever way."""
+    """Return all names that a statement binds, in whatever way."""
     found: dict[str, None] = {}
     for item in ast.walk(node):
         match item:
@@ -70,7 +70,7 @@ def assigned_names(nodes: Sequence[ast.stmt]) -> dict[str, int]:
 
 
 def names_changed_in_part(nodes: Sequence[ast.stmt]) -> set[str]:
-    """Return the names whose values statements may change without assigning the names.
+    """Return the names whose values statements may change without assigning to the names.
 
     These are ``x[0:4, :] = y``, and calls that are statements, such as ``pl.write(x, [0], 1.0)``.
     """
@@ -91,10 +91,10 @@ def names_changed_in_part(nodes: Sequence[ast.stmt]) -> set[str]:
 
 
 def aliased_names(node: ast.AST, regions: Collection[str]) -> set[str]:
-    """Return the names whose values other names may share, as those of views do.
+    """Return the names whose values other names may share, as views do.
 
-    What is called may hand back what it was given. In ``regions``, which are statements that begin
-    with calls of these attributes, a slice is a copy.
+    A callee may return what it was given. In ``regions``, statements that begin with calls of these
+    attributes, a slice is a copy.
     """
     found: set[str] = set()
     stack: list[tuple[ast.AST, bool]] = [(node, False)]
@@ -114,7 +114,7 @@ def aliased_names(node: ast.AST, regions: Collection[str]) -> set[str]:
 
 
 def _shared(value: ast.AST, in_region: bool) -> set[str]:
-    """Return the names that a value may be, or be a part of."""
+    """Return the names whose value, or a part of it, a value may be."""
     parts: Sequence[ast.AST] = ()
     match value:
         case ast.Name(id=name):
@@ -137,7 +137,7 @@ def _shared(value: ast.AST, in_region: bool) -> set[str]:
 _SHARING: Final = frozenset(
     {"assemble", "no_dep", "reinterpret_view", "reshape", "slice", "store", "transpose", "view"}
 )
-"""The ops whose value is the memory of an operand."""
+"""The ops whose value shares the memory of an operand."""
 
 _NO_NODES: Final = frozenset({ast.Load, ast.Store, int, str, type(None)})
 _TARGETS: Final = frozenset({ast.AugAssign, ast.AnnAssign, ast.For})

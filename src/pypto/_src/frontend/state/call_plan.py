@@ -1,10 +1,10 @@
-"""How the front end puts together calls of a form that it has met before.
+"""How the front end builds calls of a form that it has met before.
 
-Which op of a name is meant, and how the arguments of a call become operands and keywords, follow
-from the form of the call as it is written (`ir.call_forms`). So the op builds the first call of
-a form, and that call tells how to put together the others.
+Which op a name means, and how the arguments of a call become operands and keywords, follows from
+the form of the call as written (`ir.call_forms`). So the op itself builds the first call of a form,
+and that call tells how to build the others.
 
-Knows nothing of syntax, names or errors: what an op refuses is never a form.
+Knows nothing of syntax, names or errors: a call that an op refuses is never a form.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from pypto._src.ir.unchecked import checked_call, checked_float, checked_int, ch
 
 Key: TypeAlias = tuple[Any, ...]
 Maker: TypeAlias = Callable[[Sequence[Any], Span], Expr]
-"""Returns an operand, from the arguments of a call and its span."""
+"""Builds an operand from the arguments of a call and its span."""
 
 
 class _Other(Exception):
-    """Calls of this form are not put together by what they have in common."""
+    """Calls of this form cannot be built from what they have in common."""
 
 
 class CallPlan:
-    """What calls of one form are made of."""
+    """How to build calls of one form."""
 
     __slots__ = (
         "has_effect",
@@ -49,11 +49,11 @@ class CallPlan:
         self.keywords = made.kwargs
         self.type = made.type
         self.has_effect = bool(used.writes) or used.view_of is not None
-        # True if an operand may be in a memory that the op does not take it from.
+        # True if an operand may be in a memory from which the op does not take it.
         self.unplaced = used.names_spaces and _is_unplaced(used, made)
         self.on_tiles = used.level == "block"
-        # What each operand is: the number of an argument, or what makes it. Nothing if only the op
-        # can build the call.
+        # For each operand the index of an argument, or a function that makes it. Empty if only the
+        # op can build the call.
         self.sources = _sources(made, args, kwargs)
         self.is_plain = self.sources.__class__ is range  # they are the positional arguments
 
@@ -71,7 +71,7 @@ class CallPlan:
 
 
 def _sources(made: Call, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Sequence[Any]:
-    """Return where the operands of a call come from, nothing if that is unknown."""
+    """Return where the operands of a call come from; empty if that is unknown."""
     operands = made.args
     if len(operands) == len(args) and all(map(is_, operands, args)):
         return range(len(args))
@@ -101,10 +101,10 @@ def _slots(
     args: Sequence[Any],
     kwargs: Mapping[str, Any],
 ) -> list[int | None]:
-    """Return which argument each operand was given by, None for what was left out."""
+    """Return the index of the argument for each operand, None if it was left out."""
     count = len(args)
     if count == len(operands) == 2 and operands[0] is args[1] and operands[1] is not args[1]:
-        return [1, 0]  # a number stood first
+        return [1, 0]  # a number came first
     named = {name: count + at for at, name in enumerate(kwargs)}
     return [
         at if at < count else named.get(param.name)
@@ -114,7 +114,7 @@ def _slots(
 
 
 def _is_unplaced(op: OpDef[..., Any], made: Call) -> bool:
-    """True if an operand may live in a memory that the op does not take it from."""
+    """True if an operand may be in a memory from which the op does not take it."""
     for index, spaces in op.operand_spaces(made.kwargs).items():
         kind = made.args[index].type
         known = isinstance(kind, TileType) and (kind.tile_view or kind.memref)
@@ -124,7 +124,7 @@ def _is_unplaced(op: OpDef[..., Any], made: Call) -> bool:
 
 
 def _again(operand: Expr, span: Span) -> Maker:
-    """Return what makes an operand that all calls of a form have, each with its own span."""
+    """Return what makes an operand that all calls of a form share, each with its own span."""
     if isinstance(operand, ConstInt) and operand.span is span:
         integer, kind = operand.value, operand.type
         return lambda _, span: checked_int(integer, kind, span)
@@ -144,7 +144,7 @@ def _again(operand: Expr, span: Span) -> Maker:
 
 
 def _of_list(slot: Any, given: Sequence[Any], operand: MakeTuple) -> Maker:
-    """Return what makes a list operand: its numbers stay, its expressions are those of a call."""
+    """Return what makes a list operand: its numbers stay, its expressions are the call's."""
     elements, kind = operand.elements, operand.type
     if _NUMBERS.issuperset(map(type, given)) and _stand_nowhere(elements):
         return lambda _, span: checked_tuple(elements, kind, span)
@@ -164,7 +164,7 @@ def _of_list(slot: Any, given: Sequence[Any], operand: MakeTuple) -> Maker:
 
 
 def _stand_nowhere(items: Sequence[Expr]) -> bool:
-    """True for constants that are at no span of a text, and so the same in all calls."""
+    """True for constants without a span, which are the same in all calls."""
     for item in items:
         if item.__class__ is not ConstInt or item.span is not UNKNOWN_SPAN:
             return False

@@ -1,7 +1,7 @@
 """The state of one function being parsed, shared by the handlers of all syntax forms.
 
 Owns names, the statements so far, errors and Out parameters. Knows no syntax: the tables of
-handlers are handed in, so that statements, expressions and calls need not import each other.
+handlers are passed in, so that statements, expressions and calls need not import each other.
 """
 
 from __future__ import annotations
@@ -67,13 +67,13 @@ if TYPE_CHECKING:
 TERMINATORS: Final = frozenset({ast.Return, ast.Break, ast.Continue})
 
 
-if TYPE_CHECKING:  # annotations alone name it
+if TYPE_CHECKING:  # only annotations need it
 
     class Functions(Protocol):
         """What a function sees of the program around it."""
 
         name: str
-        """The name of the class, or nothing."""
+        """The name of the class, or an empty string."""
 
         def method(self, name: str) -> Callee | None:
             """Return the function that ``self.<name>`` is, or None."""
@@ -98,7 +98,7 @@ Form: TypeAlias = "Callable[[Context, Any], Any]"
 class Forms(dict[type, Form]):
     """The handlers by syntax class, and one for all others: what is not part of the language.
 
-    ``later`` has functions that import a handler when a node of its class is met first.
+    ``later`` has functions that import a handler when a node of its class is first met.
     """
 
     def __init__(
@@ -198,18 +198,18 @@ class Context:
         self.strict_ssa = strict_ssa
         self.func_type = func_type
         self.is_host = False  # True if it launches entries, on one device or several
-        self.is_specialised = False  # True if a branch that the constants exclude is not there
-        self.around: Context | None = None  # the function inside which this one expands
-        self.called_at: Span | None = None  # and the call of that one's text that led here
+        self.is_specialised = False  # True if branches that the constants exclude were removed
+        self.around: Context | None = None  # the function into which this one is expanded
+        self.called_at: Span | None = None  # the call in that function's text that led here
         self.on_tiles: bool | None = None  # True if the function computes with tiles
         self.region: Region | None = None  # the region that is being parsed
-        self.anew: list[str] = []  # names that each copy of an unrolled loop makes
+        self.anew: list[str] = []  # names that each copy of an unrolled loop assigns
         self.manual_scope: Span | None = None  # the manual scope of tasks around it
-        self.made_here: set[Var] = set()  # variables that are tensors made in this function
-        self.reshaped: set[Var] = set()  # variables that are a tensor in another shape
+        self.made_here: set[Var] = set()  # variables of tensors made in this function
+        self.reshaped: set[Var] = set()  # variables of reshaped views of a tensor
         self.transposed: set[Expr] = set()  # copies of tensors with two dimensions swapped
         self.launches: bool | None = None  # see `launches_regions`
-        self.live: Any = None  # which names are read after regions, once that is asked
+        self.live: Any = None  # which names are read after regions, once that is needed
         self.names = Names()
         self.outer: dict[str, Any] = {}  # names of the environment, looked up once
         self.block: list[Stmt] = []
@@ -220,28 +220,28 @@ class Context:
         self.wanted: tuple[Type, ...] | None = None  # declared result types
         self.returns: list[tuple[tuple[Expr, ...], Span]] = []
         self.windows: dict[Expr, Window] = {}  # by the variable of this rank's part
-        self.origins: dict[Expr, Var] = {}  # the Out or InOut parameter whose buffer it is
-        self.parts: dict[Expr, list[Var | None]] = {}  # the same of each part of a tuple
+        self.origins: dict[Expr, Var] = {}  # the Out or InOut parameter whose buffer a value is
+        self.parts: dict[Expr, list[Var | None]] = {}  # the same for each part of a tuple
         self.outputs: dict[str, Var] = {}
-        # Tensor parameters without direction, and the first call that writes one nevertheless.
+        # Tensor parameters without direction, and the first call that writes to one anyway.
         self.inputs: dict[Expr, Call | None] = {}
-        self.unplaced: list[Call] = []  # calls of which an operand may be in a wrong memory
+        self.unplaced: list[Call] = []  # calls that may have an operand in a wrong memory
         self.zero_divisions: list[Expr] = []  # integer divisions by zero, which may never run
         self.written: set[Var] = set()
-        # Outputs that a call only reads, and another argument of it that may be meant there.
+        # Outputs that a call only reads, with the argument that may be meant in their place.
         self.swapped: dict[Var, Swapped] = {}
-        self.evaluated: dict[int, Expr] = {}  # by id: calls without a value that were made already
-        self.expanding: tuple[Any, ...] = ()  # inline functions around this one
-        self.expansions = 0  # of inline functions in this one so far
-        self.constants: dict[Var, int] = {}  # scalars that are one number wherever they are read
+        self.evaluated: dict[int, Expr] = {}  # by id: calls without a value that were made
+        self.expanding: tuple[Any, ...] = ()  # the inline functions being expanded around this one
+        self.expansions = 0  # the number of inline expansions so far
+        self.constants: dict[Var, int] = {}  # scalars with one value wherever they are read
         self._assigned: Mapping[str, int] | None = None
         self._changed_in_part: set[str] | None = None
-        self.has_tile_ops = False  # True once a call of an op on tiles was made
+        self.has_tile_ops = False  # True once an op on tiles was called
         self.broken = False  # True once a statement was given up
 
     @property
     def launches_regions(self) -> bool:
-        """True if the function has regions, itself or in functions that are spliced into it."""
+        """True if the function has regions, itself or in functions that are inlined into it."""
         home = self.home
         if home.launches is None:
             calls = [node for node in nodes_in(home.node) if isinstance(node, ast.Call)]
@@ -251,16 +251,16 @@ class Context:
 
     @property
     def home(self) -> Context:
-        """The function that is being made; this one may expand inside it."""
+        """The function that is being parsed, into which this one may be expanded."""
         return self if self.around is None else self.around
 
     @property
     def is_foreign(self) -> bool:
-        """True if the text stands in another file than the function that is being made."""
+        """True if the text is in another file than the function that is being parsed."""
         return self.source.filename != self.home.source.filename
 
     def span_at_home(self, node: ast.AST) -> Span:
-        """Return where a node stands, or the call that led to it if its text is foreign."""
+        """Return the span of a node, or of the call that led to it if its text is foreign."""
         called_at = self.called_at if self.is_foreign else None
         return self.span(node) if called_at is None else called_at
 
@@ -295,7 +295,7 @@ class Context:
         )
 
     def _unquoted(self, node: ast.expr) -> str | None:
-        """Return the text of an expression without the quotes around names of values in it."""
+        """Return the text of an expression without quotes around names of values."""
         text, found = self.source.text(node), False
         for item in ast.walk(node):
             name = str(item.value) if isinstance(item, ast.Constant) else ""
@@ -307,7 +307,7 @@ class Context:
         """Return a Python number as a constant.
 
         Raises:
-            ParserTypeError: no type of constants has it.
+            ParserTypeError: no constant type can hold it.
         """
         try:
             return number(value, dtype, self.span(node))
@@ -322,7 +322,7 @@ class Context:
         """Return an expression that must be a scalar.
 
         Raises:
-            ParserTypeError: it is none, or no integer where one is wanted.
+            ParserTypeError: it is not one, or not an integer where one is wanted.
         """
         found = self.expr(node)
         kind = found.type
@@ -349,7 +349,7 @@ class Context:
         )
 
     def peek(self, node: ast.expr) -> Any:
-        """Return the object behind a name or ``module.name``, `MISSING` if it is not plain."""
+        """Return the object that a name or ``module.name`` names, `MISSING` for anything else."""
         path: list[str] = []
         while isinstance(node, Attribute):
             path.append(node.attr)
@@ -375,7 +375,7 @@ class Context:
         return getattr(base, name, MISSING)
 
     def is_outside(self, name: str) -> bool:
-        """True if nothing in the function gives the name a meaning, here or elsewhere."""
+        """True if nothing in the function binds the name, here or elsewhere."""
         return name not in self.assigned and name not in self.names.lost
 
     def lookup(self, name: str) -> Any:
@@ -399,17 +399,17 @@ class Context:
 
     @property
     def changed_in_part(self) -> set[str]:
-        """The locals whose values the function may change without assigning the names."""
+        """The locals whose values the function may change without assigning to the names."""
         if self._changed_in_part is None:
             self._changed_in_part = names_changed_in_part(self.node.body)
         return self._changed_in_part
 
     def is_only(self, name: str) -> bool:
-        """True if what is assigned to ``name`` now is all that the function ever assigns to it."""
+        """True if the present assignment to ``name`` is the only one in the function."""
         return self.names.values.get(name, MISSING) is MISSING and self.assigned.get(name) == 1
 
     def assigned_again(self, nodes: Sequence[ast.stmt]) -> None:
-        """Note that statements are parsed more than once, each time with other values."""
+        """Note that statements are parsed more than once, with different values each time."""
         found = dict(self.assigned)
         for name, count in assigned_names(nodes).items():
             found[name] = found.get(name, 0) + count
@@ -425,15 +425,15 @@ class Context:
         return made
 
     def known_number(self, value: Any) -> int | None:
-        """Return the integer that a value is wherever it is read, None if it is none."""
+        """Return the integer that a value is known to be, None if it is not known."""
         from pypto._src.frontend.state.known_sizes import number_of
 
         return number_of(value, self.constants)
 
     def still_there(self, name: str) -> Any:
-        """Return what a name that went out of scope stands for all the same, else `MISSING`.
+        """Return what a name that went out of scope still stands for, else `MISSING`.
 
-        The tensor that a store in a loop or branch gives is an output, which outlives both.
+        The result of a store in a loop or branch is an output, which outlives both.
         """
         if self.loops and self.names.candidates:
             var = self._of_other_branch(name)
@@ -448,7 +448,7 @@ class Context:
         return found if same and same_value_type(found.type, lost.value.type) else MISSING
 
     def _of_other_branch(self, name: str) -> Var | None:
-        """Return a variable of the other branch of an if in a loop: an iteration before took it."""
+        """Return a variable of the other branch of an if in a loop, from an earlier iteration."""
         for branch in reversed(self.names.candidates):
             var = branch.get(name)
             if var is not None and self.may_be_unassigned(
@@ -463,7 +463,7 @@ class Context:
         return None
 
     def may_be_unassigned(self, name: str, value: Any, why: str, before: str) -> bool:
-        """Warn of a variable that some paths do not assign; False if that cannot be."""
+        """Warn of a variable that some paths do not assign; False if that is not allowed."""
         from pypto._src.ops.new_tiles import unassigned_value
 
         if self.strict_ssa or not isinstance(value, Var) or value in self.origins:
@@ -477,10 +477,10 @@ class Context:
         return True
 
     def may_begin(self, kind: Type) -> bool:
-        """True if a variable can have a type before what it holds is computed."""
+        """True if a variable of a type can exist before its value is computed."""
         if isinstance(kind, TupleType):
             return all(self.may_begin(item) for item in kind.types)
-        if isinstance(kind, TensorType):  # kernels make none
+        if isinstance(kind, TensorType):  # kernels cannot create tensors
             return self.region is None and self.func_type is not FunctionType.InCore
         return all(
             self.names.values.get(size.name) is size
@@ -520,20 +520,20 @@ class Context:
                 return
 
     def recover(self, node: ast.stmt, level: int, mark: int, block: list[Stmt]) -> None:
-        """After an error, go back to the block of ``node`` and mark what it assigns as broken."""
+        """After an error, return to the block of ``node`` and mark what it assigns as broken."""
         self.broken = True
         while self.names.level > level:
             self.names.close(mark)
         self.names.level = level
         self.block = block
         for name in bound_names(node):
-            # An output stays what it is, whatever failed to be stored in it; loops set theirs.
+            # An output keeps its meaning even if a store to it failed; loops set their variables.
             old = self.names.values.get(name)
             if name not in self.outputs and not (isinstance(old, Var) and old in self.names.fixed):
                 self.names.bind(name, BROKEN)
 
     def report(self, error: PyptoError, node: Any) -> None:
-        """Keep an error, with the place of ``node`` if it has none."""
+        """Keep an error, with the span of ``node`` if it has none."""
         self.errors.add(self.located(error, self.span(node)))
 
     def located(self, error: PyptoError, span: Span) -> PyptoError:
@@ -547,7 +547,7 @@ class Context:
         return error
 
     def body(self, nodes: Sequence[ast.stmt]) -> list[Stmt]:
-        """Parse the statements of a block into a list of their own."""
+        """Parse the statements of a block into a separate list."""
         outside, self.block = self.block, []
         try:
             self.run(nodes)
@@ -566,13 +566,13 @@ class Context:
         kind: Type | None = None,
         source: ast.expr | None = None,
     ) -> Var:
-        """Append ``name = value``; ``node`` is where the name stands.
+        """Append ``name = value``; ``node`` is the node of the name.
 
-        ``kind`` is the variable's type if it is not the value's; ``source`` is where the value
-        stands, for errors.
+        ``kind`` is the variable's type if it differs from the value's; ``source`` is the node of
+        the value, for errors.
 
         Raises:
-            ParserTypeError: the name must keep its type, or be what it is.
+            ParserTypeError: the name has to keep its type or its meaning.
             SSAViolationError: a second assignment under ``strict_ssa``.
         """
         if self.region is not None and kind is None and value.type.__class__ in _ARRAYS:
@@ -605,15 +605,15 @@ class Context:
         return var
 
     def _written_view(self, name: str, value: Expr) -> Var | None:
-        """Return the tensor in another shape that a value is, which is written under its name.
+        """Return the variable of a reshaped tensor that is written under its name.
 
-        It goes on to be that tensor: its memory is that of another variable.
+        It stays that variable, as its memory is that of another one.
         """
         reshaped = self.home.reshaped
         if not reshaped:
             return None
         old = self.names.values.get(name)
-        if isinstance(value, Var) and value in reshaped:  # another name of it
+        if isinstance(value, Var) and value in reshaped:  # another name for it
             if value is not old:
                 self.names.bind(name, value)
             return value
@@ -631,7 +631,7 @@ class Context:
     def check_assignable(
         self, name: str, value: Expr | None, node: Any, source: ast.expr | None = None
     ) -> None:
-        """Raise what forbids to assign ``value`` to ``name`` at ``node``."""
+        """Raise an error if ``value`` must not be assigned to ``name`` at ``node``."""
         old = self.names.values.get(name, MISSING)
         if old is MISSING or old is BROKEN:
             return
@@ -666,7 +666,7 @@ class Context:
         )
 
     def swapped_error(self, output: Var) -> ParserTypeError:
-        """Return the error of the call that only reads an output which nothing writes."""
+        """Return the error for a call that only reads an output, if nothing writes that output."""
         return self.swapped[output].error(output, f"{self.self_name}." if self.self_name else "")
 
     # --------------------------------------------------------------------- outputs
@@ -682,7 +682,7 @@ class Context:
         if var.type.__class__ is not TensorType:
             return
         if self.inputs.get(var, value) is None:
-            del self.inputs[var]  # the name stands for another tensor from here on
+            del self.inputs[var]  # from here on the name means another tensor
         origin = self.origins.get(value)
         if origin is not None:
             self.origins[var] = origin
@@ -690,7 +690,7 @@ class Context:
             del self.origins[var]
 
     def note_made(self, var: Var, value: Expr) -> None:
-        """Note whether a variable is a tensor of its own, which no parameter can be."""
+        """Note whether a variable is a new tensor, which cannot be a parameter."""
         op = value.op if isinstance(value, Call) else None
         if op is tensor.reshape_view:
             self.home.reshaped.add(var)
@@ -702,7 +702,7 @@ class Context:
             self.made_here.discard(var)
 
     def follow_call(self, call: Call, old: Call) -> None:
-        """Note that ``call`` is ``old`` with another type: the same buffers."""
+        """Note that ``call`` has the same buffers as ``old``, which differs in its type only."""
         if old in self.origins:
             self.origins[call] = self.origins[old]
         if old in self.parts:
@@ -754,9 +754,9 @@ def _unreachable(ctx: Context, last: ast.stmt, following: ast.stmt) -> ParserErr
 
 
 def float_begin(ctx: Context, value: Any) -> str | None:
-    """Return the float that a variable is to begin with, which begins as an integer literal.
+    """Suggest a float for a variable that was initialized with an integer literal.
 
-    None for other values, and for a variable that is assigned once: it may be meant as an integer.
+    None for other values, and for a variable assigned only once, which may be meant as an integer.
     """
     if not isinstance(value, Var) or ctx.assigned.get(value.name, 0) < 2:
         return None
@@ -766,7 +766,7 @@ def float_begin(ctx: Context, value: Any) -> str | None:
 
 
 def store_line(name: str, output: Var, tile: str = "") -> str:
-    """Return a statement that stores a tile into an output, as a reader could type it."""
+    """Return a statement that stores a tile into an output, as a user could write it."""
     shape = output.type.shape if isinstance(output.type, TensorType) else ()
     zeros = ", ".join("0" for _ in shape)
     dims = ", ".join(str(dim) for dim in shape)
@@ -774,7 +774,7 @@ def store_line(name: str, output: Var, tile: str = "") -> str:
 
 
 def refuse_keyword_twice(source: Source | Context, node: ast.Call) -> None:
-    """Raise the error for a keyword that stands twice, which Python sees only when it compiles.
+    """Raise the error for a repeated keyword, which Python reports only when it compiles.
 
     Raises:
         ParserSyntaxError: there is one.
@@ -799,9 +799,9 @@ def refuse_unknown_keyword(
     names: Sequence[str],
     others: Collection[str] = (),
 ) -> None:
-    """Raise the error for a keyword of a call that is none of ``names``; operators have none.
+    """Raise the error for a keyword of a call that is not in ``names``; operators have no keywords.
 
-    ``others`` are names of the same arguments elsewhere, which are taken and not told of.
+    ``others`` are alternative names of the same arguments, accepted but not suggested.
 
     Raises:
         ParserTypeError: there is one.

@@ -1,7 +1,7 @@
-"""Tensors that a loop or branch of a region turns into tiles: they are loaded before it.
+"""Tensors that a loop or branch of a region turns into tiles: they are loaded in advance.
 
-That a name stands for a tensor before a statement and for a tile inside it shows only when the
-statement is parsed. It is then parsed again, after the load.
+That a name is a tensor before a statement and a tile inside it is found only when the statement is
+parsed. It is then parsed again, after the load.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from pypto._src.ir.stmts import Stmt
 
 
 def again(ctx: Any, node: ast.stmt, name: str, before: Stmt | None) -> None:
-    """Parse a statement again, with the tensor ``name`` loaded first; it began behind ``before``.
+    """Parse a statement again, after loading the tensor ``name``; it comes after ``before``.
 
-    Where nobody reads what the tensor holds, the name begins in the statement.
+    If the tensor's contents are not read, the name starts afresh in the statement.
     """
     region = ctx.region
-    # Loads and copies may have been inserted meanwhile: how many stood before it is not known.
+    # Loads and copies may have been inserted since, so the number of statements before is unknown.
     at = (index for index, stmt in enumerate(ctx.block) if stmt is before)
     del ctx.block[next(at, -1) + 1 :]
     region.forget_copies(ctx.block)

@@ -1,8 +1,8 @@
-"""What evaluating an expression does besides giving a value: calls of functions, ops that write.
+"""Side effects of evaluating an expression: calls of functions, ops that write.
 
-An expression is evaluated where it stands in a statement. One that is dropped (``f(x)`` in
-``(f(x), n)[1]``) or read several times is evaluated once, before the statement; what stands to its
-left, before it; what ``and`` and ``or`` reach only sometimes, in a branch.
+An expression is evaluated where it is in a statement. One that is dropped (``f(x)`` in ``(f(x),
+n)[1]``) or read several times is evaluated once, before the statement; what is to its left, before
+it; what ``and`` and ``or`` only reach sometimes, in a branch.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from pypto._src.ir.types import TupleType, UnknownType
 
 
 def has_effect(value: Any) -> bool:
-    """True for calls that do more than give a value, and calls of functions that are not known."""
+    """True for calls with side effects, and calls of unknown functions."""
     op: OpDef[..., Any] | None = op_of(value)
     if op is None:
         return isinstance(value, Call)
@@ -30,9 +30,9 @@ def has_effect(value: Any) -> bool:
 
 
 def held(ctx: Context, value: Any, node: ast.AST) -> Any:
-    """Return what a value is after it was evaluated; all of a list's items, in order.
+    """Evaluate a value now and return the result; of a list, all items, in order.
 
-    What has no effect stays what it is.
+    A value without effects stays as it is.
     """
     if isinstance(value, list | tuple):
         given = cast("Sequence[Any]", value)
@@ -44,7 +44,7 @@ def held(ctx: Context, value: Any, node: ast.AST) -> Any:
         return value
     span = ctx.span(node)
     if isinstance(value.type, UnknownType):
-        if id(value) not in ctx.evaluated:  # a list may have it twice, or be held again
+        if id(value) not in ctx.evaluated:  # it may be in a list twice, or be held again
             ctx.evaluated[id(value)] = value
             ctx.block.append(EvalStmt(value, span))
         return value
@@ -55,7 +55,7 @@ def held(ctx: Context, value: Any, node: ast.AST) -> Any:
 
 
 def held_before(ctx: Context, count: int, value: Any, node: ast.AST) -> Any:
-    """Return a value as `held` does, evaluated before the block's statements from ``count`` on."""
+    """Evaluate a value as `held` does, before the block's statements from ``count`` on."""
     later = ctx.block[count:]
     del ctx.block[count:]
     value = held(ctx, value, node)
@@ -64,7 +64,7 @@ def held_before(ctx: Context, count: int, value: Any, node: ast.AST) -> Any:
 
 
 def alone(ctx: Context, node: ast.expr) -> tuple[list[Stmt], Any]:
-    """Return the value of an expression, and the statements that computing it takes."""
+    """Return the statements needed to compute an expression, and its value."""
     outside, ctx.block = ctx.block, []
     try:
         value = ctx.value(node)

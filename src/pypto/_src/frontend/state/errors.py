@@ -1,4 +1,4 @@
-"""Errors of one parse: how many are kept, where they arose, how those of ops read."""
+"""Errors of one parse: how many are kept, where they arose, how errors of ops are worded."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MOST_ERRORS: Final = 10
 
 
 class EnoughErrors(Exception):
-    """As many errors as one report shows have been found."""
+    """A report's maximum number of errors has been found."""
 
 
 class Errors:
@@ -50,14 +50,14 @@ _PLACE: Final = "__pypto_place__"
 
 
 def note_span(error: Exception, span: Span) -> None:
-    """Keep where in a kernel an error from outside the front end arose; the first place counts."""
+    """Note where in a kernel an error from outside the front end arose; the first span counts."""
     if not hasattr(error, _PLACE):
         setattr(error, _PLACE, span)
         error.add_note(f"raised while {span.filename}, line {span.begin_line}, was parsed")
 
 
 def span_of(error: Exception) -> Span | None:
-    """Return what `note_span` has kept."""
+    """Return the span noted by `note_span`."""
     return getattr(error, _PLACE, None)
 
 

@@ -1,7 +1,7 @@
-"""Integers that are known while a kernel is parsed, and differences of integers that are not.
+"""Integers known at parse time, and differences of integers that are not known.
 
-``i + 16`` minus ``i`` is 16 whatever ``i`` is; ``rows // 2`` is 32 where ``rows`` was set to 64 and
-to nothing else. Knows scalars, not syntax, slices or ops.
+``i + 16`` minus ``i`` is 16 whatever ``i`` is; ``rows // 2`` is 32 if ``rows`` was set to 64 and
+nothing else. Knows scalars, not syntax, slices or ops.
 """
 
 from __future__ import annotations
@@ -50,12 +50,12 @@ _COMPARED: Final[dict[type[Expr], Callable[[float, float], bool]]] = {
 }
 _SUMS: Final = frozenset({Add, Sub, Mul, Neg})
 _DIVIDED: Final = frozenset({Add, Sub, Mul, Min, Max, FloorMod})
-_FEWEST_BITS: Final = 32  # of sums that are taken apart; in fewer bits they wrap
-_DEEPEST: Final = 20  # of an expression that is a number; deeper ones are computed at run time
+_FEWEST_BITS: Final = 32  # of sums that are taken apart; narrower ones wrap
+_DEEPEST: Final = 20  # of an expression whose value is computed; deeper ones are left to run time
 
 
 def number_of(value: Any, known: Mapping[Var, int], deepest: int = _DEEPEST) -> int | None:
-    """Return the integer that a value is; ``known`` says which variables are numbers."""
+    """Return the integer that a value is, None if unknown; ``known`` has those of variables."""
     cls = value.__class__
     if cls is ConstInt:
         return value.value
@@ -78,9 +78,9 @@ def number_of(value: Any, known: Mapping[Var, int], deepest: int = _DEEPEST) -> 
 
 
 def divisor_of(value: Any, divisors: Mapping[Var, int], deepest: int = _DEEPEST) -> int:
-    """Return a number that divides a value, whatever it is at run time: 1 if nothing is known.
+    """Return a number that divides a value, whatever that is at run time: 1 if nothing is known.
 
-    ``divisors`` has such numbers of loop variables. Only 0 is divided by 0.
+    ``divisors`` has such numbers for loop variables. 0 is returned only for the value 0.
     """
     if isinstance(value, int | ConstInt):
         return abs(value if isinstance(value, int) else value.value)
@@ -97,7 +97,7 @@ def divisor_of(value: Any, divisors: Mapping[Var, int], deepest: int = _DEEPEST)
 
 
 def truth_of(condition: Expr, known: Mapping[Var, int], deepest: int = _DEEPEST) -> bool | None:
-    """Return whether a condition holds, None if that is known only at run time, or is deep."""
+    """Return whether a condition holds, None if only run time tells, or if it is too deep."""
     if isinstance(condition, ConstBool):
         return condition.value
     if isinstance(condition, Not):
@@ -125,13 +125,13 @@ def _constant(value: Expr, known: Mapping[Var, int]) -> float | None:
 
 
 def _holds(value: Expr, number: int) -> bool:
-    """True if the type of a scalar has ``number``; else computing it wraps."""
+    """True if the type of a scalar can hold ``number``; otherwise computing it wraps."""
     kind = value.type
     return isinstance(kind, ScalarType) and kind.dtype.is_int() and fits(number, kind.dtype)
 
 
 def difference(end: Any, begin: Any, known: Mapping[Var, int]) -> int | Expr:
-    """Return ``end - begin`` of two integers; a number where what is not known cancels."""
+    """Return ``end - begin`` of two integers, as a number if the unknown terms cancel."""
     if isinstance(end, int) and isinstance(begin, int):
         return end - begin
     (base, constant), (other, less) = _shifted(end), _shifted(begin)
@@ -157,7 +157,7 @@ def difference(end: Any, begin: Any, known: Mapping[Var, int]) -> int | Expr:
 
 
 def _shifted(value: Any) -> tuple[Any, int]:
-    """Return a value without the constant that is added to it, and that constant."""
+    """Split a value into a rest and the constant that is added to it."""
     plus = value.__class__ is Add and value.right.__class__ is ConstInt
     if not plus or value.type.dtype.get_bit() < _FEWEST_BITS:
         return value, 0
@@ -165,7 +165,7 @@ def _shifted(value: Any) -> tuple[Any, int]:
 
 
 def _parts(value: Any, factor: int, known: Mapping[Var, int]) -> Sequence[tuple[Any, int]] | None:
-    """Return the terms of a sum, each with its factor, None for what is a term itself."""
+    """Return the terms of a sum, each with its factor; None for a single term."""
     kind = value.__class__
     if kind is Var or kind is int or kind is ConstInt:
         return None
@@ -206,7 +206,7 @@ def _add(terms: dict[Expr, int], value: Expr, factor: int) -> None:
 
 
 def _sum(constant: int, terms: Mapping[Expr, int]) -> int | Expr:
-    """Return the sum as an expression, what is added before what is subtracted."""
+    """Return the sum as an expression, with additions before subtractions."""
     parts = sorted(terms.items(), key=lambda part: part[1] < 0)
     found: Expr | None = None
     if not parts or (constant and parts[0][1] < 0):

@@ -1,9 +1,9 @@
 """Which names of a Python function are read after one of its statements.
 
-Goes backwards through the syntax tree, once per loop nest. Knows names, and what the statements of
-Python do with them. About kernels it knows that a region has no value that another run of it made:
-a block none of another block, an iteration of a loop around it none of the one before; and that
-what a loop assigns is known after it inside a region, but not between regions.
+Goes backwards through the syntax tree, once per loop nest. Knows names, and what Python's
+statements do with them. About kernels it knows that a region never sees a value from another run of
+it: a block none from another block, an iteration of a loop around it none from the one before; and
+that what a loop assigns is known after it inside a region, but not between regions.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pypto._src.frontend.source.syntax_tree import assigned_names, nodes_in
 
 
 class LiveNames:
-    """The names that are read after each statement of some classes before they are assigned."""
+    """The names that are read after each statement of some classes before being assigned."""
 
     def __init__(
         self,
@@ -27,13 +27,13 @@ class LiveNames:
         in_region: bool,
     ) -> None:
         self._wanted = wanted
-        self._in_region = in_region  # what is looked at just now
+        self._in_region = in_region  # at the present statement
         self._all: Sequence[ast.stmt] = body
         self._params = params
-        self._counts: dict[str, int] | None = None  # how often each name is assigned in all
+        self._counts: dict[str, int] | None = None  # how often each name is assigned in total
         self._after: dict[ast.stmt, frozenset[str]] = {}
-        self._end: dict[ast.stmt, frozenset[str]] = {}  # where an iteration of a loop ends
-        # By loop, what an iteration reads before it assigns it; not all over for each loop around.
+        self._end: dict[ast.stmt, frozenset[str]] = {}  # at the end of a loop's iteration
+        # By loop, what an iteration reads before it assigns it; cached, as loops nest.
         self._first: dict[ast.stmt, frozenset[str]] = {}
         self.before = self._block(body, frozenset())
 
@@ -42,7 +42,7 @@ class LiveNames:
         return self._after.get(node, frozenset())
 
     def at_end(self, node: ast.For | ast.While) -> frozenset[str]:
-        """Return the names that are read after an iteration of a loop: by the next, or later."""
+        """Return the names that are read after an iteration of a loop: by the next one or later."""
         return self._end.get(node, frozenset())
 
     def _block(self, body: Sequence[ast.stmt], live: frozenset[str]) -> frozenset[str]:
@@ -90,7 +90,7 @@ class LiveNames:
         return before
 
     def _own(self, region: ast.stmt) -> frozenset[str]:
-        """Return the names that only one region assigns: it has no value of an earlier run."""
+        """Return the names that only one region assigns: it sees no value from an earlier run."""
         if self._counts is None:
             self._counts = assigned_names(self._all)
         own = assigned_names([region])
@@ -110,7 +110,7 @@ def _runs_on_a_core(call: ast.expr) -> bool:
 
 
 def _has_iterations(call: ast.expr) -> bool:
-    """True for a loop of a number of iterations that is written there: ``pl.range(4)``."""
+    """True for a loop with a literal number of iterations, at least one: ``pl.range(4)``."""
     match call:
         case ast.Call(args=[ast.Constant(value=int(count))]):
             return count > 0
@@ -146,12 +146,12 @@ def read_names(body: Sequence[ast.stmt]) -> frozenset[str]:
 
 
 def live_after(ctx: Any, node: ast.stmt) -> frozenset[str]:
-    """Return the names that are read after a region, loop or if of the function that is parsed."""
+    """Return the names read after a region, loop or if of the function that is being parsed."""
     return _of(ctx).after(node)
 
 
 def live_at_end(ctx: Any, node: ast.For | ast.While) -> frozenset[str]:
-    """Return the names that are read after an iteration of a loop that is parsed."""
+    """Return the names read after an iteration of a loop that is being parsed."""
     return _of(ctx).at_end(node)
 
 
@@ -159,7 +159,7 @@ def _of(ctx: Any) -> LiveNames:
     if ctx.live is None:
         args = ctx.node.args
         params = {arg.arg for arg in (*args.posonlyargs, *args.args, *args.kwonlyargs)}
-        # Asked first around a region, unless all of the function is spliced into one.
+        # This is first needed around a region, unless the whole function is inlined into one.
         ctx.live = LiveNames(
             ctx.node.body,
             (ast.With, ast.If, ast.For, ast.While),

@@ -1,8 +1,8 @@
-"""Operands of the matrix unit that a program has not moved: loads go to Mat, and moves are added.
+"""Operands of the matrix unit that a program has not moved: loads go to Mat, moves are inserted.
 
-A load goes to Vec unless it names another memory. One whose tile only the matrix unit takes goes to
-Mat instead; one whose tile vector ops take, too, is made twice. What vector ops have computed gets
-to the matrix unit only by way of a tensor, which is up to the program.
+A load goes to Vec unless it names another memory. If only the matrix unit uses its tile, it goes to
+Mat instead; if vector ops use the tile as well, there are two loads. What vector ops compute
+reaches the matrix unit only through a tensor, which is up to the program.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from pypto._src.ops.rules.type_rules import FROM_MAT, known_space
 from pypto._src.ops.unified import Unified
 
 _MEMORY = "target_memory"
-"""The keyword of ops whose result lies where the program says."""
+"""The keyword of ops whose result is placed by the program."""
 
 
 def with_moves(
@@ -34,9 +34,9 @@ def with_moves(
     kwargs: Mapping[str, Any],
     span: Span,
 ) -> Call | None:
-    """Return a call whose operands in Mat, and loads, are moved to where the op takes them from.
+    """Return a call with its loads and operands in Mat moved to where the op takes them from.
 
-    None if there is no such operand, or the op refuses the call all the same.
+    None if there is no such operand, or the op still refuses the call.
     """
     ops = callee.candidates if isinstance(callee, Unified) else [callee]
     op = next((op for op in ops if op.names_spaces), None)
@@ -59,7 +59,7 @@ def with_moves(
 
 
 def _moved(value: Expr, spaces: frozenset[MemorySpace]) -> Expr | None:
-    """Return a tile in Mat, or a load, as an op takes it; None for anything else."""
+    """Return a tile in Mat, or a load, moved to a memory in ``spaces``; None for anything else."""
     space = known_space(value)
     if _is_load(value) and space is MemorySpace.Vec and space not in spaces:
         value = _placed(value, MemorySpace.Mat)
@@ -70,7 +70,7 @@ def _moved(value: Expr, spaces: frozenset[MemorySpace]) -> Expr | None:
 
 
 def _from_mat(tile: Expr, spaces: frozenset[MemorySpace]) -> Expr | None:
-    """Return a tile in Mat as an op takes it, None if it takes none that was there."""
+    """Return a tile in Mat moved to where an op takes it from, None if it cannot be moved there."""
     if MemorySpace.Mat in spaces:
         return tile
     target = next((target for target in FROM_MAT if target in spaces), None)
@@ -89,10 +89,10 @@ def _placed(value: Any, space: MemorySpace) -> Call:
 
 
 def placed(body: Stmt, calls: Sequence[Call]) -> tuple[Stmt, list[Call]]:
-    """Return the body of a function in which the loads of operands of ``calls`` go to Mat.
+    """Return the body of a function with the loads of operands of ``calls`` changed to go to Mat.
 
-    ``calls`` are those that may take a tile from a memory where it is not. They are returned, too,
-    as they are in that body.
+    ``calls`` are those that may have an operand in a wrong memory. They are also returned, as they
+    are in the new body.
     """
     made: dict[Var, list[AssignStmt]] = {}
     for stmt in stmts_in(body):
@@ -107,17 +107,17 @@ def placed(body: Stmt, calls: Sequence[Call]) -> tuple[Stmt, list[Call]]:
 
 
 class _Plan:
-    """Which variables have loads that are to go to Mat, and which accumulators are in Vec."""
+    """Which variables' loads have to go to Mat, and which accumulators were made in Vec."""
 
     def __init__(self, made: Mapping[Var, Sequence[AssignStmt]]) -> None:
         self._made = made
         self.loads: dict[Var, Var] = {}  # variables of loads to those of the same tiles in Mat
-        self.begins: dict[Var, Var] = {}  # tiles with no value yet to those in another memory
-        self.calls: dict[Call, Call] = {}  # those that take them
-        self.final: dict[Var, Var] = {}  # tiles in Mat to the variables that they are at the end
+        self.begins: dict[Var, Var] = {}  # tiles made without a value to those elsewhere
+        self.calls: dict[Call, Call] = {}  # the calls that use them, old to new
+        self.final: dict[Var, Var] = {}  # tiles in Mat to their final variables
 
     def add(self, call: Call) -> None:
-        """Note what the operands of a call have to be."""
+        """Note what the operands of a call need."""
         op = op_of(call)
         assert op is not None
         args = list(call.args)
@@ -145,7 +145,7 @@ class _Plan:
         return found
 
     def rewritten(self, body: Stmt) -> Stmt:
-        """Return the body with loads to Mat, beside those to Vec whose tiles are still read."""
+        """Return the body with loads to Mat, keeping those to Vec whose tiles are still read."""
         body = _Calls(self.calls, self.begins).visit(body)
         read = {var for stmt in stmts_in(body) for var in uses(held_by(stmt))}
         names = NewNames({var.name for var in read} | {var.name for var in self._made})
@@ -156,7 +156,7 @@ class _Plan:
 
 
 class _Calls(Mutator):
-    """Puts calls in the place of others, and variables, also where they are defined."""
+    """Replaces calls, and variables together with their definitions."""
 
     def __init__(self, calls: Mapping[Call, Call], variables: Mapping[Var, Var]) -> None:
         super().__init__()
@@ -168,11 +168,11 @@ class _Calls(Mutator):
         return self.rebuild(self._calls.get(call, call))
 
     def visit_Var(self, var: Var) -> Expr:
-        """Replace a tile that begins in Vec and goes on in another memory."""
+        """Replace a tile that is made in Vec and used in another memory."""
         return self._variables.get(var, var)
 
     def visit_AssignStmt(self, stmt: AssignStmt) -> Stmt:
-        """Make a tile with no value yet in the memory where it goes on."""
+        """Make a tile without a value in the memory where it is used."""
         var = self._variables.get(stmt.var)
         if var is None:
             return self.rebuild(stmt)
@@ -184,7 +184,7 @@ class _Calls(Mutator):
 
 
 class _Loads(Mutator):
-    """Puts loads to Mat beside those to Vec, or in their place."""
+    """Adds loads to Mat after those to Vec, or replaces these."""
 
     def __init__(self, loads: Mapping[Var, Var], final: Mapping[Var, Var], read: set[Var]) -> None:
         super().__init__()
@@ -193,11 +193,11 @@ class _Loads(Mutator):
         self._read = read
 
     def visit_Var(self, var: Var) -> Expr:
-        """Replace a tile in Mat by the variable that it is called at the end."""
+        """Replace a tile in Mat by its final variable."""
         return self._final.get(var, var)
 
     def visit_AssignStmt(self, stmt: AssignStmt) -> Stmt | list[Stmt]:
-        """Load to Mat what the matrix unit takes."""
+        """Load to Mat what the matrix unit uses."""
         tile = self._loads.get(stmt.var)
         if tile is None:
             return self.rebuild(stmt)
@@ -210,7 +210,7 @@ def _is_in_vec(maker: Expr) -> bool:
 
 
 def _begins(makers: Sequence[Expr], spaces: frozenset[MemorySpace]) -> bool:
-    """True for a tile that begins with no value in Vec, and is in another memory later on."""
+    """True for a tile made without a value in Vec that is assigned values in another memory."""
     first, *others = makers
     op = op_of(first)
     if op is None or any(param.kind in (TENSOR, TILE) for param in op.params):

@@ -1,4 +1,4 @@
-"""Words for errors: types as users write them, and the nearest known name."""
+"""Wording of errors: types as users write them, and the nearest known name."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from pypto._src.suggestions import op_elsewhere as op_elsewhere
 
 
 def spell(kind: Type) -> str:
-    """Return a type in short, such as ``Tile[[64, 64], FP32]``."""
+    """Return a type in short form, such as ``Tile[[64, 64], FP32]``."""
     match kind:
         case ScalarType():
             return f"Scalar[{kind.dtype.member}]"
@@ -34,7 +34,7 @@ def spell(kind: Type) -> str:
 
 
 def first_value(kind: Type) -> str:
-    """Return what a variable may begin with, as the user can write it."""
+    """Return an initial value for a variable, as the user can write it."""
     from pypto._src.ops.new_tiles import full
 
     if isinstance(kind, ScalarType) and kind.dtype is DataType.BOOL:
@@ -56,7 +56,7 @@ def first_value(kind: Type) -> str:
 
 
 def spell_apart(a: Type, b: Type) -> tuple[str, str]:
-    """Return two types that differ in short, with what they differ in if it is not seen so."""
+    """Return two types in short form, with what differs if that form does not show it."""
     first, second = spell(a), spell(b)
     if first != second or not isinstance(a, TileType) or not isinstance(b, TileType):
         return first, second
@@ -70,7 +70,7 @@ def spell_apart(a: Type, b: Type) -> tuple[str, str]:
 
 
 def part_hint(a: Type, a_text: str, b: Type, b_text: str) -> str | None:
-    """Return how two tiles get one valid part, None for types that have one already."""
+    """Suggest how to give two tiles the same valid part, None if they have it."""
     parts = valid_part(a), valid_part(b)
     if same_valid_part(a, b):
         return None
@@ -90,14 +90,14 @@ def spell_dims(dims: Iterable[Expr]) -> str:
 
 
 def cast_hint(wanted: Type, found: Type, text: str) -> str | None:
-    """Return the cast of the scalar that ``text`` is to another one's type; None for others."""
+    """Return the cast of the scalar ``text`` to the wanted scalar type; None for other types."""
     if isinstance(wanted, ScalarType) and isinstance(found, ScalarType):
         return f"write pl.cast({text}, pl.{wanted.dtype.member})"
     return None
 
 
 def describe(value: Any) -> str:
-    """Return what a value is, for "got ...": a type of the language or of Python."""
+    """Return a value's type, for "got ...": a type of the language or of Python."""
     if isinstance(value, Expr):
         return spell(value.type)
     if isinstance(value, bool | int | float | str):
@@ -110,11 +110,11 @@ def describe(value: Any) -> str:
 
 PRINT_HINT: Final = "store the value in an output, and print that after the call"
 PRINTING: Final = frozenset({"print", "printf", "debug", "dump"})
-"""What printing from a kernel is called elsewhere; kernels do not print."""
+"""Names of printing elsewhere; kernels do not print."""
 
 
 def number_in(text: str) -> int | float | None:
-    """Return the number that a string holds, None if it is no finite one."""
+    """Return the number that a string holds, None if it holds no finite one."""
     for kind in (int, float):
         with suppress(ValueError):
             found = kind(text)
@@ -123,7 +123,7 @@ def number_in(text: str) -> int | float | None:
 
 
 def _moments(line: str, axis: int) -> dict[str, str]:
-    """Return mean, variance and deviation of each ``line``, row or col, along ``axis``."""
+    """Return recipes for mean, variance and deviation of each ``line``, row or col, on ``axis``."""
     mean = f"pl.mul(pl.{line}_sum({{0}}), 1.0 / {{0}}.shape[{axis}])"
     centred = f"pl.{line}_expand_sub({{0}}, {mean})"
     var = f"pl.mul(pl.{line}_sum(pl.mul({centred}, {centred})), 1.0 / {{0}}.shape[{axis}])"
@@ -131,7 +131,7 @@ def _moments(line: str, axis: int) -> dict[str, str]:
     return {f"{line}_{name}": text for name, text in found.items()}
 
 
-_TWICE: Final = "pl.mul({0}, pl.add(pl.mul(pl.mul({0}, {0}), 0.2018), 2.2568))"  # erf is its tanh
+_TWICE: Final = "pl.mul({0}, pl.add(pl.mul(pl.mul({0}, {0}), 0.2018), 2.2568))"  # erf as tanh
 _SHIFTED: Final = "pl.exp(pl.row_expand_sub({0}, pl.row_max({0})))"
 _RECIPES: Final = {
     "barrier": "pl.system.bar_all()",
@@ -162,7 +162,7 @@ _RECIPES: Final = {
     **_moments("row", 1),
     **_moments("col", 0),
 }
-"""What ops of other libraries are made of here, of a tile and what stands behind it."""
+"""What ops of other libraries are composed of here, given a tile and further arguments."""
 
 
 _MOMENTS: Final = frozenset({"mean", "std", "var"})
@@ -170,7 +170,7 @@ _OF_COLUMNS: Final = frozenset({"0", "axis=0", "dim=0"})
 
 
 def recipe(name: str, texts: Sequence[str]) -> str | None:
-    """Return how an op of other libraries is written with those that there are."""
+    """Return how to write an op of another library with ops that exist here."""
     if name.lower() in _MOMENTS:
         name = f"{'row' if _OF_COLUMNS.isdisjoint(texts[1:]) else 'col'}_{name}"
     found = _RECIPES.get(name.lower())
@@ -179,17 +179,17 @@ def recipe(name: str, texts: Sequence[str]) -> str | None:
     if found is None or f"{{{len(texts)}}}" in found:
         return None
     if name.lower() == "fill" and len(texts) > 2:
-        return None  # of a shape, an element type and a value: pl.full itself
+        return None  # called with shape, element type and value: pl.full itself
     return f"write {found.format(*texts)}"
 
 
 def as_full(value: Any, dtype: DataType) -> str | None:
-    """Return the tile that an array of equal elements means, None for any other value."""
+    """Return the tile that an array of equal elements stands for, None for any other value."""
     if not hasattr(value, "__array__") or not getattr(value, "shape", ()) or 0 in value.shape:
         return None
     try:
         least, greatest = value.min().item(), value.max().item()
-    except (AttributeError, TypeError):  # elements that are no numbers
+    except (AttributeError, TypeError):  # elements that are not numbers
         return None
     if least != greatest or not isinstance(least, int | float):
         return None

@@ -1,6 +1,6 @@
 """Whether the function being parsed computes with tiles, on a core, or with tensors, on the host.
 
-Its actual role (`ir.roles`) follows from its ops; slices must know earlier.
+The function's role (`ir.roles`) follows from its ops; slices need to know earlier.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pypto._src.ir.stmts import Function
 
 
 def computes_with_tiles(home: Context) -> bool:
-    """True if a slice of a tensor is a tile in a function, False if it is a view."""
+    """True if a slice of a tensor is a tile in this function, False if it is a view."""
     if home.on_tiles is None:
         if home.func_type is FunctionType.Opaque:
             home.on_tiles = not _is_host(home)
@@ -27,7 +27,7 @@ def computes_with_tiles(home: Context) -> bool:
 
 
 def _is_host(home: Context) -> bool:
-    """True if an Opaque function has scopes, or calls functions and uses no block op by name."""
+    """True if an Opaque function has scopes, or calls functions and names no block op."""
     calls = tiles = False
     for node in nodes_in(*home.node.body):
         if isinstance(node, ast.Call):

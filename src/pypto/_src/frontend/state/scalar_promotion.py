@@ -1,8 +1,8 @@
-"""Operators on scalars, with bare numbers that take the type of what stands beside them.
+"""Operators on scalars, with bare numbers that take the type of the other operand.
 
-A number beside a scalar has that scalar's element type if the value fits: ``x + 1`` stays INT32 for
-an INT32 ``x``, and ``h * 2`` is FP16 for an FP16 ``h``. One that does not fit is INT64 or FP32 and
-widens the result.
+A number beside a scalar gets that scalar's element type if it can hold the value: ``x + 1`` stays
+INT32 for an INT32 ``x``, and ``h * 2`` is FP16 for an FP16 ``h``. Otherwise the number is INT64 or
+FP32 and widens the result.
 """
 
 from __future__ import annotations
@@ -28,23 +28,23 @@ from pypto._src.ir.types import ScalarType, Type, scalar_type
 from pypto._src.ir.unchecked import checked_binary, checked_int
 
 _SMALL: Final = 128
-"""Integers from 0 to below this one fit every integer type of 8 bits and more."""
+"""Integers from 0 up to this limit, exclusive, fit every integer type of 8 bits or more."""
 
 _INTS: Final = {
     id(scalar_type(dtype)): dtype
     for dtype in MEMBERS.values()
     if dtype.is_int() and dtype.get_bit() >= 8
 }
-"""These types, by the identity of their one object."""
+"""The scalar types, by the identity of their one object."""
 
 _INDEX: Final = scalar_type(DataType.INDEX)
 
 
 def number(value: float, dtype: DataType | None, span: Span) -> Expr:
-    """Return a bare number as a constant, of ``dtype`` where the value fits it.
+    """Return a bare number as a constant, of ``dtype`` if that can hold the value.
 
     Raises:
-        TypeError: no type of constants has it.
+        TypeError: no constant type can hold it.
     """
     if isinstance(value, bool):
         return ConstBool(value, span)
@@ -58,7 +58,7 @@ def number(value: float, dtype: DataType | None, span: Span) -> Expr:
 
 
 def _floating(value: float, dtype: DataType, span: Span) -> Expr:
-    """Return a number as a constant of ``dtype``, or of FP32 where only that holds it."""
+    """Return a number as a constant of ``dtype``, or of FP32 if only that can hold it."""
     if not holds(value, dtype):
         dtype = DataType.FP32
         if not holds(value, dtype):
@@ -96,13 +96,13 @@ def _element(value: Any) -> DataType | None:
 def combine(kind: type[BinaryExpr], left: Any, right: Any, span: Span) -> Expr:
     """Return ``kind`` of two scalars, at least one of which is an expression.
 
-    ``^`` between two BOOLs is the logical one.
+    ``^`` between two BOOLs is the logical xor.
 
     Raises:
         TypeError: the operands have no common type.
     """
     if right.__class__ is int and 0 <= right < _SMALL and id(left.type) in _INTS:
-        # Most numbers are like this.
+        # Most numbers take this path.
         right = checked_int(right, _INDEX if kind in LOGICAL else left.type, span)
     elif not isinstance(left, Expr):
         left = number(left, None if kind in LOGICAL else _element(right), span)
@@ -120,10 +120,10 @@ def combine(kind: type[BinaryExpr], left: Any, right: Any, span: Span) -> Expr:
 
 
 _RESULTS: Final[dict[tuple[type[BinaryExpr], int, int], Type]] = {}
-"""Types of operations on scalars that need no cast, by node and types of the operands."""
+"""Types of scalar operations that need no cast, by node class and operand types."""
 
 
 def _is_shared(value: Expr) -> bool:
-    """True if the type of a scalar is the one object for its element type, which never goes."""
+    """True if a scalar's type is the interned object of its element type, which is never freed."""
     kind = value.type
     return isinstance(kind, ScalarType) and kind is scalar_type(kind.dtype)

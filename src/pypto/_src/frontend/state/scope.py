@@ -1,7 +1,7 @@
-"""What each local name means at the present point of a function.
+"""What each local name means at the current point of a function.
 
-A Python name is one `Var` as long as its type stays (docs/architecture.md, "Before SSA"). Knows
-blocks and visibility, not syntax.
+A Python name is one `Var` as long as its type stays the same (docs/architecture.md, "Before SSA").
+Knows blocks and visibility, not syntax.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ from pypto._src.ops.rules.type_rules import cast_text
 from pypto._src.records import NamedTuple
 
 BROKEN: Final = object()
-"""Stands for a variable whose definition has an error; reading it reports nothing more."""
+"""Stands for a variable with an error in its definition; reading it reports nothing more."""
 
 
 def first_tile(name: str, old: Var, kind: Type) -> str | None:
-    """Return the tile that a variable begins with if it is a number first and a tile later."""
+    """Suggest an initial tile for a variable that is a number first and a tile later."""
     target, _, value = line_at(old.span).partition(" = ")
     number = number_in(value)
     if not isinstance(kind, TileType) or target.strip() != name or number is None:
@@ -45,7 +45,7 @@ def first_tile(name: str, old: Var, kind: Type) -> str | None:
 
 
 def first_cast(name: str, old: Var, kind: Type) -> str | None:
-    """Return the cast of a tile that is promoted in a loop or branch, to write before it."""
+    """Suggest a cast to write before a loop or branch that promotes a tile."""
     before = old.type
     if not (isinstance(before, TileType) and isinstance(kind, TileType)):
         return None
@@ -60,13 +60,13 @@ OF_THE_FUNCTION: Final[set[type]] = set()
 
 
 class Cascade(Exception):
-    """The statement cannot be read because of an error reported before."""
+    """The statement cannot be parsed because of an error that was reported before."""
 
 
 class LoadFirst(Exception):
-    """A loop or branch of a region makes a tile of a name that is a tensor before it.
+    """A loop or branch of a region makes a tile of a name that is a tensor before.
 
-    The statement at ``level`` that holds it has to begin with the tensor loaded.
+    The statement at ``level`` that contains it has to be preceded by a load of the tensor.
     """
 
     def __init__(self, names: Names, name: str, level: int) -> None:
@@ -77,7 +77,7 @@ class LoadFirst(Exception):
 
 
 class Lost(NamedTuple):
-    """A name that went out of scope: what it was, and why it is no longer known."""
+    """A name that went out of scope: what it was, and why it is unknown now."""
 
     value: Var
     why: str  # "defined only in the loop"
@@ -85,9 +85,9 @@ class Lost(NamedTuple):
 
 
 class Retyped(NamedTuple):
-    """What a name of an outer block means there; in this block it has a value of another type.
+    """The outer meaning of a name that has a value of another type in this block.
 
-    Or one that is to be another variable, since tiles have that one as a size.
+    Or a name that has to become another variable, as tiles have the present one as a size.
     """
 
     outside: Var
@@ -118,27 +118,27 @@ class Names:
 
     def __init__(self) -> None:
         self.values: dict[str, Any] = {}
-        # Variables of this block that an assignment of the same type writes, and that is all.
+        # Variables of this block that an assignment of the same type writes without further checks.
         self.plain: dict[str, Var] = {}
         self.levels: dict[str, int] = {}  # nesting depth of the block that binds the name
         self.level = 0
         self.lost: dict[str, Lost] = {}
-        self.partial: set[Var] = set()  # those that only one branch of some if assigns
-        self.left: dict[str, Any] = {}  # what branches that leave this iteration bind
-        self.retyped: dict[Var, Retyped] = {}  # those that have a name of an outer block
-        self.jumped: dict[str, Var] = {}  # of these, what a jump leaves this iteration with
-        # Loop variables, which nothing assigns, with a number that divides all their values.
+        self.partial: set[Var] = set()  # variables that only one branch of some if assigns
+        self.left: dict[str, Any] = {}  # names bound by branches that leave this iteration
+        self.retyped: dict[Var, Retyped] = {}  # those with the name of an outer variable
+        self.jumped: dict[str, Var] = {}  # of these, those with which a jump leaves this iteration
+        # Loop variables, which cannot be assigned, with a number that divides all their values.
         self.fixed: dict[Var, int] = {}
-        self.sizes: dict[Var, None] = {}  # how much is valid of tiles, whose types name it
-        self.tuples: dict[int, Type] = {}  # types, by their ids, that ``sizes`` was told of
+        self.sizes: dict[Var, None] = {}  # variables that are valid sizes in the types of tiles
+        self.tuples: dict[int, Type] = {}  # types already searched for ``sizes``, by id
         self.aliases: set[str] = set()  # names of iter_args after their loop
         self.candidates: list[dict[str, Any]] = []  # what the other branch of each `if` defines
         self.journal: list[tuple[str, Any, int]] = []
-        # Asked whether a tile may take the name of a tensor outside: in a region it may.
+        # Whether a tile may take the name of an outside tensor, as it may in a region.
         self.shadow: Callable[[str, int, Var], bool] | None = None
 
     def bind(self, name: str, value: Any) -> None:
-        """Let ``name`` mean ``value`` from here to the end of the block."""
+        """Bind ``name`` to ``value`` from here to the end of the block."""
         self.journal.append((name, self.values.get(name, MISSING), self.levels.get(name, 0)))
         self.values[name] = value
         self.levels[name] = self.level
@@ -147,7 +147,7 @@ class Names:
             self.aliases.discard(name)
 
     def bind_alias(self, name: str, var: Var) -> None:
-        """Let ``name`` mean ``var`` as well; assigning to it does not change ``var``."""
+        """Bind ``name`` to ``var`` as well; assigning to it does not change ``var``."""
         self.bind(name, var)
         self.aliases.add(name)
 
@@ -158,11 +158,11 @@ class Names:
         return len(self.journal)
 
     def close(self, mark: int) -> dict[str, Any]:
-        """Leave a block and forget what it bound; return those it was the first to bind."""
+        """Leave a block and unbind its names; return those that it was the first to bind."""
         bound: dict[str, Any] = {}
         for name, old, _ in self.journal[mark:]:
             now = self.values.get(name, MISSING)
-            if old is MISSING and now is not MISSING:  # a name may be forgotten again
+            if old is MISSING and now is not MISSING:  # a name may have been unbound again
                 bound[name] = now
         while len(self.journal) > mark:
             name, old, level = self.journal.pop()
@@ -190,9 +190,9 @@ class Names:
         return found
 
     def rebind(self, name: str, var: Var) -> None:
-        """Let a name of another type mean ``var`` behind the block that made it, too."""
+        """Bind a name of another type to ``var`` also after the block that made it."""
         change = self.retyped.get(var)
-        if change is not None and change.level == self.level:  # this block's own name
+        if change is not None and change.level == self.level:  # the block's own name
             outer = self.retyped.get(change.outside)
             if outer is None:
                 del self.retyped[var]
@@ -210,12 +210,12 @@ class Names:
                 self.lost[name] = Lost(value, why, loop)
 
     def define(self, name: str, kind: Type, span: Span, *, fresh: bool = False) -> Var:
-        """Return the variable that an assignment of a ``kind`` to ``name`` writes.
+        """Return the variable that is written by assigning a ``kind`` to ``name``.
 
-        ``fresh`` asks for a new one, unless a name that lives outside the block must stay one.
+        ``fresh`` asks for a new one, unless the name of an outer block must keep its variable.
 
         Raises:
-            ParserTypeError: a name from outside the block would change its type.
+            ParserTypeError: a name of an outer block would change its type.
         """
         part = valid_part(kind)
         if part is not None or kind.__class__ is TupleType:
@@ -241,7 +241,7 @@ class Names:
                 related=(Label(old.span, "the loop sets it here"),),
             )
         if self.levels[name] == self.level or name in self.aliases:
-            # A tile goes on to have the size that the variable had.
+            # A tile keeps the size that the variable had.
             fresh = fresh or (isinstance(old, Var) and old in self.sizes)
             if not fresh and isinstance(old, Var) and name not in self.aliases:
                 if old.type is kind or same_type(old.type, kind):
@@ -256,7 +256,7 @@ class Names:
                 and change.outside not in self.sizes
                 and same_joined_type(change.outside.type, kind)
             ):
-                self.bind(name, change.outside)  # what it is outside again
+                self.bind(name, change.outside)  # again the outer variable
                 self.levels[name] = change.level
                 return change.outside
             var = Var(name, kind, span)
@@ -264,7 +264,7 @@ class Names:
             if change is not None:
                 self.retyped[var] = change
             return var
-        is_size = isinstance(old, Var) and old in self.sizes  # which tiles go on to have
+        is_size = isinstance(old, Var) and old in self.sizes  # tiles keep it as their size
         if isinstance(old, Var) and not is_size and same_joined_type(old.type, kind):
             return old
         if self.shadow is not None and kind.__class__ is TileType:
@@ -274,7 +274,7 @@ class Names:
                 self.bind(name, var)
                 return var
         if not isinstance(old, Var):
-            self.values[name] = BROKEN  # also behind the loop or branch
+            self.values[name] = BROKEN  # also after the loop or branch
             raise ParserTypeError(
                 f"{name!r} is a constant of the kernel; a loop or branch cannot assign it",
                 hint=f"begin with {name} = {first_value(kind)}"
@@ -302,7 +302,7 @@ class Names:
         )
 
     def type_change(self, name: str, var: Var) -> ParserTypeError:
-        """Return the error for a value of another type that is read outside its block."""
+        """Return the error for reading a value of another type outside its block."""
         old = self.retyped[var].outside
         if old in self.sizes:
             return ParserTypeError(
@@ -332,10 +332,10 @@ class Names:
         )
 
     def bind_constant(self, name: str, value: Any, span: Span) -> None:
-        """Let ``name`` mean a Python value.
+        """Bind ``name`` to a Python value.
 
         Raises:
-            ParserTypeError: the name lives outside the block.
+            ParserTypeError: the name belongs to an outer block.
         """
         if name in self.values and self.levels[name] != self.level:
             raise ParserTypeError(
@@ -348,9 +348,9 @@ class Names:
 
 
 def _valid_sizes(kind: Type, known: dict[int, Type]) -> list[Var]:
-    """Return the variables that a type, or that of an item, names as the valid size of a tile.
+    """Return the variables that a type, or an item's type, names as the valid size of a tile.
 
-    ``known`` are types of tuples by their ids: those in it have nothing new, and new ones go there.
+    ``known`` has types of tuples by id: those in it are skipped, and new ones are added.
     """
     found: list[Var] = []
     pending: list[Type] = [kind]
@@ -365,7 +365,7 @@ def _valid_sizes(kind: Type, known: dict[int, Type]) -> list[Var]:
 
 
 def same_value_type(a: Type, b: Type) -> bool:
-    """True if two types agree in all but layout: kind, element type and shape."""
+    """True if two types agree in everything but layout: kind, element type and shape."""
     if a is b:
         return True
     if isinstance(a, ShapedType) and isinstance(b, ShapedType):
@@ -376,12 +376,12 @@ def same_value_type(a: Type, b: Type) -> bool:
 
 
 def same_joined_type(a: Type, b: Type) -> bool:
-    """True if one variable can take values of both types: no padding becomes elements."""
+    """True if one variable can hold values of both types: no padding turns into elements."""
     return a is b or (same_value_type(a, b) and same_valid_part(a, b))
 
 
 def reassigned(name: str, old: Any, span: Span) -> SSAViolationError:
-    """Return the error of a second assignment under ``strict_ssa=True``."""
+    """Return the error for a second assignment under ``strict_ssa=True``."""
     previous = old.span if isinstance(old, Var) else None
     return SSAViolationError(
         f"{name!r} is assigned a second time",

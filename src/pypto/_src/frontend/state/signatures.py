@@ -1,4 +1,4 @@
-"""What callers know about a function of the program, which may not be parsed yet."""
+"""What callers know about a function of the program, which may not have been parsed yet."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Signature(NamedTuple):
     directions: tuple[ParamDirection, ...]
     results: tuple[Type, ...]
     kept: frozenset[Var] = frozenset()
-    """The parameters that name how much of a result is valid, and that it never assigns."""
+    """The parameters that are valid sizes of results, and that the function never assigns."""
 
     @staticmethod
     def of(function: Function) -> Signature:
@@ -39,7 +39,7 @@ class Signature(NamedTuple):
 
 
 class Swapped(NamedTuple):
-    """A call that only reads an output, and writes a non-output: perhaps they are swapped."""
+    """A call that only reads an output and writes a non-output: perhaps the two are swapped."""
 
     called: Signature
     call: Call
@@ -47,7 +47,7 @@ class Swapped(NamedTuple):
     written: int
 
     def error(self, output: Var, prefix: str) -> ParserTypeError:
-        """Return the error that shows the two in each other's place."""
+        """Return the error that shows the two swapped."""
         from pypto._src.ir.inspect.source_names import user_name
 
         args, name = [*self.call.args], self.called.name
@@ -72,4 +72,4 @@ class Callee(ABC):
 
     @abstractmethod
     def of_blocks(self) -> Any:
-        """Return the function for a launch to expand, None if it does not ask for its block."""
+        """Return the function for a launch to expand, None if it does not read its block index."""

@@ -1,7 +1,7 @@
-"""How much of a tile is valid: names for sizes that a call gives as expressions, and in results.
+"""How much of a tile is valid: names for valid sizes that are given as expressions.
 
-Types name valid sizes, so each is a number or a variable. Knows when a variable is still what an
-expression computes; knows no op.
+Types name valid sizes, so each is a number or a variable. Knows whether a variable still has the
+value of an expression; knows no op.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ from pypto._src.ir.types import ScalarType
 
 _SIZE_NAME: Final = "_valid_tmp"
 _CALLED_SIZE: Final = "_size"
-_MOST_LOOKED_AT: Final = 64  # statements before a call, for the name of its valid size
+_MOST_LOOKED_AT: Final = 64  # statements searched before a call, for the name of its valid size
 
 
 def with_new_names(
     ctx: Context, op: Any, args: Sequence[Any], kwargs: Mapping[str, Any], span: Span
 ) -> Call | None:
-    """Return the call with variables for the valid sizes computed in it, assigned before it.
+    """Return the call with variables for its computed valid sizes, assigned before the call.
 
     ``valid_shapes=[pl.min(m - i, 16), 64]`` means ``valid = pl.min(m - i, 16)`` and its name; so
-    does ``pl.set_validshape(x, pl.min(m - i, 16), 64)``. None if the op refuses the names as well.
+    does ``pl.set_validshape(x, pl.min(m - i, 16), 64)``. None if the op still refuses.
     """
     count = len(ctx.block)
 
@@ -40,7 +40,7 @@ def with_new_names(
 
     sizes = {key: _each(named, value) for key, value in kwargs.items()}
     first, *others = args
-    # Offsets need no names: arguments get some only where the keywords are not what is refused.
+    # Offsets need no names: arguments get them only if named keywords are not enough.
     for tried in (args, [first, *[_each(named, named(each)) for each in others]]):
         try:
             return op.build(tried, sizes, span)
@@ -51,12 +51,12 @@ def with_new_names(
 
 
 def named_size(ctx: Context, item: Expr, span: Span) -> Var:
-    """Return a variable that is what ``item`` computes, assigned before the call at ``span``."""
+    """Return a variable with the value of ``item``, assigned before the call at ``span``."""
     if isinstance(item, Var):
         return item
     held = next((var for var in _holders(ctx, item) if var.name == _SIZE_NAME), None)
     if held is None:
-        held = Var(_SIZE_NAME, item.type, item.span)  # by which messages call it
+        held = Var(_SIZE_NAME, item.type, item.span)  # the name in messages
         ctx.append(held, item, span)
     return held
 
@@ -64,11 +64,11 @@ def named_size(ctx: Context, item: Expr, span: Span) -> Var:
 def with_called_sizes(
     ctx: Context, op: Any, args: Sequence[Any], kwargs: Mapping[str, Any], span: Span
 ) -> Call | None:
-    """Return the call of a tensor op with variables for the sizes in which something is called.
+    """Return the call of a tensor op with variables for sizes that contain calls.
 
     ``pl.create_tensor([pl.tensor.dim(x, 0) * 4, 64], pl.FP32)`` means ``size = pl.tensor.dim(x, 0)
-    * 4`` and its name: the tensor's type names the size, and passes move calls, but change no type.
-    None if nothing is called in the lists.
+    * 4`` and its name: the tensor's type names the size, and passes move calls but change no type.
+    None if the lists contain no calls.
     """
     count = len(ctx.block)
 
@@ -87,10 +87,10 @@ def with_called_sizes(
 def with_known_names(
     ctx: Context, op: Any, args: Sequence[Any], kwargs: Mapping[str, Any], span: Span
 ) -> Call | None:
-    """Return the call with its tiles' valid sizes in place of the same sizes computed in its lists.
+    """Return the call with its tiles' valid sizes in place of equal sizes computed in its lists.
 
     A tile loaded with ``valid_shapes=[pl.min(8, n), 64]`` is stored to a region of the size
-    ``[pl.min(8, n), 64]``. None if nothing in the lists is such a size, or the op still refuses.
+    ``[pl.min(8, n), 64]``. None if the lists contain no such size, or the op still refuses.
     """
     values = (*args, *kwargs.values())
     parts = (valid_part(value.type) or () for value in values if isinstance(value, Expr))
@@ -112,7 +112,7 @@ def with_known_names(
 
 
 def known_size(ctx: Context, item: Any, sizes: Collection[Expr]) -> Any:
-    """Return the variable among ``sizes`` that is what ``item`` computes, else ``item``."""
+    """Return the variable among ``sizes`` that has the value of ``item``, else ``item``."""
     if not _is_computed(item):
         return item
     names = {id(size) for size in sizes}
@@ -132,7 +132,7 @@ def _is_computed(item: Any) -> bool:
 
 
 def _holders(ctx: Context, item: Expr) -> Iterator[Var]:
-    """Yield the variables that were assigned ``item`` in this block and still are what it is."""
+    """Yield the variables that were assigned ``item`` in this block and still have its value."""
     used, later = frozenset(uses([item])), set[Var]()
     left = _MOST_LOOKED_AT
     for stmt in reversed(ctx.block):
@@ -147,7 +147,7 @@ def _holders(ctx: Context, item: Expr) -> Iterator[Var]:
 
 
 def _is_same(a: Expr, b: Expr) -> bool:
-    """True if two expressions compute the same of the same variables."""
+    """True if two expressions compute the same from the same variables."""
     if isinstance(a, TupleGetItemExpr) and isinstance(b, TupleGetItemExpr):
         return a.tuple is b.tuple and a.index == b.index
     return same_dim(a, b)
@@ -160,12 +160,12 @@ def state_parts(
     sizes: dict[Var, Expr],
     span: Span,
 ) -> None:
-    """Add to ``sizes`` what the valid sizes of results are at this call.
+    """Add to ``sizes`` the valid sizes that results have at this call.
 
-    A type names them, so an argument that computes one gets a name.
+    As types name them, an argument that computes one gets a name.
 
     Raises:
-        ParserTypeError: the caller does not know one of them, or a number is none of the tile.
+        ParserTypeError: the caller does not know one of them, or a number is outside the tile.
     """
     parts = [
         pair

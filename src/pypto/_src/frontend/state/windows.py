@@ -1,7 +1,8 @@
-"""Windows: memory of which each rank has a part and which all ranks reach.
+"""Windows: memory of which each rank has a part and which all ranks can access.
 
-In the IR a window is one tensor [ranks, elements], a row for each rank. The parameter's name stands
-for the row of the kernel's own rank, in the shape of the annotation; a peer's part is another row.
+In the IR a window is one tensor [ranks, elements], with a row for each rank. The parameter's name
+stands for the row of the kernel's own rank, in the shape of the annotation; a peer's part is
+another row.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ class Window(NamedTuple):
     rank: Var
     shape: tuple[int, ...]
     is_remote: bool = False
-    """True if other ranks may have their rows elsewhere: transfers say what they reach."""
+    """True if other ranks may have their rows on other nodes: transfers say what they access."""
 
 
 def row_of(window: Window, rank: Expr | int, span: Span) -> tuple[Call, list[int]]:

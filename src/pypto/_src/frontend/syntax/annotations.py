@@ -1,6 +1,6 @@
 """Annotations -> types of the IR, with the direction of parameters.
 
-Accepts ``pl.Tensor[[64, N], pl.FP32]`` and its kin, bare element types (``n: pl.INT64``), the call
+Accepts ``pl.Tensor[[64, N], pl.FP32]`` and the like, bare element types (``n: pl.INT64``), the call
 forms of older texts (``pl.Tensor((64, 64), pl.FP32)``), and names for any of these.
 """
 
@@ -45,7 +45,7 @@ def parameter_type(ctx: Context, node: ast.expr) -> tuple[Type, ParamDirection]:
     """Return type and direction of a parameter's annotation.
 
     Raises:
-        ParserTypeError: it is no type, or a scalar that is read and written.
+        ParserTypeError: it is not a type, or is a scalar that is read and written.
     """
     direction = ParamDirection.In
     kind: Type | None = None
@@ -158,12 +158,12 @@ def _subscript(ctx: Context, node: ast.Subscript, wrapper: Any) -> Type | None:
 
 
 def _local(wrapper: Any) -> Any:
-    """Return what a shaped value is on one rank: of a window, the tensor that the rank has."""
+    """Return the type wrapper for one rank: a window becomes the tensor that the rank has."""
     return Tensor if wrapper is DistributedTensor else wrapper
 
 
 def _call(ctx: Context, node: ast.Call) -> Type | None:
-    """Return the type of ``pl.Tensor(shape, dtype)`` and its kin, as in older texts."""
+    """Return the type of ``pl.Tensor(shape, dtype)`` and the like, as in older texts."""
     wrapper = ctx.value(node.func)
     refuse_keyword_twice(ctx, node)
     keywords = {word.arg: word.value for word in node.keywords if word.arg}
@@ -229,7 +229,7 @@ def _shaped(
 
 
 def _shaped_hint(ctx: Context, word: str, parts: Sequence[ast.expr]) -> str:
-    """Return the annotation that parts without order or brackets are meant to be."""
+    """Suggest the annotation that is meant by parts in another order or without brackets."""
     dims: list[str] = []
     dtype = "pl.FP32"
     for part in parts:
@@ -244,7 +244,7 @@ def _shaped_hint(ctx: Context, word: str, parts: Sequence[ast.expr]) -> str:
 
 
 def _dim_hint(error: ParserError, node: ast.expr) -> None:
-    """Say how a symbolic dimension is made, if a shape names something that is not defined."""
+    """Suggest how to make a symbolic dimension, if a shape names something undefined."""
     if not isinstance(error, UndefinedVariableError) or error.hint is not None:
         return
     for item in ast.walk(node):
@@ -256,7 +256,7 @@ def shape_of(ctx: Context, node: ast.expr) -> list[Expr | int]:
     """Return the dimensions that a shape means.
 
     Raises:
-        ParserTypeError: it is no list, or a dimension is no integer.
+        ParserTypeError: it is not a list, or a dimension is not an integer.
     """
     try:
         shape = ctx.value(node)
@@ -300,7 +300,7 @@ def shape_of(ctx: Context, node: ast.expr) -> list[Expr | int]:
 
 
 def _integer_hint(ctx: Context, node: ast.expr, index: int, dims: Sequence[Any]) -> str | None:
-    """Return what a non-integer dimension is meant to be, where a list is written out."""
+    """Suggest what is meant by a non-integer dimension, if the list is a literal."""
     dim_node, found = _part(node, index), plain_value(dims[index])
     if isinstance(found, str) and found.isidentifier() and dim_node is not node:
         return f'write pl.dynamic("{found}")'
@@ -316,7 +316,7 @@ def _integer_hint(ctx: Context, node: ast.expr, index: int, dims: Sequence[Any])
 
 
 def _part(node: ast.expr, index: int) -> ast.expr:
-    """Return the item of a list that is written out, else the whole."""
+    """Return the item of a literal list, else the whole node."""
     return node.elts[index] if isinstance(node, ast.List | ast.Tuple) else node
 
 
@@ -346,8 +346,8 @@ def declared_type(
 ) -> Type:
     """Return the type of a variable that is declared with one type and assigned another.
 
-    Layout and memory of the declaration are taken; where it names none, those of the value. If they
-    differ in kind, element type or shape, the value's type is taken, with a warning.
+    Layout and memory come from the declaration or, if it has none, from the value. If the two
+    differ in kind, element type or shape, the value's type is used, with a warning.
 
     Raises:
         ParserTypeError: they differ in which part of a tile is valid.
@@ -378,10 +378,10 @@ def declared_type(
 
 
 def declared_join(ctx: Context, node: ast.AST, declared: Type | None, found: Type) -> Type:
-    """Return the type of what a loop or branch hands on: as declared, valid where the value is.
+    """Return the type of a yielded value: as declared, with the value's valid part.
 
     Raises:
-        ParserTypeError: the declaration says that another part is valid.
+        ParserTypeError: the declaration has a different valid part.
     """
     if declared is None:
         return found
@@ -404,7 +404,7 @@ def _other_part(ctx: Context, node: ast.AST) -> ParserTypeError:
 
 
 def _as_found(found: Type) -> str | None:
-    """Return the annotation that a value has earned."""
+    """Suggest the annotation that fits a value."""
     if isinstance(found, ShapedType | ScalarType):
         return f"write pl.{annotation_text(found)}"
     return None
@@ -424,10 +424,10 @@ def annotation_text(kind: Type) -> str:
 
 
 def plain_dims(dims: Sequence[Expr]) -> list[Any]:
-    """Return dimensions as a list that users could have written: the form that calls of ops get."""
+    """Return dimensions as a list that users could have written, as calls of ops expect it."""
     return [plain_dim(dim) for dim in dims]
 
 
 def plain_dim(dim: Expr) -> Any:
-    """Return a dimension as users compute with it: a number, or an expression."""
+    """Return a dimension as users compute with it: a number or an expression."""
     return dim.value if isinstance(dim, ConstInt) else dim

@@ -1,7 +1,7 @@
-"""Assignments, and expressions that stand alone as statements.
+"""Assignments, and expressions that are statements of their own.
 
-Owns what an assignment does with each form of target, and which values may be dropped. Does
-not know blocks: how names behave at the end of one is in `scope`, `branches` and `loops`.
+Owns what an assignment does with each form of target, and which values may be dropped. Does not
+know blocks: what happens to names at the end of one is in `scope`, `branches` and `loops`.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ _ARRAYS: Final = frozenset({TensorType, TileType})
 
 
 def bad_target(ctx: Context, target: ast.expr) -> ParserError:
-    """Return the error for what stands on the left of an assignment and cannot."""
+    """Return the error for an invalid target of an assignment."""
     text = ctx.source.text(target)
     hint = None
     if isinstance(target, ast.Attribute):
@@ -103,7 +103,7 @@ def _assign_name(ctx: Context, target: ast.Name, value: Any, source: ast.expr) -
 
 
 def _constant(ctx: Context, name: str, value: Any) -> int | None:
-    """Return the number that ``name`` will be wherever it is read, None if it is none."""
+    """Return the number that ``name`` has wherever it is read, None if it is not constant."""
     if isinstance(value, Expr):
         kind = value.type
         if not (ctx.constants or value.__class__ is ConstInt) or not isinstance(kind, ScalarType):
@@ -114,13 +114,13 @@ def _constant(ctx: Context, name: str, value: Any) -> int | None:
 
 
 def _scalar_of(ctx: Context, name: str) -> DataType | None:
-    """Return the element type of a scalar variable, which a bare number assigned to it takes."""
+    """Return the element type of a scalar variable, which a bare number assigned to it gets."""
     old = ctx.names.values.get(name)
     return old.type.dtype if isinstance(old, Var) and isinstance(old.type, ScalarType) else None
 
 
 def refuse_no_value(ctx: Context, value: Expr, source: ast.expr) -> None:
-    """Raise an error for a call that gives no value, where one is wanted."""
+    """Raise an error for a call without a value where one is wanted."""
     if isinstance(value.type, UnknownType) and isinstance(value, Call):
         raise ParserTypeError(
             f"{ctx.source.text(source).partition('(')[0]} has no value to assign",
@@ -167,7 +167,7 @@ def _unpack(ctx: Context, target: ast.Tuple | ast.List, value: Any, source: ast.
 
 
 def _as_many(ctx: Context, targets: Sequence[ast.expr], count: int) -> str:
-    """Return as many names as there are values: fewer, or more that are not used."""
+    """Suggest as many names as there are values: fewer, or additional unused ones."""
     texts = [ctx.source.text(target).lstrip("*") for target in targets[:count]]
     texts += [f"_{at}" for at in range(len(texts) + 1, count + 1)]
     return f"write {', '.join(texts)}{',' if count == 1 else ''}"
@@ -180,7 +180,7 @@ def _part_count(value: Expr) -> int:
 def _independent(
     ctx: Context, targets: Sequence[ast.expr], values: list[Any], source: ast.expr
 ) -> list[Any]:
-    """Return values that assigning the targets one by one does not change: ``a, b = b, a``."""
+    """Copy values that assigning the targets one by one could change: ``a, b = b, a``."""
     names = {t.id for t in targets if isinstance(t, ast.Name) and t.id in ctx.names.values}
     if not names or not any(isinstance(n, ast.Name) and n.id in names for n in ast.walk(source)):
         return values
@@ -218,7 +218,7 @@ def ann_assign(ctx: Context, node: ast.AnnAssign) -> None:
 
 
 def _is_of_tasks(ctx: Context, annotation: ast.expr) -> bool:
-    """True for ``pl.Scalar[pl.TASK_ID]`` and lists of such or of numbers: names without a type."""
+    """True for ``pl.Scalar[pl.TASK_ID]``, and lists of these or of numbers: no types of the IR."""
     items = [annotation]
     if isinstance(annotation, ast.Subscript):
         given = annotation.slice
@@ -227,7 +227,7 @@ def _is_of_tasks(ctx: Context, annotation: ast.expr) -> bool:
 
 
 def _declared(ctx: Context, node: ast.expr, declared: Type, value: Expr, source: ast.expr) -> Type:
-    """Return the type of a variable that is declared; a value of a region is called a tensor."""
+    """Return the type of a declared variable; in a region a tile may be declared as a tensor."""
     found = value.type
     if (
         ctx.region is None
@@ -240,7 +240,7 @@ def _declared(ctx: Context, node: ast.expr, declared: Type, value: Expr, source:
 
 
 def aug_assign(ctx: Context, node: ast.AugAssign) -> None:
-    """Parse ``name += value`` and its kin."""
+    """Parse ``name += value`` and the like."""
     if not isinstance(node.target, ast.Name):
         text, symbol = ctx.source.text(node.target), BINARY[type(node.op)][0]
         error = bad_target(ctx, node.target)
@@ -266,10 +266,10 @@ def aug_assign(ctx: Context, node: ast.AugAssign) -> None:
 
 
 def _is_updated_in_place(ctx: Context, old: Any) -> bool:
-    """True for a tensor that a region may write and that goes by other names as well.
+    """True for a tensor that a region may write and that other names may share.
 
-    As in Python these see ``name += value``. Inputs are not written: there the name gets a value,
-    as it does where no other name has the tensor.
+    As in Python these names see ``name += value``. Inputs are not written: there the name gets a
+    new value, as it does if no other name has the tensor.
     """
     if ctx.region is None or not isinstance(old, Var) or not isinstance(old.type, TensorType):
         return False
@@ -277,7 +277,7 @@ def _is_updated_in_place(ctx: Context, old: Any) -> bool:
 
 
 def expression(ctx: Context, node: ast.Expr) -> None:
-    """Parse an expression whose value gets no name: it must have an effect."""
+    """Parse an expression used as a statement: it must have an effect."""
     if isinstance(node.value, ast.Constant):
         return  # a docstring, or `...`
     if _is_bind_dynamic(ctx, node.value):

@@ -1,7 +1,7 @@
 """Nested blocks: their statements, the names they bind, and the yield that may end them.
 
-Owns how a block is parsed and what its yield says. What becomes of the yielded values and the
-bound names is up to the statement that has the block: `branches`, `loops`.
+Owns how a block is parsed and how its yield is read. What becomes of the yielded values and the
+bound names is decided by the statement around the block: `branches`, `loops`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from pypto._src.records import NamedTuple
 
 
 class _Yield(NamedTuple):
-    """The yield that ends a loop body or branch: names on its left, values, place."""
+    """The yield that ends a loop body or branch: names on its left, values, node."""
 
     names: list[ast.Name]
     annotation: ast.expr | None
@@ -32,7 +32,7 @@ class _Yield(NamedTuple):
 
 
 class Yielded(NamedTuple):
-    """The same, evaluated."""
+    """An evaluated yield."""
 
     names: list[ast.Name]
     kinds: list[Type | None]  # declared types of the names
@@ -42,17 +42,17 @@ class Yielded(NamedTuple):
 
 
 class Block(NamedTuple):
-    """A branch or loop body after parsing: statements, the names it bound, its yield."""
+    """A parsed branch or loop body: statements, the names that it binds, its yield."""
 
     stmts: list[Stmt]
     bound: dict[str, Any]
-    retyped: dict[str, Var]  # names of outer blocks that have values of other types at its end
+    retyped: dict[str, Var]  # names of outer blocks that have another type at its end
     yielded: Yielded | None
-    ends: bool  # by return, break or continue
+    ends: bool  # with return, break or continue
 
 
 def parse_block(ctx: Context, body: Sequence[ast.stmt], inside: dict[str, Var]) -> Block:
-    """Parse a nested block, in which the names of ``inside`` are known too."""
+    """Parse a nested block, in which the names of ``inside`` are bound as well."""
     if not body:
         return Block([], {}, {}, None, ends=False)
     names = ctx.names
@@ -79,7 +79,7 @@ _JUMPS: Final = (ast.Return, ast.Break, ast.Continue)
 
 
 def _split(ctx: Context, body: Sequence[ast.stmt]) -> tuple[Sequence[ast.stmt], _Yield | None]:
-    """Return a body without its last statement, and that one, if it is a yield."""
+    """Split off the last statement of a body if it is a yield."""
     last = body[-1]
     if not isinstance(last, (ast.Assign, ast.AnnAssign, ast.Expr)):
         return body, None
@@ -125,10 +125,10 @@ def _evaluate(ctx: Context, found: _Yield | None) -> Yielded | None:
 
 
 def _as_many(ctx: Context, found: _Yield, names: Sequence[str]) -> str:
-    """Suggest the yield with as many values as names: for those that it lacks, the names' own."""
+    """Suggest the yield with as many values as names: missing values are the names themselves."""
     texts = [ctx.source.text(value) for value in found.values]
     lacking = names[len(texts) :]
-    if any(name not in ctx.names.values for name in lacking):  # they only begin with the yield
+    if any(name not in ctx.names.values for name in lacking):  # they first exist with the yield
         return f"give it {counted(len(names), 'value')}: one for each of {', '.join(names)}"
     return f"write {yield_text(names, [*texts, *lacking][: len(names)])}"
 

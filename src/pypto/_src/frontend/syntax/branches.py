@@ -1,6 +1,6 @@
-"""If statements: two blocks, and what both leave behind.
+"""If statements: two blocks, and what remains after both.
 
-Owns how names and yields of the branches are brought together. Does not know loops.
+Owns how names and yields of the branches are merged. Does not know loops.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def if_(ctx: Context, node: ast.If) -> None:
     condition = ctx.scalar(node.test, "the condition of an if")
     known = truth_of(condition, ctx.constants)
     if known is not None and ctx.launches_regions:
-        # A switch: what is not taken is not there, whatever the types of its values would be.
+        # A switch: the branch not taken is dropped, whatever the types of its values would be.
         ctx.run(node.body if known else node.orelse)
         return
     if ctx.region is not None:
@@ -72,15 +72,15 @@ def _yields(ctx: Context, node: ast.If) -> bool:
 
 
 def _decided(ctx: Context, test: ast.expr) -> bool | None:
-    """Return what a condition of constants is, None if it is known when the kernel runs."""
+    """Return the value of a condition of constants, None if it is known only at run time."""
     count = len(ctx.block)
     value = ctx.value(test)
-    del ctx.block[count:]  # what it computes is computed again, where it is needed
+    del ctx.block[count:]  # what it computes is computed again where it is needed
     return value if isinstance(value, bool) else None
 
 
 def _handing_on(block: Block, body: Sequence[ast.stmt], other: Yielded | None) -> Block:
-    """Let a branch that ends with an if of its own, as ``elif`` does, yield what that yields."""
+    """Make a branch that ends with an if of its own, such as ``elif``, yield what that yields."""
     last = block.stmts[-1] if block.stmts else None
     if other is None or block.yielded is not None or not isinstance(last, IfStmt):
         return block
@@ -95,7 +95,7 @@ def _handing_on(block: Block, body: Sequence[ast.stmt], other: Yielded | None) -
 
 
 def _first_yielded(node: ast.stmt) -> list[ast.expr]:
-    """Return what the first branch of an if yields, as the source has it."""
+    """Return the yielded values of the first branch of an if, as in the source."""
     while isinstance(node, ast.If):
         node = node.body[-1]
     value = node.value if isinstance(node, ast.Assign | ast.AnnAssign) else None
@@ -103,7 +103,7 @@ def _first_yielded(node: ast.stmt) -> list[ast.expr]:
 
 
 def _merge(ctx: Context, node: ast.If, then: Block, orelse: Block) -> None:
-    """Bind the names that both branches define; a branch that jumps away does not count.
+    """Bind the names that both branches define; a branch that ends in a jump does not count.
 
     A name that only one of them defines is bound if it is read later, with a warning.
     """
@@ -149,9 +149,9 @@ def _merge(ctx: Context, node: ast.If, then: Block, orelse: Block) -> None:
 
 
 def _create_before(ctx: Context, var: Var, block: Block) -> None:
-    """Let a tensor that one branch makes be made before the if, where regions write it.
+    """Move the creation of a tensor from one branch to before the if, if regions write it.
 
-    What regions write has to be one tensor on all paths.
+    A tensor that regions write has to be the same one on all paths.
     """
     if not isinstance(var.type, TensorType) or not ctx.launches_regions:
         return
@@ -163,7 +163,7 @@ def _create_before(ctx: Context, var: Var, block: Block) -> None:
 
 
 def _merge_retyped(ctx: Context, node: ast.If, then: dict[str, Var], orelse: Block) -> None:
-    """Let names keep other types if both branches agree, or nothing reads the names."""
+    """Keep other types of names if both branches agree, or if the names are not read later."""
     from pypto._src.frontend.state.live_names import live_after
 
     names = ctx.names
@@ -178,7 +178,7 @@ def _merge_retyped(ctx: Context, node: ast.If, then: dict[str, Var], orelse: Blo
 
 
 def _loaded_like(ctx: Context, node: ast.If, value: Any, other: Any, stmts: list[Stmt]) -> Any:
-    """Return a value of a branch: a tensor is loaded where the other branch has such a tile."""
+    """Return a value of a branch; a tensor is loaded if the other branch has a tile like it."""
     if ctx.region is None or not isinstance(value, Var) or not isinstance(other, Var):
         return value
     if not isinstance(value.type, TensorType) or not isinstance(other.type, TileType):
@@ -214,7 +214,7 @@ def _merge_name(ctx: Context, name: str, value: Any, other: Any, else_stmts: lis
 
 
 def _meeting_hint(ctx: Context, name: str, value: Var, other: Var) -> str:
-    """Return how the variable of two branches gets one type."""
+    """Suggest how to give a variable the same type in both branches."""
     line = ctx.source.lines[other.span.begin_line - 1].strip()
     text = line.removeprefix(f"{name} = ")
     if isinstance(value.type, ScalarType) and isinstance(other.type, ScalarType) and text != line:
@@ -225,7 +225,7 @@ def _meeting_hint(ctx: Context, name: str, value: Var, other: Var) -> str:
 
 
 def _join(ctx: Context, node: ast.If, then: Block, orelse: Block) -> list[Var]:
-    """Append the yields of both branches; return the variables that take the values."""
+    """Append the yields of both branches; return the variables that receive the values."""
     first, second = then.yielded, orelse.yielded
     if first is None and second is None:
         return []
@@ -295,7 +295,7 @@ def _same_names(ctx: Context, first: Yielded, second: Yielded) -> list[ast.Name]
 def _same_values(
     ctx: Context, first: Yielded, second: Yielded, index: int, kind: Type | None
 ) -> tuple[Expr, Expr]:
-    """Return what both branches yield at a position; a bare number takes the other's type."""
+    """Return what both branches yield at an index; a bare number gets the other's type."""
     a, b = first.values[index], second.values[index]
     beside = kind or next((v.type for v in (a, b) if isinstance(v, Expr)), None)
     dtype = beside.dtype if isinstance(beside, ScalarType) else None

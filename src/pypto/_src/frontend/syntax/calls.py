@@ -1,6 +1,6 @@
-"""Calls: of ops in every spelling, of other functions, of inline functions, of Python's functions.
+"""Calls: of ops in all spellings, of other functions, of inline functions, of Python's functions.
 
-What a call is follows from the object that the callee's name stands for, never from its text.
+What a call is depends on the object that the callee's name stands for, never on its text.
 """
 
 from __future__ import annotations
@@ -74,15 +74,15 @@ _ON_KERNEL_VALUES: Final[dict[Any, tuple[str, str]]] = {
     max: ("max", "maximum"),
     abs: ("abs", "abs"),
 }
-"""Python functions that take kernel values: their unified names on scalars and on tiles."""
+"""Python functions that accept kernel values: their unified names on scalars and on tiles."""
 
 _ON_HOST: Final = frozenset({"reshape", "create_tensor", "create", "slice", "full", "arange"})
-"""Ops on tensors that mean something else in functions with regions."""
+"""Ops on tensors that have another meaning in functions with regions."""
 
 _FILLED: Final = frozenset({"create_tensor", "create"})
 
 _OF_PARTS: Final = frozenset({"slice", "assemble", "store"})
-"""Ops that mean something else where tiles are taken apart or put together."""
+"""Ops that have another meaning where tiles are taken apart or put together."""
 
 _REGION_MARKERS: Final = "pypto._src.frontend.region_markers"
 _DISTRIBUTED: Final = "pypto._src.frontend.distributed_markers"
@@ -195,7 +195,7 @@ def _is_tensor(args: Sequence[Any]) -> bool:
 def _transposed(
     ctx: Context, callee: Any, args: list[Any], kwargs: dict[str, Any], node: ast.Call
 ) -> Expr:
-    """Return a tensor with two dimensions swapped: a copy, which a region of its own makes."""
+    """Return a tensor with two dimensions swapped: a copy, made by a region of its own."""
     made = op_call(ctx, callee, args, kwargs, node)
     var, span = Var("transposed", made.type, made.span), ctx.span(node)
     ctx.block.append(ScopeStmt(ScopeKind.InCore, AssignStmt(var, made, span), span, "transpose"))
@@ -206,7 +206,7 @@ def _transposed(
 def _of_parts(
     ctx: Context, name: str, args: list[Any], kwargs: dict[str, Any], node: ast.Call
 ) -> Expr | None:
-    """Return the call of an op on parts of tiles, None if it is of another kind."""
+    """Return the call of an op on parts of tiles, None if it is a call of another kind."""
     first = args[0] if args else None
     on_tile = isinstance(first, Expr) and isinstance(first.type, TileType)
     if name == "slice":
@@ -236,7 +236,7 @@ def _of_parts(
 
 
 def _is_method(ctx: Context, func: ast.expr) -> bool:
-    """True for the bare name of a function of the program."""
+    """True for a bare name that is one of the program's functions."""
     return (
         isinstance(func, Name)
         and func.id not in ctx.assigned
@@ -245,7 +245,7 @@ def _is_method(ctx: Context, func: ast.expr) -> bool:
 
 
 def _typed(ctx: Context, node: ast.Call) -> Expr:
-    """Return the value of ``pl.typed(value, type)``; the type says more than the value's."""
+    """Return the value of ``pl.typed(value, type)``; the type is more specific than the value's."""
     if len(node.args) != 2 or node.keywords:
         raise ParserSyntaxError(
             "pl.typed takes a value and a type",
@@ -271,7 +271,7 @@ def _typed(ctx: Context, node: ast.Call) -> Expr:
 def op_call(
     ctx: Context, op: Any, args: Sequence[Any], kwargs: Mapping[str, Any], node: ast.AST
 ) -> Expr:
-    """Return the call of an op or unified name; what it refuses is an error at ``node``."""
+    """Return the call of an op or unified name; a refusal is an error at ``node``."""
     span = ctx.span(node)
     key = key_of(op, args, kwargs)
     form = None if key is None else FORMS.get(key)
@@ -294,7 +294,7 @@ def _noted(
     args: Sequence[Any],
     kwargs: Mapping[str, Any],
 ) -> Call:
-    """Note what a call does; return it, with numbers for the sizes that are known."""
+    """Note what a call does; return it, with numbers for known sizes."""
     if _has_variable_size(made.type):
         if ctx.constants:
             made = _of_known_sizes(ctx, op, args, kwargs, made.span) or made
@@ -320,7 +320,7 @@ def _first_of_form(
     node: ast.AST,
     span: Span,
 ) -> tuple[CallPlan, Call]:
-    """Return the call that the op itself makes, and the plan of such, kept where there is a key."""
+    """Return the call made by the op itself, and its plan, which is cached if there is a key."""
     made: Call | None
     try:
         made = op.build(args, kwargs, span)
@@ -345,7 +345,7 @@ def _first_of_form(
             made = with_moves(op, args, kwargs, span)
         if made is None:
             raise _refusal(ctx, error, op, args, kwargs, node).at(span) from None
-        key = None  # of other arguments than these
+        key = None  # the arguments are not those of the key
     assert made is not None
     return _kept_plan(key, made, op, args, kwargs), made
 
@@ -358,7 +358,7 @@ def _is_named_list(value: Any) -> bool:
 
 
 def _items_of_named(value: Any, span: Span) -> Any:
-    """Return the items of such a variable, other values as they are."""
+    """Return the items of such a variable; other values as they are."""
     if not _is_named_list(value):
         return value
     return [TupleGetItemExpr(value, at, span) for at in range(len(value.type.types))]
@@ -367,7 +367,7 @@ def _items_of_named(value: Any, span: Span) -> Any:
 def _kept_plan(
     key: Key | None, made: Call, op: Any, args: Sequence[Any], kwargs: Mapping[str, Any]
 ) -> CallPlan:
-    """Return the plan of a call, which its form keeps where there is a key."""
+    """Return the plan of a call, cached in its form if there is a key."""
     plan = CallPlan(made, args, kwargs)
     if key is not None and PLAIN_KEYWORDS.issuperset(map(type, made.kwargs.values())):
         form = FORMS.get(key) or keep(key, made.type, op, args, kwargs)
@@ -383,7 +383,7 @@ def _refusal(
     kwargs: Mapping[str, Any],
     node: ast.AST,
 ) -> ParserError:
-    """Return the error of a call that an op refuses, as one of the front end."""
+    """Return the error for a call that an op refuses, as one of the front end."""
     from pypto._src.frontend.diagnose.explain import explained
 
     if isinstance(error, PyptoError):
@@ -401,17 +401,17 @@ def _has_variable_size(kind: Type) -> bool:
 
 
 def _is_plain(dim: Expr) -> bool:
-    """True for a size that is a number, a variable or a few operators on such."""
+    """True for a size that is a number, a variable or a few operators on these."""
     return dim.__class__ is ConstInt or dim.__class__ is Var or is_arithmetic(dim)
 
 
 def _of_known_sizes(
     ctx: Context, op: Any, args: Sequence[Any], kwargs: Mapping[str, Any], span: Span
 ) -> Call | None:
-    """Return the call with numbers for the variables in its lists that are numbers.
+    """Return the call with the known values of variables in its lists.
 
     ``rows, cols = x.shape`` makes variables; a tile [rows, cols] needs the numbers. None if there
-    are no such variables, or the op refuses the numbers as well.
+    are no such variables, or the op still refuses.
     """
     if not ctx.constants:
         return None
@@ -488,9 +488,9 @@ def _is_statement(callee: Any) -> bool:
 
 
 def _memref(ctx: Context, args: list[Any], kwargs: dict[str, Any], node: ast.Call) -> MemRef:
-    """Return a memory reference; within one function, space and id name one object."""
+    """Return a memory reference; within one function, space and id identify one object."""
     made: MemRef = _compute(ctx, MemRef, args, kwargs, node)
-    if len(args) + len(kwargs) < 4:  # the form of older texts, without id
+    if len(args) + len(kwargs) < 4:  # the form in older texts, without id
         return made
     known = ctx.memrefs.setdefault((made.memory_space_, made.id_), made)
     same = known.size_ == made.size_ and const_value(known.addr_) == const_value(made.addr_)
@@ -513,7 +513,7 @@ def _compute(
     kwargs: dict[str, Any],
     node: ast.Call,
 ) -> Any:
-    """Call something of Python; what it raises is an error of the kernel."""
+    """Call a Python function; an exception that it raises is an error of the kernel."""
     try:
         return function(*args, **kwargs)
     except PyptoError:
@@ -525,7 +525,7 @@ def _compute(
             slug="constant-expression",
         ) from None
     finally:
-        ctx.home.environment.known.clear()  # it may have given outside names another meaning
+        ctx.home.environment.known.clear()  # it may have rebound outside names
 
 
 def _python_call(

@@ -1,4 +1,4 @@
-"""``x.bind_dynamic(0, ROWS)``: a statement that says which size of a parameter calls may change."""
+"""``x.bind_dynamic(0, ROWS)``: a statement that names a parameter's size that calls may change."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from pypto._src.ir.exprs import Expr
 
 
 def bind_dynamic(ctx: Context, node: ast.Call, func: ast.Attribute) -> None:
-    """Let the name of a size stand for that of a parameter, from here on.
+    """Bind the name of a size to that of a parameter, from here on.
 
     Raises:
-        ParserTypeError: this is no parameter's dimension, or no name.
+        ParserTypeError: it is not a parameter's dimension, or not a name.
     """
     base = ctx.value(func.value)
     axis, name_node = dimension(ctx, node)
@@ -42,7 +42,7 @@ def bind_dynamic(ctx: Context, node: ast.Call, func: ast.Attribute) -> None:
 
 
 def _check_named(ctx: Context, node: ast.Name) -> None:
-    """Raise an error if nothing outside is the name of a size: the size would be constant."""
+    """Raise an error if no outside name means a size: then the size would be constant."""
     value = ctx.environment.get(node.id)
     hint = f'write {node.id} = pl.dynamic("{node.id}") outside'
     if value is MISSING:

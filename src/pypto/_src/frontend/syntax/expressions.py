@@ -1,7 +1,7 @@
 """Expressions: what each form of Python expression means in a kernel.
 
-An expression means an IR expression, or a Python object where it is made of literals, names from
-around the kernel and attributes of these. Operators are in `operators`, calls in `calls`.
+An expression means an IR expression, or a Python object if it consists of literals, outside names
+and their attributes. Operators are in `operators`, calls in `calls`.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ def _attribute(ctx: Context, node: ast.Attribute) -> Any:
         name = inner.id
         if name == ctx.self_name:
             return _of_self(ctx, node)
-        # Nearly always a module, known already, that no variable hides: pl.
+        # Nearly always a module that is already known and that no variable hides: pl.
         base = ctx.outer.get(name, MISSING) if name not in ctx.names.values else MISSING
         if base is MISSING:
             base = _name(ctx, inner)
@@ -142,12 +142,12 @@ def _of_value(ctx: Context, node: ast.Attribute, base: Expr) -> Any:
 
 
 def _attribute_hint(ctx: Context, node: ast.Attribute, base: Expr) -> str | None:
-    """Return what an attribute that there is not stands for: an op, a shape, the value itself."""
+    """Suggest what an unknown attribute stands for: an op, a shape, the value itself."""
     text, is_scalar = ctx.source.text(node.value), isinstance(base.type, ScalarType)
     known = ["dtype"] if is_scalar else ["shape", "dtype"]
     if is_scalar and node.attr in _ITSELF:
         return f"write {text}"
-    if isinstance(base.type, TileType) and node.attr in _COPIES:  # ops change no value
+    if isinstance(base.type, TileType) and node.attr in _COPIES:  # ops do not change values
         return f"write {text}"
     if isinstance(base.type, ShapedType) and node.attr == "numel":
         sizes = [f"{text}.shape[{axis}]" for axis in range(len(base.type.shape))]
@@ -164,13 +164,13 @@ def _attribute_hint(ctx: Context, node: ast.Attribute, base: Expr) -> str | None
 
 
 _USUAL: Final = {"axis": "-1"}
-"""Arguments as they mostly are, by the names of their parameters."""
+"""Usual arguments, by parameter name."""
 
 _ITSELF: Final = frozenset({"value", "item", "val", "data", "real"})
-"""What other libraries call the number of a scalar."""
+"""What other libraries call the number in a scalar."""
 
 _COPIES: Final = frozenset({"clone", "contiguous", "copy", "detach"})
-"""What other libraries call a value apart from those that are computed from it."""
+"""What other libraries call a value that no longer depends on others."""
 
 _OF_SHAPE: Final = {
     "T": "pl.transpose({0}, 0, 1)",
@@ -179,11 +179,11 @@ _OF_SHAPE: Final = {
     "rows": "{0}.shape[0]",
     "cols": "{0}.shape[1]",
 }
-"""What stands for attributes of arrays elsewhere."""
+"""What to write for attributes that arrays have elsewhere."""
 
 
 def _dim(ctx: Context, node: ast.Attribute, base: Expr, axis: int, dim: Expr) -> Any:
-    """Return a dimension as users compute with it: a number, a variable, or the op that asks."""
+    """Return a dimension as users compute with it: a number, a variable, or the op for it."""
     if not isinstance(dim, ConstInt):
         return dim
     if dim.value == DYNAMIC_DIM and isinstance(base.type, TensorType):
@@ -192,7 +192,7 @@ def _dim(ctx: Context, node: ast.Attribute, base: Expr, axis: int, dim: Expr) ->
 
 
 _ENUMS: Final = (MemorySpace, FunctionType, PipeType)
-"""Enumerations whose members some write as names of the module."""
+"""Enumerations whose members some users write as names of the module."""
 
 
 _OF_BOTH: Final = frozenset(
@@ -202,9 +202,9 @@ _LEVELS: Final = ("pypto.language.tensor", "pypto.language.block")
 
 
 def _of_both_levels(ctx: Context, module: str, name: str) -> Any:
-    """Return what a name of one level means, which is an op on the other one; None if nothing.
+    """Return the meaning of a name in one level that is an op of the other one; None if none.
 
-    Parts are taken of tensors and of tiles by one name, and in a region tensors are tiles.
+    The same names take parts of tensors and of tiles, and in a region tensors are tiles.
     """
     if name in _OF_BOTH or (name == "transpose_view" and module == _LEVELS[1]):
         from pypto._src.frontend import region_markers
@@ -216,10 +216,10 @@ def _of_both_levels(ctx: Context, module: str, name: str) -> Any:
 
 
 def _missing_attribute(ctx: Context, node: ast.Attribute, base: Any) -> Any:
-    """Return the op that a name of the language means, though the module does not export it."""
+    """Return the op meant by a name of the language that the module does not export."""
     text = ctx.source.text(node)
     module = getattr(base, "__name__", "")
-    members: Any = getattr(base, "__members__", ())  # of an enumeration, older names included
+    members: Any = getattr(base, "__members__", ())  # of an enumeration, including older names
     known = [name for name in (*dir(base), *members) if not name.startswith("_")]
     if module.split(".")[0] == "pypto":
         found = unified(node.attr) if module == "pypto.language" else None
@@ -270,7 +270,7 @@ def _items(ctx: Context, node: ast.List | ast.Tuple) -> list[Any]:
         if len(ctx.block) > count:
             items = held_before(ctx, count, items, node)
         items.append(value)
-    # Lists in lists may share them, and so be far longer than their text.
+    # Nested lists may share items, and so be far longer than their text.
     if any(isinstance(item, list | tuple) for item in items):
         from pypto._src.frontend.source.limits import MOST_ITEMS, item_count
 
@@ -294,13 +294,13 @@ def _if_exp(ctx: Context, node: ast.IfExp) -> Any:
 
 
 def _choice_hint(ctx: Context, node: ast.IfExp) -> str:
-    """Return the op that chooses each element on its own."""
+    """Suggest the op that chooses element by element."""
     parts = ", ".join(ctx.source.text(part) for part in (node.test, node.body, node.orelse))
     return f"write pl.sel({parts})"
 
 
 def _branches(ctx: Context, node: ast.IfExp, condition: Expr) -> Expr:
-    """Return the result of an if statement, which is appended, whose branches yield one value."""
+    """Append an if statement whose branches yield one value; return its result."""
     span = ctx.span(node)
     then, a = alone(ctx, node.body)
     orelse, b = alone(ctx, node.orelse)
@@ -333,7 +333,7 @@ def _branches(ctx: Context, node: ast.IfExp, condition: Expr) -> Expr:
 
 
 def _cast_tiles(ctx: Context, node: ast.IfExp, a: Expr, b: Expr) -> str | None:
-    """Return a choice between tiles that differ in their element types only, with one cast."""
+    """Suggest a choice between tiles that differ only in element type, with one of them cast."""
     if not (isinstance(a.type, TileType) and isinstance(b.type, TileType)):
         return None
     if not same_dims(a.type.shape, b.type.shape):
@@ -363,10 +363,10 @@ def _subscript(ctx: Context, node: ast.Subscript) -> Any:
                 slug="subscript",
             )
         chosen = computed(ctx, node, operator.getitem, base, index)
-        if isinstance(node.value, ast.Name | ast.Attribute):  # evaluated where it was assigned
+        if isinstance(node.value, ast.Name | ast.Attribute):  # evaluated when it was assigned
             return chosen
         if isinstance(chosen, Expr) and isinstance(chosen.type, UnknownType):
-            # Without a value it is the whole statement.
+            # A call without a value is the whole statement.
             held(ctx, [item for item in base if item is not chosen], node.value)
             return chosen
         base = held(ctx, base, node.value)
@@ -394,7 +394,7 @@ def _subscript(ctx: Context, node: ast.Subscript) -> Any:
 
 
 def _chosen_part(ctx: Context, node: ast.Subscript, types: Sequence[Type]) -> str | None:
-    """Return what chooses among the few parts of a tuple, all of one type, at run time."""
+    """Suggest a choice at run time among a tuple's few parts, all of the same type."""
     text, index = ctx.source.text(node.value), ctx.source.operand(node.slice)
     last = len(types) - 1
     if not 0 < last < _MOST_CHOSEN or any(not same_joined_type(types[0], t) for t in types):
@@ -407,7 +407,7 @@ _MOST_CHOSEN: Final = 4
 
 
 def _chosen(ctx: Context, node: ast.Subscript, base: Any) -> str | None:
-    """Return what reads a list of numbers at run time; a choice of two values of the kernel."""
+    """Suggest how to read a list of numbers at run time, or a choice of two kernel values."""
     text, index = ctx.source.text(node.value), ctx.source.text(node.slice)
     items: list[Any] = [*base] if isinstance(base, list | tuple) else []
     if not any(isinstance(item, Expr) for item in items):
@@ -462,7 +462,7 @@ def _unsupported(ctx: Context, node: ast.expr) -> Any:
 
 
 def _written_out(ctx: Context, node: ast.expr) -> str | None:
-    """Return the arguments that ``*node`` stands for, one by one."""
+    """Suggest the arguments that ``*node`` stands for, one by one."""
     if isinstance(node, ast.List | ast.Tuple):
         return f"write {', '.join(ctx.source.text(item) for item in node.elts)}"
     items = items_of(ctx.value(node)) if isinstance(node, ast.Name) else None

@@ -1,4 +1,4 @@
-"""Calls of functions of the program: arguments against parameters, sizes, what a call writes."""
+"""Calls of the program's functions: arguments against parameters, sizes, what a call writes."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from pypto._src.suggestions import meant_keyword
 def function_call(
     ctx: Context, called: Signature, args: list[Any], kwargs: dict[str, Any], node: ast.Call
 ) -> Call:
-    """Return the call of a function of the program, with arguments checked.
+    """Return the call of one of the program's functions, with its arguments checked.
 
     Raises:
         ParserTypeError: wrong number or types of arguments.
@@ -61,7 +61,7 @@ def function_call(
 def _called(
     ctx: Context, called: Signature, operands: list[Expr], sizes: dict[Var, Expr], span: Span
 ) -> Call:
-    """Return the call with operands that fit; ``sizes`` are the caller's symbolic dimensions."""
+    """Return the call with operands that fit; ``sizes`` has the caller's symbolic dimensions."""
     state_parts(ctx, called, operands, sizes, span)
     results = [_result(called, kind, operands, sizes) for kind in called.results]
     kind = _value_type(results)
@@ -73,9 +73,9 @@ def _called(
 def _result(
     called: Signature, kind: Type, operands: Sequence[Expr], sizes: Mapping[Var, Expr]
 ) -> Type:
-    """Return the type of a result: the caller knows a size by name that is a number in ``kind``.
+    """Return the type of a result, where the caller may name a size that is a number in ``kind``.
 
-    That is so of a result that is an argument, whose type it then has.
+    That is so if a result is an argument, whose type it then has.
     """
     found = _with_sizes(kind, sizes)
     if isinstance(found, TensorType):
@@ -125,7 +125,7 @@ def _bind(
 
 
 def _with_missing(ctx: Context, missing: Sequence[str], node: ast.Call) -> str | None:
-    """Return the call with what is missing, by the names of the parameters."""
+    """Suggest the call with the missing arguments, named like the parameters."""
     if not missing:
         return None
     words = [f"{name}={name}" for name in missing] if node.keywords else missing
@@ -136,7 +136,7 @@ def _with_missing(ctx: Context, missing: Sequence[str], node: ast.Call) -> str |
 def _without_last(
     ctx: Context, called: Signature, args: Sequence[Any], node: ast.Call
 ) -> str | None:
-    """Return the call with as many arguments as the function takes, None if these do not fit."""
+    """Suggest the call without surplus arguments, None if the others do not fit."""
     texts = [ctx.source.text(item) for item in node.args[: len(called.params)]]
     if node.keywords or not _fit(called, args[: len(texts)]):
         return None
@@ -144,7 +144,7 @@ def _without_last(
 
 
 def _swapped(ctx: Context, called: Signature, args: Sequence[Any], node: ast.Call) -> str | None:
-    """Return the only call with two arguments in each other's place that fits, None if none is."""
+    """Suggest the only call with two arguments swapped that fits, None if there is not just one."""
     found: list[str] = []
     texts = [ctx.source.text(item) for item in node.args]
     for one, other in combinations(range(len(args)), 2):
@@ -156,7 +156,7 @@ def _swapped(ctx: Context, called: Signature, args: Sequence[Any], node: ast.Cal
 
 
 def _fit(called: Signature, values: Sequence[Any]) -> bool:
-    """True if values of the program, which are all arguments, have the types of the parameters."""
+    """True if the values are IR and have the types of all parameters."""
     sizes: dict[Var, Expr] = {}
     return len(values) == len(called.params) and all(
         isinstance(value, Expr) and _accepts(param.type, value.type, sizes)
@@ -201,14 +201,14 @@ def _argument(
 
 
 def _flag(number: Expr) -> Expr:
-    """Return a number as a flag: what is not 0 is true."""
+    """Return a number as a flag: nonzero is true."""
     if isinstance(number, ConstInt):
         return ConstBool(number.value != 0, number.span)
     return Cast(number, DataType.BOOL, number.span)
 
 
 def _sizes_before(called: Signature, param: Var, values: Sequence[Any]) -> dict[Var, Expr]:
-    """Return what the arguments before a parameter's say of symbolic dimensions."""
+    """Return the symbolic dimensions determined by the arguments before a parameter's."""
     sizes: dict[Var, Expr] = {}
     for other, value in zip(called.params, values, strict=True):
         if other is param:
@@ -219,7 +219,7 @@ def _sizes_before(called: Signature, param: Var, values: Sequence[Any]) -> dict[
 
 
 def _is_beyond(value: float, dtype: DataType) -> bool:
-    """True for a number that its kind of parameter takes, but none so large."""
+    """True for a number of the right kind that is out of the range of ``dtype``."""
     return (isinstance(value, int) or not dtype.is_int()) and not holds(value, dtype)
 
 
@@ -231,7 +231,7 @@ def _argument_hint(
     values: Sequence[Any],
     sizes: Mapping[Var, Expr],
 ) -> str | None:
-    """Return the only other variable of the parameter's type, a cast to it, or the type found."""
+    """Suggest the only other variable of the parameter's type, a cast, or the type found."""
     text = ctx.source.text(arg_node)
     passed = {value for value in values if isinstance(value, Var)}
     known = [v for v in ctx.names.values.values() if isinstance(v, Var) and v not in passed]
@@ -249,7 +249,7 @@ def _argument_hint(
 
 
 def _accepts(wanted: Type, found: Type, sizes: dict[Var, Expr]) -> bool:
-    """True if an argument has a parameter's type; this also finds its symbolic dimensions."""
+    """True if an argument has a parameter's type; also finds its symbolic dimensions."""
     if wanted is found and is_plain(wanted):
         return True
     if isinstance(wanted, (TensorType, TileType)):
@@ -275,7 +275,7 @@ def _accepts_part(
 def _same_size(wanted: Expr, found: Expr, sizes: dict[Var, Expr]) -> bool:
     size = const_value(found)
     if isinstance(wanted, ConstInt):
-        # What a name stands for is known when the program runs, which checks it then.
+        # The value of a name is known, and then checked, when the program runs.
         return size is None or wanted.value == size or DYNAMIC_DIM in (wanted.value, size)
     if not isinstance(wanted, Var):
         return True  # an expression of dimensions is checked when the kernel is called
@@ -284,7 +284,7 @@ def _same_size(wanted: Expr, found: Expr, sizes: dict[Var, Expr]) -> bool:
 
 
 def _with_sizes(kind: Type, sizes: Mapping[Var, Expr]) -> Type:
-    """Return a result type with the caller's dimensions in place of the callee's."""
+    """Return a result type with the caller's dimensions substituted for the callee's."""
     if not sizes or not isinstance(kind, TensorType | TileType):
         return kind
     return map_dims(kind, lambda dim: sizes.get(dim, dim) if isinstance(dim, Var) else dim)
@@ -293,9 +293,9 @@ def _with_sizes(kind: Type, sizes: Mapping[Var, Expr]) -> Type:
 def _note_outputs(ctx: Context, called: Signature, operands: Sequence[Expr], made: Call) -> None:
     """Note which outputs of the caller a call writes.
 
-    A result is taken to be the buffer of the first such argument of its type; of any argument that
-    is written, if there are as many results as these. A function that declares no direction at
-    all, as functions may, is taken to write each of its tensors.
+    A result is taken to be the buffer of the first written output argument of its type; of any
+    written argument, if there are as many results as these. A function that declares no directions
+    at all, as is allowed, is taken to write each of its tensors.
     """
     undirected = all(direction is ParamDirection.In for direction in called.directions)
     written = [
@@ -319,7 +319,7 @@ def _note_outputs(ctx: Context, called: Signature, operands: Sequence[Expr], mad
 
 
 def _note_swapped(ctx: Context, called: Signature, call: Call) -> None:
-    """Note outputs, not written so far, that a call reads while it writes a non-output."""
+    """Note outputs not written so far that a call reads while it writes a non-output."""
     for read, value in enumerate(call.args):
         origin = ctx.origins.get(value)
         is_read = called.directions[read] is ParamDirection.In

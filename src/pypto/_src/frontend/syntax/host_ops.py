@@ -1,4 +1,4 @@
-"""What ops mean outside the regions of a function: tensors are memory, or views of it."""
+"""What ops mean outside the regions of a function: tensors are memory, or views of memory."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ OF_CREATE_TENSOR: Final = ("shape", "dtype", "layout", "manual_dep", "init_value
 def meant(
     ctx: Context, callee: Any, args: list[Any], kwargs: dict[str, Any], node: ast.Call
 ) -> _Call:
-    """Return the op that a name stands for here, with its arguments."""
+    """Return the op that a name means here, with its arguments."""
     name: str = callee.__name__
     source = args[0] if args else None
     is_tensor = isinstance(source, Expr) and isinstance(source.type, TensorType)

@@ -20,14 +20,14 @@ from pypto._src.ir.types import ScalarType
 
 _DEEPEST: Final = 50
 _MOST: Final = 1 << 14
-"""How often functions may expand in one: each that has two calls of the next doubles the text."""
+"""The most expansions in one function: with two calls at each level, the text doubles each time."""
 
 
 class InlineFunction:
-    """A function whose body is expanded where it is called. It is no function of the program."""
+    """A function whose body is expanded where it is called. It is not a function of the program."""
 
     is_spliced = False
-    """True if what the body assigns to a part of a parameter is seen by the caller."""
+    """True if the caller sees what the body assigns to a part of a parameter."""
 
     def __init__(self, source: Source, node: ast.FunctionDef, environment: Environment) -> None:
         self.source = source
@@ -37,7 +37,7 @@ class InlineFunction:
         self.param_names = [arg.arg for arg in node.args.args]
 
     def placed(self, *, in_region: bool) -> InlineFunction:
-        """Return the function that is expanded in a region, or outside of one."""
+        """Return the function to expand inside or outside a region."""
         return self
 
     @property
@@ -58,12 +58,12 @@ class InlineFunction:
 
     @property
     def line_offset(self) -> int:
-        """What the line numbers in ``func_def`` lack to be those of the file."""
+        """The number to add to line numbers in ``func_def`` to get those of the file."""
         return self.source.offset
 
     @property
     def col_offset(self) -> int:
-        """What the columns in ``func_def`` lack: nothing."""
+        """The number to add to columns in ``func_def``: 0."""
         return 0
 
     @property
@@ -80,23 +80,23 @@ class InlineFunction:
 
 
 class Entry:
-    """A kernel that Python calls; a function of ``@pl.jit.host`` launches it, others may not."""
+    """A kernel that Python calls; functions of ``@pl.jit.host`` may launch it, others may not."""
 
     marks_region = True
     __name__ = ""
 
     def as_inline(self) -> InlineFunction:
-        """Return the function that is spliced into a host function."""
+        """Return the function to inline into a host function."""
         raise NotImplementedError
 
     def called(
         self, ctx: Context, node: ast.Call, kwargs: Mapping[str, Any]
     ) -> tuple[InlineFunction, dict[str, Any]]:
-        """Return what a call means, without the device, which is this machine whatever it is.
+        """Return what a call means, without the device, as every device is this machine.
 
         Raises:
-            UnsupportedFeatureError: the caller is no host function.
-            ParserTypeError: the device is no number.
+            UnsupportedFeatureError: the caller is not a host function.
+            ParserTypeError: the device is not a number.
         """
         if not ctx.home.is_host:
             raise UnsupportedFeatureError(
@@ -112,7 +112,7 @@ class Entry:
 
 
 def called_by_self(ctx: Context, node: ast.expr) -> ast.expr:
-    """Return what is called by ``self.name`` outside of classes, where the name itself is."""
+    """Return the plain name for ``self.name`` outside classes; other nodes as they are."""
     if not isinstance(node, ast.Attribute) or not isinstance(node.value, ast.Name):
         return node
     has_self = any(arg.arg == "self" for arg in ctx.node.args.args)
@@ -128,7 +128,7 @@ def in_order(
     kwargs: Mapping[str, Any],
     node: ast.Call,
 ) -> tuple[list[Any], list[ast.expr]]:
-    """Return the arguments of a spliced function in the order of its parameters, with their spans.
+    """Return the arguments of an inlined function in the order of its parameters, with their nodes.
 
     Raises:
         ParserTypeError: there is no such parameter, or one has no argument.
@@ -180,9 +180,9 @@ def expand(
     """Append the statements of ``function`` to those of the caller; return its value.
 
     Raises:
-        ParserTypeError: another number of arguments than parameters.
+        ParserTypeError: the number of arguments is not that of the parameters.
         UnsupportedFeatureError: it calls itself.
-        Cascade: its body has errors, which are reported.
+        Cascade: its body has errors, which have been reported.
     """
     names = [n for n in function.param_names if n != "self"]
     if len(args) != len(names):
@@ -231,13 +231,13 @@ def expand(
 
 
 def _with_rest(ctx: Context, function: InlineFunction, node: ast.Call, names: Sequence[str]) -> str:
-    """Return the call with the names of the parameters that it lacks."""
+    """Suggest the call with the names of the missing parameters."""
     texts = [ctx.source.text(arg) for arg in node.args]
     return f"write {function.name}({', '.join([*texts, *names[len(texts) :]])})"
 
 
 def _without_rest(ctx: Context, function: InlineFunction, node: ast.Call, count: int) -> str | None:
-    """Return the call with as many arguments as are wanted, if there are more."""
+    """Suggest the call without surplus arguments, None if there are none."""
     texts = [ctx.source.text(arg) for arg in node.args]
     return f"write {function.name}({', '.join(texts[:count])})" if len(texts) > count else None
 
@@ -280,7 +280,7 @@ def _is_scalar(value: Expr) -> bool:
 
 
 def _name_sizes(inner: Context, function: InlineFunction) -> None:
-    """Let the names of symbolic sizes in annotations stand for the sizes of the arguments."""
+    """Bind the names of symbolic sizes in annotations to the sizes of the arguments."""
     args = function.func_def.args
     for arg in (*args.posonlyargs, *args.args, *args.kwonlyargs):
         value, node = inner.names.values.get(arg.arg), arg.annotation
@@ -293,10 +293,10 @@ def _name_sizes(inner: Context, function: InlineFunction) -> None:
 
 
 def _bind(ctx: Context, inner: Context, name: str, value: Any, value_node: ast.expr) -> None:
-    """Bind a parameter; what the body assigns or reads twice gets a variable of its own."""
+    """Bind a parameter; if the body assigns it or may read it twice, it gets its own variable."""
     value = held(ctx, value, value_node) if isinstance(value, list | tuple) else value
     if isinstance(value, Var) and inner.expanding[-1].is_spliced and not _is_scalar(value):
-        inner.names.bind(name, value)  # what is written to it, the caller's variable gets
+        inner.names.bind(name, value)  # writes to it go to the caller's variable
         return
     known = isinstance(value, Var) or not isinstance(value, Expr)
     if known and (name not in inner.assigned or not isinstance(value, Expr | int | float)):

@@ -1,6 +1,6 @@
 """What a loop carries between iterations: ``init_values``, iter_args, yields, results.
 
-Owns how their names, types and numbers have to agree. What kinds of loops there are is in `loops`.
+Owns how their names, types and numbers must agree. The kinds of loops are in `loops`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from pypto._src.ir.types import ScalarType, Type
 
 
 def init_values(ctx: Context, call: ast.Call) -> list[Expr] | None:
-    """Return the values that a loop header carries in, None if it has no ``init_values``."""
+    """Return the initial values in a loop header, None if it has no ``init_values``."""
     refuse_keyword_twice(ctx, call)
     found: list[Expr] | None = None
     for word in call.keywords:
@@ -51,7 +51,7 @@ def init_values(ctx: Context, call: ast.Call) -> list[Expr] | None:
 
 
 def carrying_target(ctx: Context, node: ast.For) -> tuple[ast.expr, list[ast.Name]]:
-    """Return loop variable and carried names of ``for i, (a, b) in ...``."""
+    """Return the loop variable and the carried names of ``for i, (a, b) in ...``."""
     target = node.target
     if isinstance(target, ast.Tuple) and len(target.elts) == 2:
         names = name_tuple(target.elts[1])
@@ -67,14 +67,14 @@ def carrying_target(ctx: Context, node: ast.For) -> tuple[ast.expr, list[ast.Nam
 
 
 def _carrying_text(ctx: Context, node: ast.For) -> str:
-    """Return a target for a loop with init_values: ``i, (a, b)``, of the names at hand."""
+    """Suggest a target for a loop with init_values: ``i, (a, b)``, from the names at hand."""
     target = node.target
     names = [item.id for item in ast.walk(target) if isinstance(item, ast.Name)]
     assert isinstance(node.iter, ast.Call)
     words = [word.value for word in node.iter.keywords if word.arg == "init_values"]
     values = [item for word in words for item in getattr(word, "elts", [])]
     variable, carried = names[:1] or ["i"], names[1:]
-    if len(names) == len(values) > 1:  # the variable lacks
+    if len(names) == len(values) > 1:  # the loop variable is missing
         variable, carried = ["i" if "i" not in names else "step"], names
     elif not carried:
         carried = [v.id if isinstance(v, ast.Name) else f"c{i}" for i, v in enumerate(values)]
@@ -93,7 +93,7 @@ def name_tuple(node: ast.expr) -> list[ast.Name] | None:
 def iter_args_of(
     ctx: Context, node: ast.For, names: list[ast.Name], inits: list[Expr]
 ) -> tuple[list[IterArg], Sequence[ast.stmt]]:
-    """Return the carried values, and the body without the declarations of their types."""
+    """Return the carried values, and the body without their type declarations."""
     if len(names) != len(inits):
         raise ParserSyntaxError(
             f"init_values has {counted(len(inits), 'value')} for {counted(len(names), 'name')}",
@@ -132,13 +132,13 @@ def carried_results(
     iter_args: Sequence[IterArg],
     iter_names: Sequence[ast.Name],
 ) -> list[Var]:
-    """Append the yield to the body of a loop; return the variables that take the last values."""
+    """Append the yield to a loop body; return the variables that receive the last values."""
     yielded = block.yielded
     if yielded is None:
         if not iter_args:
             return []
         if any(error.slug == "misplaced" for error in ctx.errors.found[-1:]):
-            raise Cascade  # it yields, but not at the end
+            raise Cascade  # it does yield, but not at the end
         names = ", ".join(arg.name for arg in iter_args)
         raise ParserSyntaxError(
             f"this loop carries {names} and its body does not end with a yield",
@@ -177,7 +177,7 @@ def _carry_hint(
     yielded: Yielded,
     iter_args: Sequence[IterArg],
 ) -> str | None:
-    """Return what makes a loop and its yield agree: the header, or the yield."""
+    """Suggest how to make a loop and its yield agree: a new header, or a new yield."""
     if iter_args:
         names = [arg.name for arg in iter_args]
         values = [ctx.source.text(value_node) for value_node in yielded.nodes[: len(names)]]
@@ -218,7 +218,7 @@ def _yield_value(ctx: Context, arg: IterArg, value: Any, value_node: ast.expr) -
 
 
 def keep_names(ctx: Context, iter_names: Sequence[ast.Name], results: Sequence[Var]) -> None:
-    """After a loop the names of its iter_args stand for the last values too."""
+    """After a loop, bind the names of its iter_args to the last values, too."""
     names = ctx.names
     named = {result.name for result in results}
     for name, result in zip(iter_names, results, strict=True):
@@ -226,6 +226,6 @@ def keep_names(ctx: Context, iter_names: Sequence[ast.Name], results: Sequence[V
             continue
         known = names.values.get(name.id, MISSING) is not MISSING
         if known and names.levels[name.id] != names.level:
-            ctx.assign(name.id, result, name)  # a name from outside the block changes its value
+            ctx.assign(name.id, result, name)  # a name from outside the block, whose value changes
         else:
             names.bind_alias(name.id, result)

@@ -1,7 +1,7 @@
 """Loops: ``pl.range``, ``pl.parallel``, ``pl.while_`` and ``while``, with break and continue.
 
-Owns bounds, loop variables and conditions. What a loop carries is in `loop_carried`, how a block is
-parsed in `blocks`.
+Owns bounds, loop variables and conditions. Carried values are in `loop_carried`, parsing of blocks
+in `blocks`.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ _INDEX: Final = scalar_type(DataType.INDEX)
 
 
 def for_(ctx: Context, node: ast.For) -> None:
-    """Parse a for statement, which may be a while loop that carries values."""
+    """Parse a for statement, which may be a while loop with carried values."""
     if node.orelse:
         raise _loop_else(ctx, node.orelse[0])
     helper = ctx.peek(node.iter.func) if isinstance(node.iter, ast.Call) else MISSING
@@ -71,7 +71,7 @@ def _loop_else(ctx: Context, node: ast.stmt) -> ParserError:
 
 
 def _nearest_loop(call: ast.Call) -> str | None:
-    """Return the kind of loop that a misspelt name of the language means."""
+    """Return the kind of loop meant by a misspelt name of the language."""
     func = call.func
     names = [kind.__name__ for kind in _KINDS]
     return nearest(func.attr, names) if isinstance(func, ast.Attribute) else None
@@ -110,7 +110,7 @@ def _bad_iteration(ctx: Context, node: ast.For, helper: Any) -> ParserError:
 
 
 def counted(ctx: Context, node: ast.For, kind: ForKind, stages: int = 1) -> None:
-    """Parse a loop with a variable that counts."""
+    """Parse a counted loop."""
     call = node.iter
     assert isinstance(call, ast.Call)
     start, stop, step = bounds(ctx, call)
@@ -155,7 +155,7 @@ def counted(ctx: Context, node: ast.For, kind: ForKind, stages: int = 1) -> None
 def _check_iterations(
     ctx: Context, stmts: Sequence[Stmt], loop_var: Var, numbers: tuple[Expr, Expr, Expr]
 ) -> None:
-    """Warn of stores in regions that more than one iteration of a parallel loop makes."""
+    """Warn of stores in regions to the same elements by several iterations of a parallel loop."""
     start, stop, step = (const_value(number) for number in numbers)
     if not isinstance(step, int) or ctx.broken:
         return
@@ -167,7 +167,7 @@ def _check_iterations(
 
 
 def _refuse_shadow(ctx: Context, target: ast.Name) -> None:
-    """Raise an error for a loop variable with the name of that of a loop around it."""
+    """Raise an error for a loop variable with the name of an enclosing loop's variable."""
     old = ctx.names.values.get(target.id)
     if isinstance(old, Var) and old in ctx.names.fixed:
         raise ParserTypeError(
@@ -234,7 +234,7 @@ def _loop(
     iter_args: Sequence[IterArg],
     iter_names: Sequence[ast.Name],
 ) -> tuple[Block, list[Var]]:
-    """Parse the body of a loop; return it with the variables that take the carried values."""
+    """Parse the body of a loop; return it and the variables that receive the carried values."""
     names = ctx.names
     hidden = [name for name in inside if names.values.get(name, MISSING) is not MISSING]
     if ctx.region is not None:
@@ -260,7 +260,7 @@ def _loop(
     names.lose(lost, "defined only in the loop")
     results = carried_results(ctx, node, block, iter_args, iter_names)
     for name in hidden:
-        if inside[name] in names.fixed:  # a loop variable is not known after its loop
+        if inside[name] in names.fixed:  # a loop variable is undefined after its loop
             names.lose({name: inside[name]}, "defined only in the loop")
             names.bind(name, MISSING)
     return block, results
@@ -269,9 +269,9 @@ def _loop(
 def _refuse_retyped(
     ctx: Context, node: ast.For | ast.While, retyped: dict[str, Var], jumped: dict[str, Var]
 ) -> None:
-    """Report names that become another type in a loop, and are read in it again or after it.
+    """Report names that change their type in a loop and are read again in it or after it.
 
-    ``retyped`` have it where an iteration ends, ``jumped`` where a jump ends it.
+    ``retyped`` have changed at the end of an iteration, ``jumped`` where a jump ends it.
     """
     from pypto._src.frontend.state.live_names import live_at_end
 
@@ -287,7 +287,7 @@ def _refuse_retyped(
 def _partial(
     ctx: Context, node: ast.For | ast.While, bound: dict[str, Any], left: dict[str, Any]
 ) -> dict[str, Any]:
-    """Bind names that only one branch of an if in a loop defines, and that are read after both.
+    """Bind names that only some paths through a loop define and that are read after it.
 
     ``left`` are those of branches that leave the iteration. Return the other names of the loop.
     """
@@ -305,9 +305,9 @@ def _partial(
 
 
 def _handed_on(ctx: Context, node: ast.For | ast.While, bound: dict[str, Any]) -> dict[str, Any]:
-    """Let names that a loop of a region defines, and that are read after it, begin before it.
+    """Define names before a loop of a region if the loop defines them and they are read after it.
 
-    What they begin with is no value: a loop of no iterations leaves it.
+    Their initial value has no meaning: a loop without iterations keeps it.
     """
     from pypto._src.frontend.state.live_names import live_after
 
@@ -368,10 +368,10 @@ def _while_values(ctx: Context, node: ast.For) -> None:
 
 
 def _repeated(ctx: Context, test: ast.expr, what: str) -> Expr:
-    """Return the condition of a loop, which each iteration computes again.
+    """Return the condition of a loop, evaluated again before each iteration.
 
     Raises:
-        UnsupportedFeatureError: it takes statements, which would run once, before the loop.
+        UnsupportedFeatureError: it needs statements, which would run only once, before the loop.
     """
     count = len(ctx.block)
     condition = ctx.scalar(test, what)
@@ -386,7 +386,7 @@ def _repeated(ctx: Context, test: ast.expr, what: str) -> Expr:
 
 
 def _refuse_conditions(ctx: Context, body: Sequence[ast.stmt], names: Sequence[ast.Name]) -> None:
-    """Raise the error for a ``pl.cond`` of several conditions, or of none."""
+    """Raise the error for a ``pl.cond`` with several conditions, or with none."""
     call = body[0].value if body and isinstance(body[0], ast.Expr) else None
     if not isinstance(call, ast.Call) or ctx.peek(call.func) is not markers.cond:
         return
@@ -429,7 +429,7 @@ def while_(ctx: Context, node: ast.While) -> None:
 def _refuse_endless(
     ctx: Context, test: ast.expr, condition: Expr, body: Sequence[ast.stmt]
 ) -> None:
-    """Raise an error for a loop whose condition is always true and that nothing leaves."""
+    """Raise an error for a loop whose condition is always true and that is never left."""
     if not isinstance(condition, ConstBool | ConstInt) or not condition.value or _is_left(body):
         return
     raise ParserSyntaxError(
@@ -441,7 +441,7 @@ def _refuse_endless(
 
 
 def _is_left(body: Sequence[ast.stmt]) -> bool:
-    """True if a loop with this body has a break of its own, or a return."""
+    """True if a loop with this body contains a break of its own, or a return."""
     pending: list[tuple[ast.AST, bool]] = [(node, False) for node in body]
     while pending:
         node, is_within = pending.pop()
@@ -469,7 +469,7 @@ def continue_(ctx: Context, node: ast.Continue) -> None:
 
 
 def _note_retyped(ctx: Context) -> None:
-    """Note which names have a value of another type than outside where a jump leaves."""
+    """Note the names that have another type at a jump than outside the loop."""
     names = ctx.names
     if names.retyped:
         found = ((name, value) for name, value in names.values.items() if isinstance(value, Var))

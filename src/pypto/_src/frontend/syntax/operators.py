@@ -1,6 +1,6 @@
 """Operators: what Python's operators mean on scalars, tiles, tensors and Python objects.
 
-Arithmetic between Python numbers is done at once; on tiles an operator is the op of its name.
+Arithmetic on Python numbers is done at once; on tiles an operator is the op of that name.
 """
 
 from __future__ import annotations
@@ -86,13 +86,13 @@ UNARY: Final[dict[type[ast.unaryop], tuple[str, type[UnaryExpr] | None, Any, str
     },
     ast.UAdd: ("+", None, _Python.pos, ""),
 }
-_OF_MASKS: Final = ("&", "|")  # in NumPy, what and and or are to comparisons
+_OF_MASKS: Final = ("&", "|")  # what NumPy writes for and and or of comparisons
 _CMP_TYPES: Final = {"==": 0, "!=": 1, "<": 2, "<=": 3, ">": 4, ">=": 5}
 _MIRRORED: Final = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 
 def computed(ctx: Context, node: ast.expr, compute: Callable[..., Any], *args: Any) -> Any:
-    """Compute with Python objects; what that raises is an error of the kernel."""
+    """Compute with Python objects; an exception that is raised is an error of the kernel."""
     try:
         return compute(*args)
     except Exception as error:
@@ -133,7 +133,7 @@ def apply_binary(
 
     Raises:
         ParserTypeError: scalars without a common type.
-        InvalidOperationError: there is no such operator on tiles or tensors.
+        InvalidOperationError: tiles or tensors have no such operator.
     """
     symbol, kind, python, name = BINARY[op]
     on_left, on_right = isinstance(left, Expr), isinstance(right, Expr)
@@ -142,7 +142,7 @@ def apply_binary(
         and left.type.__class__ is ScalarType
         and kind is not None
         and (right.__class__ is int or (on_right and right.type.__class__ is ScalarType))
-    ):  # most are
+    ):  # most operands are
         return _on_scalars(ctx, node, kind, symbol, left, right)
     if not on_left and not on_right:
         from pypto._src.frontend.source.limits import is_huge_result
@@ -183,12 +183,12 @@ def _on_scalars(
 
 @cache
 def _op_named(name: str) -> OpDef[..., Any] | Unified | None:
-    """Return the op that an operator stands for: one object, so that its calls have one form."""
+    """Return an operator's op, always as the same object, so that its calls have one form."""
     return unified(name)
 
 
 def _on_tiles(ctx: Context, node: Any, symbol: str, name: str, left: Any, right: Any) -> Any:
-    """Return the op that an operator on tiles or tensors means."""
+    """Return the call of the op that an operator on tiles or tensors means."""
     op = _op_named(name) if name else None
     if op is None or not _exists_for(ctx, op, left if is_data(left) else right):
         hint = operator_hints.other_operator(ctx, node, symbol, left, right)
@@ -207,7 +207,7 @@ def _on_tiles(ctx: Context, node: Any, symbol: str, name: str, left: Any, right:
             error.hint = error.hint or operator_hints.of_masks(
                 ctx, sides, symbol == "&", left, right
             )
-        if error.slug == "argument-kind":  # which names an argument; an operator has none
+        if error.slug == "argument-kind":  # it names an argument, which an operator does not have
             raise operator_hints.no_operator(ctx, node, symbol, left, right, error.hint) from None
         raise
 
@@ -219,14 +219,14 @@ def _op_call(
     words: dict[str, Any],
     node: Any,
 ) -> Any:
-    """Return the call of an op that an operator stands for: in a region, what its call is there."""
+    """Return the call of an operator's op; in a region, what that call means there."""
     if ctx.region is None:
         return op_call(ctx, op, args, words, node)
     return ctx.region.call(ctx, op, args, words, node)
 
 
 def _exists_for(ctx: Context, op: OpDef[..., Any] | Unified, value: Expr) -> bool:
-    """True if an op of that name takes ``value`` first; every operator's op takes tiles."""
+    """True if an op of that name takes ``value`` first; the ops of all operators take tiles."""
     if ctx.region is not None or not isinstance(value.type, TensorType):
         return True
     ops = op.candidates if isinstance(op, Unified) else (op,)
@@ -234,7 +234,7 @@ def _exists_for(ctx: Context, op: OpDef[..., Any] | Unified, value: Expr) -> boo
 
 
 def unary_op(ctx: Context, node: ast.UnaryOp) -> Any:
-    """Return what ``-value`` and its kin mean."""
+    """Return what ``-value`` and the like mean."""
     value = ctx.value(node.operand)
     symbol, kind, python, name = UNARY[type(node.op)]
     if not isinstance(value, Expr):
@@ -262,7 +262,7 @@ def unary_op(ctx: Context, node: ast.UnaryOp) -> Any:
 
 
 def bool_op(ctx: Context, node: ast.BoolOp) -> Any:
-    """Return what ``and`` and ``or`` mean; of Python values, what Python takes them for."""
+    """Return what ``and`` and ``or`` mean; for Python values, as in Python."""
     is_and = isinstance(node.op, ast.And)
     kind, symbol = (And, "and") if is_and else (Or, "or")
     value = ctx.value(node.values[0])
@@ -272,7 +272,7 @@ def bool_op(ctx: Context, node: ast.BoolOp) -> Any:
             hint = operator_hints.of_masks(ctx, node.values, is_and, value, other)
             raise operator_hints.no_operator(ctx, node, symbol, value, other, hint)
         if not isinstance(value, Expr) and bool(value) is is_and:
-            ctx.block += statements  # which run always
+            ctx.block += statements  # they always run
         elif statements:
             value = _skipped(ctx, node, kind, value, statements, other)
             continue
@@ -292,11 +292,11 @@ def _skipped(
     statements: list[Stmt],
     right: Any,
 ) -> Expr:
-    """Return ``left and right`` where the right side takes statements, run if the left says so."""
+    """Return ``left and right`` if the right side needs statements, which run only if needed."""
     span, is_and, symbol = ctx.span(node), kind is And, "and" if kind is And else "or"
     known = ConstBool(not is_and, span)
     condition = left if isinstance(left, Expr) else ConstBool(bool(left), span)
-    _on_scalars(ctx, node, kind, symbol, condition, right)  # which refuses what is not a scalar
+    _on_scalars(ctx, node, kind, symbol, condition, right)  # refuses what is not a scalar
     value = _on_scalars(ctx, node, kind, symbol, ConstBool(is_and, span), right)
     run = body_of([*statements, YieldStmt((value,), span)], span)
     skip = body_of([YieldStmt((known,), span)], span)
@@ -327,7 +327,7 @@ def compare(ctx: Context, node: ast.Compare) -> Any:
 
 
 def _compare_tiles(ctx: Context, node: ast.Compare, symbol: str, left: Any, right: Any) -> Expr:
-    """Return the op that a comparison with a tile means; a number may stand on either side."""
+    """Return the op that a comparison with a tile means; a number may be on either side."""
     args, meant = (left, right), symbol
     if not is_data(left):
         args, meant = (right, left), _MIRRORED.get(symbol, symbol)

@@ -1,4 +1,4 @@
-"""Return statements: their values, and whether these are what the function declares."""
+"""Return statements: their values, and whether these agree with the function's declaration."""
 
 from __future__ import annotations
 
@@ -88,13 +88,13 @@ def _check_results(
 
 
 def _is_another_part(declared: Type, found: Type) -> bool:
-    """True if a declaration says how much of a tile is valid, and it is not what is returned."""
+    """True if a declaration gives the valid part of a tile, and another one is returned."""
     says = isinstance(declared, TileType) and declared.tile_view is not None
     return says and not same_valid_part(declared, found)
 
 
 def _count_hint(ctx: Context, wanted: Sequence[Type], values: Sequence[Expr]) -> str | None:
-    """Return what is declared after all, or as much of it as the function has at hand."""
+    """Suggest the declaration that fits, or as many values as the function has at hand."""
     if values:
         kinds = [_annotation(value.type) for value in values]
         shown = f"tuple[{', '.join(kinds)}]" if len(kinds) > 1 else kinds[0]
@@ -108,7 +108,7 @@ def _count_hint(ctx: Context, wanted: Sequence[Type], values: Sequence[Expr]) ->
 
 
 def _annotation(kind: Type) -> str:
-    """Return a type as the header of a function has it."""
+    """Return a type as it is written in the header of a function."""
     return f"pl.{kind.dtype.member if isinstance(kind, ScalarType) else annotation_text(kind)}"
 
 
@@ -120,7 +120,7 @@ def _declared_results(ctx: Context) -> tuple[Label, ...]:
 def _result_hint(
     ctx: Context, wanted: Type, value: Expr, value_nodes: Sequence[ast.expr]
 ) -> str | None:
-    """Return what turns a value into the type that the function returns."""
+    """Suggest how to turn a value into the type that the function returns."""
     text = ctx.source.text(value_nodes[0]) if value_nodes else "..."
     cast = cast_hint(wanted, value.type, text)
     if cast is not None:

@@ -55,7 +55,7 @@ def scalar_form(
 
 
 def no_dtype(ctx: Context, node: ast.Call, called: str, found: Any) -> ParserError:
-    """Return the error for a call whose second argument is no element type."""
+    """Return the error for a call whose second argument is not an element type."""
     meant = dtype_like(found)
     arg_node = node.args[1] if len(node.args) > 1 else node.keywords[-1].value
     return ParserTypeError(
@@ -67,7 +67,7 @@ def no_dtype(ctx: Context, node: ast.Call, called: str, found: Any) -> ParserErr
 
 
 def is_scalar(value: Any) -> bool:
-    """True for a scalar of the kernel and for a number."""
+    """True for a scalar of the kernel or a number."""
     if isinstance(value, Expr):
         return value.type.__class__ is ScalarType
     return isinstance(value, (int, float))
@@ -117,7 +117,7 @@ def const(ctx: Context, args: list[Any], kwargs: dict[str, Any], node: ast.Call)
 
 
 def _const_text(value: float) -> str:
-    """Return a constant that holds ``value``."""
+    """Return the text of a constant with this value."""
     if isinstance(value, float):
         return f"pl.const({value}, pl.FP32)"
     wide = (d for d in (DataType.INT32, DataType.INT64) if fits(value, d))

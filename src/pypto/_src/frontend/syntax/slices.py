@@ -1,8 +1,8 @@
 """Slices: ``t[r0:r1, c0:c1]`` is one load or view, ``out[...] = tile`` one store.
 
-A slice of a tensor is a tile where the function computes with tiles, else a view of the tensor; a
+A slice of a tensor is a tile if the function computes with tiles, else a view of the tensor; a
 slice of a tile is a part of it. Knows which op a slice means and how its bounds become offsets and
-sizes; the op says what it makes of them.
+sizes; the op does the rest.
 """
 
 from __future__ import annotations
@@ -46,15 +46,15 @@ class _Region(NamedTuple):
     """A box of a tensor or tile: where it begins and its size in each dimension."""
 
     begins: list[Any]
-    sizes: list[Any]  # a number, or an expression of what is known at run time
-    indexed: Sequence[int] = ()  # dimensions of which it is one place
+    sizes: list[Any]  # a number, or an expression known at run time
+    indexed: Sequence[int] = ()  # dimensions with a single index
 
 
 def read(ctx: Context, node: ast.Subscript, base: Expr) -> Expr:
     """Return the load, view or part that ``base[...]`` means.
 
     Raises:
-        ParserTypeError: an index is no slice, or a tile would have a size known at run time only.
+        ParserTypeError: an index is not a slice, or a tile would get a size known only at run time.
     """
     kind = base.type
     assert isinstance(kind, ShapedType)
@@ -84,7 +84,7 @@ def read(ctx: Context, node: ast.Subscript, base: Expr) -> Expr:
 def _without_indices(
     ctx: Context, node: ast.Subscript, base: Expr, region: _Region
 ) -> tuple[Expr, _Region]:
-    """Return a tensor and its box, with the dimensions taken out of which an index is one place."""
+    """Return a tensor and its box, without the dimensions that have a single index."""
     if not region.indexed or not isinstance(base.type, TensorType):
         return base, region
     from pypto._src.frontend.regions.indices import joined
@@ -95,7 +95,7 @@ def _without_indices(
 
 
 def _element(ctx: Context, node: ast.Subscript, kind: ShapedType) -> list[Any] | None:
-    """Return the indices of ``x[i, j]``, None where one is a slice, or is missing."""
+    """Return the indices of ``x[i, j]``, None if one is a slice or is missing."""
     index = ctx.value(node.slice)
     items = items_of(index) or [index]
     if len(items) != len(kind.shape):
@@ -108,11 +108,11 @@ def _element(ctx: Context, node: ast.Subscript, kind: ShapedType) -> list[Any] |
 
 
 def write(ctx: Context, target: ast.Subscript, value: Any, source: ast.expr) -> None:
-    """Append what ``target = value`` means: a store that the tensor's name stands for.
+    """Append what ``target = value`` means: a store, whose result takes the tensor's name.
 
     Raises:
-        UnsupportedFeatureError: the target is no variable that names a tensor.
-        ParserTypeError: the value is neither tile nor tensor, or does not fit.
+        UnsupportedFeatureError: the target is not a variable that names a tensor.
+        ParserTypeError: the value is neither a tile nor a tensor, or does not fit.
     """
     name = target.value
     base = ctx.value(name)
@@ -197,7 +197,7 @@ def write(ctx: Context, target: ast.Subscript, value: Any, source: ast.expr) -> 
 
 
 def _written(ctx: Context, base: Expr, index: Sequence[Any], number: Expr, node: ast.AST) -> Call:
-    """Return the call that lets an element be a number."""
+    """Return the call that sets an element to a number."""
     is_tensor = isinstance(base.type, TensorType)
     if is_tensor and ctx.region is not None:
         ctx.region.writes_elements = True
@@ -212,7 +212,7 @@ def _is_a_tile(value: Any) -> TypeGuard[Expr]:
 
 
 def _respell(ctx: Context, error: ParserError, args: Sequence[Any], source: ast.expr) -> None:
-    """Let the error of a store speak of what is stored as the user wrote it."""
+    """Word the error of a store with the user's text for what is stored."""
     try:
         with spelling({args[0]: ctx.source.text(source)}):
             memory.store.build(args, {})
@@ -228,7 +228,7 @@ def _respell(ctx: Context, error: ParserError, args: Sequence[Any], source: ast.
 
 
 def _region(ctx: Context, node: ast.Subscript, kind: ShapedType) -> _Region:
-    """Return the box that the indices of a subscript mean, dimensions left out being whole."""
+    """Return the box that the indices of a subscript mean; omitted dimensions are whole."""
     index = ctx.value(node.slice)
     items = _per_dimension(ctx, node, index, len(kind.shape))
     begins: list[Any] = []
@@ -263,7 +263,7 @@ def _region(ctx: Context, node: ast.Subscript, kind: ShapedType) -> _Region:
 
 
 def _is_single_index(ctx: Context, index: Any) -> bool:
-    """True for an index that is a number, in a function with regions."""
+    """True for a single index, in a function with regions."""
     is_number = (isinstance(index, int) and not isinstance(index, bool)) or (
         isinstance(index, Expr) and is_integer(index)
     )
@@ -271,7 +271,7 @@ def _is_single_index(ctx: Context, index: Any) -> bool:
 
 
 def _per_dimension(ctx: Context, node: ast.Subscript, index: Any, rank: int) -> list[Any]:
-    """Return one index a dimension; ``...`` and what is left out stand for whole dimensions."""
+    """Return one index per dimension; ``...`` and omitted indices stand for whole dimensions."""
     given: list[Any] = list(cast("tuple[Any, ...]", index)) if type(index) is tuple else [index]
     if len(given) == rank and all(item.__class__ is slice for item in given):
         return given
@@ -292,7 +292,7 @@ def _per_dimension(ctx: Context, node: ast.Subscript, index: Any, rank: int) -> 
 
 
 def _fewer(ctx: Context, node: ast.Subscript, rank: int) -> str | None:
-    """Return a subscript with as many indices as dimensions, without '...'."""
+    """Suggest a subscript with as many indices as dimensions, without '...'."""
     index_nodes = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
     texts = [ctx.source.text(index_node) for index_node in index_nodes]
     kept = [text for text in texts if text != "..."][:rank]
@@ -342,7 +342,7 @@ def _size(ctx: Context, node: ast.Subscript, axis: int, begin: Any, end: Any) ->
 
 
 def _turned(ctx: Context, node: ast.Subscript, axis: int, size: int) -> str | None:
-    """Return a subscript with the bounds of a dimension the other way round."""
+    """Suggest a subscript with the bounds of a dimension swapped."""
     index_nodes = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
     index_node = index_nodes[axis] if axis < len(index_nodes) else None
     if size == 0 or not isinstance(index_node, ast.Slice):
@@ -359,7 +359,7 @@ def _where(size: int) -> str:
 
 
 def _check_constant(ctx: Context, node: ast.Subscript, region: _Region) -> None:
-    """Raise an error for a size that is known only at run time, where a tile would have it."""
+    """Raise an error for a size known only at run time, if a tile would have it."""
     for axis, size in enumerate(region.sizes):
         if not isinstance(size, int):
             raise ParserTypeError(
@@ -374,7 +374,7 @@ def _check_constant(ctx: Context, node: ast.Subscript, region: _Region) -> None:
 def _is_inside(
     ctx: Context, target: ast.Subscript, region: _Region, sizes: Mapping[int, int]
 ) -> bool:
-    """True if the region with other sizes, by dimension, does not leave the tensor."""
+    """True if the region with other sizes, by dimension, stays within the tensor."""
     kind = ctx.value(target.value).type
     for axis, size in sizes.items():
         begin = number_of(region.begins[axis], ctx.constants) or 0
@@ -385,7 +385,7 @@ def _is_inside(
 
 
 def _cut(ctx: Context, region: _Region, value: Expr, source: ast.expr) -> str | None:
-    """Return the part of what is written that is as large as the region."""
+    """Suggest the part of the written value that is as large as the region."""
     sizes = {at: size for at, size in enumerate(region.sizes) if isinstance(size, int)}
     if len(sizes) < len(region.sizes):
         return None
@@ -406,7 +406,7 @@ def _cut(ctx: Context, region: _Region, value: Expr, source: ast.expr) -> str | 
 def _check_fits(
     ctx: Context, target: ast.Subscript, region: _Region, value: Expr, source: ast.expr
 ) -> None:
-    """Raise an error if what is written has another size than the region; ranks are the op's."""
+    """Raise an error if the written value and the region differ in size; the op checks ranks."""
     kind = value.type
     assert isinstance(kind, ShapedType)
     pairs = zip(region.sizes, kind.shape, strict=False)
@@ -439,7 +439,7 @@ def _check_fits(
 
 
 def _resized(ctx: Context, node: ast.Subscript, sizes: Mapping[int, int]) -> str:
-    """Return the text of a subscript with slices of these sizes."""
+    """Return the text of a subscript with slices of the given sizes."""
     index = node.slice
     index_nodes = index.elts if isinstance(index, ast.Tuple) else [index]
     texts = [ctx.source.text(index_node) for index_node in index_nodes]
@@ -456,12 +456,12 @@ def _resized(ctx: Context, node: ast.Subscript, sizes: Mapping[int, int]) -> str
 
 
 # --------------------------------------------------------------------------------------------
-# What cannot be
+# Errors
 # --------------------------------------------------------------------------------------------
 
 
 def _no_slice(ctx: Context, node: ast.Subscript, items: Sequence[Any]) -> ParserError:
-    """Return the error for an index that is not a slice, such as that of one element or row."""
+    """Return the error for an index that is not a slice, such as that of an element or row."""
     text = ctx.source.text(node.value)
     index = node.slice
     index_nodes = index.elts if isinstance(index, ast.Tuple) else [index]
@@ -483,7 +483,7 @@ def _no_slice(ctx: Context, node: ast.Subscript, items: Sequence[Any]) -> Parser
 
 
 def _with_new_axes(ctx: Context, node: ast.Subscript, items: Sequence[Any]) -> str | None:
-    """Return the reshape that ``x[:, None]`` means, None if it takes a part as well."""
+    """Suggest the reshape that ``x[:, None]`` means, None if it also takes a part."""
     kind = ctx.value(node.value).type
     whole = all(item is None or item == slice(None) for item in items)
     if not whole or not isinstance(kind, ShapedType):
@@ -503,7 +503,7 @@ def _as_slice(ctx: Context, index_node: ast.expr) -> str:
         return text
     if isinstance(index_node, ast.Constant) and isinstance(index_node.value, int):
         return f"{index_node.value}:{index_node.value + 1}"
-    if isinstance(index_node, ast.UnaryOp):  # a number from the end, of which -1 has no next one
+    if isinstance(index_node, ast.UnaryOp):  # a number from the end; after -1 there is none
         return f"{text}:" if text == "-1" else f"{text}:{text} + 1"
     return f"{text}:{text} + 1"
 
@@ -522,11 +522,11 @@ def _no_tensor(
 
 
 def _as_tensor(name: str, array: Any) -> str | None:
-    """Return the tensor of a kernel that an array of its elements stands for, None for no array."""
+    """Suggest a kernel tensor in place of an array, None if it is not an array."""
     shape, dtype = getattr(array, "shape", ()), dtype_like(getattr(array, "dtype", None))
     if dtype is None or not shape:
         return None
-    dtype = DataType.FP32 if dtype is DataType.FP64 else dtype  # NumPy's own, which no core has
+    dtype = DataType.FP32 if dtype is DataType.FP64 else dtype  # NumPy's default, which no core has
     return f"make a tensor: {name} = pl.create_tensor({[*shape]}, pl.{dtype.member})"
 
 

@@ -46,7 +46,7 @@ def _pass(ctx: Context, node: ast.Pass) -> None:
     pass
 
 
-# What reads control flow is in modules that a straight kernel does not load.
+# Control flow is parsed by modules that a straight kernel does not load.
 
 
 def _if() -> Form:

@@ -1,7 +1,7 @@
-"""Parts of tiles, and tiles of which a part is another tile.
+"""Parts of tiles, and tiles with a part replaced by another tile.
 
-A part is a view (`new_tiles.view`); that of a column is one of the row of the same bytes. Knows
-which ops make a part; which syntax means one is said elsewhere.
+A part is a view (`new_tiles.view`); that of a column is a view of the row with the same bytes.
+Knows which ops make a part, but not which syntax means one.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from pypto._src.ops.define import BY_PYTHON_NAME
 from pypto._src.ops.layout import is_column
 
 Make = Callable[..., Expr]
-"""Makes the call of an op: `calls.op_call`."""
+"""Builds the call of an op: `calls.op_call`."""
 
 
 class TileParts:
-    """Makes parts of tiles, at one place of a function."""
+    """Makes parts of tiles, for one node of a function."""
 
     def __init__(self, ctx: Context, make: Make, node: ast.AST) -> None:
         self.ctx = ctx
@@ -38,7 +38,7 @@ class TileParts:
         return self._make(self.ctx, op, args, words, self.node)
 
     def part(self, tile: Expr, shape: Sequence[Any], begins: Sequence[Any]) -> Expr:
-        """Return the part of a tile of size ``shape`` that begins at ``begins``."""
+        """Return the part of size ``shape`` of a tile that begins at ``begins``."""
         kind = cast("TileType", tile.type)
         try:
             return self._call(new_tiles.view, tile, shape, begins)
@@ -55,7 +55,7 @@ class TileParts:
         return self._call(reshaping.reshape, row, sizes)
 
     def _leaves(self, whole: Sequence[int], begins: Sequence[Any], sizes: Sequence[int]) -> bool:
-        """True if a part is known not to lie in the tile."""
+        """True if a part is known not to be within the tile."""
         known = [number_of(begin, self.ctx.constants) for begin in begins]
         return any(
             begin is not None and not 0 <= begin <= limit - size
@@ -66,9 +66,9 @@ class TileParts:
         return self._call(reshaping.transpose, tile, 0, 1)
 
     def sliced(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Expr | None:
-        """Return ``pl.slice(x, shape, offset, valid_shape)`` in a kernel; None if it is not that.
+        """Return ``pl.slice(x, shape, offset, valid_shape)`` in a kernel; None for other arguments.
 
-        Of a tensor it is a load, of a tile a part of it.
+        For a tensor it is a load, for a tile a part of it.
         """
         names = ("x", "shape", "offset", "valid_shape")
         given = {**dict(zip(names, args, strict=False)), **kwargs}
@@ -87,10 +87,10 @@ class TileParts:
         return self._call(BY_PYTHON_NAME["block", "set_validshape"], made, valid)
 
     def assembled(self, target: Expr, source: Expr, offset: Sequence[Any]) -> Expr:
-        """Return a copy of the tile ``target`` of which the part at ``offset`` is ``source``.
+        """Return a copy of the tile ``target`` with the part at ``offset`` replaced by ``source``.
 
         Raises:
-            ParserTypeError: the offset is known at run time only, or the part leaves the tile.
+            ParserTypeError: the offset is known only at run time, or the part leaves the tile.
         """
         whole, sizes = self._matrix(target), self._matrix(source)
         known = [number_of(begin, self.ctx.constants) for begin in offset]
@@ -132,7 +132,7 @@ class TileParts:
         return self._swapped(self._side_by_side(parts))
 
     def _matrix(self, tile: Expr) -> Sequence[int]:
-        """Return the constant numbers of rows and columns of a tile that is valid throughout."""
+        """Return the constant numbers of rows and columns of a fully valid tile."""
         kind = tile.type
         shape = static_shape(cast("TileType", kind))
         if shape is None or len(shape) != 2 or valid_part(kind) is not None:
@@ -162,7 +162,7 @@ class TileParts:
 
 
 def store_op(ctx: Context, atomic: Any, node: ast.AST) -> OpDef[..., Any]:
-    """Return the op that stores, as ``atomic=`` says."""
+    """Return the op that stores as ``atomic=`` asks for."""
     if atomic is None or atomic is AtomicType.None_:
         return memory.store
     if atomic is AtomicType.Add:

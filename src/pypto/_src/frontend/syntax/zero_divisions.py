@@ -1,7 +1,7 @@
-"""Integer divisions by a number that is zero: each fails whenever it runs.
+"""Integer divisions by a constant zero: each fails whenever it runs.
 
 A division guarded by a constant, as in ``if WIDTH > 0: n // WIDTH``, does not run. So the front end
-notes such divisions while it reads a function, and afterwards looks for those that can run.
+notes such divisions while it reads a function, and afterwards looks for those that may run.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from pypto._src.ir.traversal.walk import child_list
 DIVIDING: Final[Mapping[type, str]] = {
     node: node.symbol for node, row in BINARY.items() if row.divides
 }
-"""Operators that fail on integers if the second one is zero."""
+"""Operators that fail on integers if the second operand is zero."""
 
 
 def is_zero(value: Any) -> bool:
@@ -28,7 +28,7 @@ def is_zero(value: Any) -> bool:
 
 
 def zero_divisions(body: Stmt) -> Iterator[ParserError]:
-    """Yield an error for each division by zero that no constant keeps from running."""
+    """Yield an error for each division by zero, unless a constant keeps it from running."""
     seen: set[int] = set()
     todo: list[IRNode] = [body]
     while todo:
@@ -48,7 +48,7 @@ def _fails(node: BinaryExpr) -> bool:
 
 
 def _run(node: IRNode) -> Sequence[IRNode]:
-    """Return the parts of a node but for those that a constant keeps from running."""
+    """Return the parts of a node, without those that a constant keeps from running."""
     if isinstance(node, IfStmt):
         parts: list[IRNode] = [node.condition]
         if not _has(node.condition, And, False):
@@ -68,7 +68,7 @@ def _run(node: IRNode) -> Sequence[IRNode]:
 
 
 def _has(condition: Expr, kind: type[And | Or], value: bool) -> bool:
-    """True if a term of a chain of ``and``, or of ``or``, is a constant that decides it."""
+    """True if a term in a chain of ``and``, or of ``or``, is a constant that decides it."""
     todo = [condition]
     while todo:
         term = todo.pop()
