@@ -1,9 +1,9 @@
 """Parts of tensors: which columns a transfer moves, and which parts have another shape.
 
-A column in vector memory is a run of elements, and a transfer writes each of its bursts to a block
-of its own there. So the elements of a column follow one another in global memory, too: the device
-ignores other distances between them, where our headers and the CPU model of the tile library do
-not. Knows sizes and strides; a text stands for one that is known at run time.
+A column in vector memory is contiguous, and a transfer writes each of its bursts to a separate
+block there. So the elements of a column must be contiguous in global memory, too: the device
+ignores any other stride, while our headers and the CPU model of the tile library do not. Knows
+sizes and strides; a text stands for one known only at run time.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ def check_column(shape: Sequence[int | str], strides: Sequence[int | str]) -> No
     """Check that one transfer can move a part of ``shape`` of a tensor to or from a column.
 
     Raises:
-        EmitError: its rows are not next to each other.
+        EmitError: its rows are not contiguous.
     """
     rows = [s for d, s in zip(shape[:-1], strides[:-1], strict=False) if d != 1]
     if rows and rows[-1] != 1:
@@ -33,9 +33,9 @@ def check_column(shape: Sequence[int | str], strides: Sequence[int | str]) -> No
 
 
 def check_dense(shape: Sequence[int | str], strides: Sequence[int | str], span: Span) -> None:
-    """Check that the elements of a part of ``shape`` follow one another, as another shape takes.
+    """Check that a part of ``shape`` is contiguous, as viewing it in another shape requires.
 
-    What is known only at run time the interpreter checks.
+    Sizes known only at run time are checked by the interpreter.
 
     Raises:
         EmitError: there are gaps.

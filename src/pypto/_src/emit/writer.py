@@ -13,7 +13,7 @@ from pypto._src.ir.exprs import Expr, IterArg, Var
 from pypto._src.ir.types import TupleType
 
 RUN_PASSES: Final = "run the passes first: PassManager.get_strategy().run_passes(program)"
-"""The hint for what only the passes take out of a program."""
+"""The hint for what only the passes remove from a program."""
 
 
 _END: Final = "\n"
@@ -37,16 +37,16 @@ class CodeEmitter:
         self._lines += [indent + line if line else "" for line in lines]
 
     def emit_paragraphs(self, texts: Iterable[str]) -> None:
-        """Append texts of lines none of which is empty, an empty line behind each text."""
+        """Append texts without empty lines, each followed by an empty line."""
         indent, inner = self._indent, f"\n{self._indent}"
         self._lines += [f"{indent}{text.replace(_END, inner)}{_END}" for text in texts]
 
     def emit_block(self, code: str) -> None:
-        """Append ``code`` as it is."""
+        """Append ``code`` unchanged."""
         self._lines += code.splitlines()
 
     def append(self, other: CodeEmitter) -> None:
-        """Append the lines of another one as they are."""
+        """Append the lines of another emitter unchanged."""
         self._lines += other._lines
 
     def increase_indent(self) -> None:
@@ -78,23 +78,23 @@ class Names:
         self._reserved = reserved
         self._taken: set[str] = set()
         self._next: dict[str, int] = {}
-        self.given: dict[Expr, str] = {}  # what variables are called
+        self.given: dict[Expr, str] = {}  # names of variables
 
     def sanitize(self, name: str) -> str:
-        """Return ``name`` with every character that an identifier cannot have replaced."""
+        """Return ``name`` with every character that is illegal in an identifier replaced."""
         if name.isidentifier() and name.isascii():
             return name
         text = re.sub(r"[^0-9A-Za-z_]", "_", name) or "_"
         return f"_{text}" if text[0].isdigit() else text
 
     def fresh(self, name: str) -> str:
-        """Return an identifier like ``name`` that nothing else has; it is taken from now on."""
+        """Reserve and return an unused identifier derived from ``name``."""
         text = self.unused(name)
         self._taken.add(text)
         return text
 
     def unused(self, name: str) -> str:
-        """Return an identifier like ``name`` that nothing has so far."""
+        """Return an unused identifier derived from ``name``."""
         text = base = name if name.isascii() and name.isidentifier() else self.sanitize(name)
         while text in self._taken or text in self._reserved:
             count = self._next.get(base, 0) + 1
@@ -109,7 +109,7 @@ class Names:
         self.given.clear()
 
     def register(self, var: Var, name: str | None = None) -> str:
-        """Give ``var`` its identifier (a fresh one, or ``name`` as it is) and return it.
+        """Give ``var`` its identifier (a fresh one, or ``name`` unchanged) and return it.
 
         Raises:
             ValueError: the variable has one already.
@@ -129,7 +129,7 @@ def check_carried(iter_args: Iterable[IterArg]) -> None:
     """Check that a loop carries nothing but tensors, tiles and scalars.
 
     Raises:
-        EmitError: one is a tuple, which kernels have no variables for.
+        EmitError: one is a tuple, for which kernels have no variables.
     """
     for arg in iter_args:
         if isinstance(arg.type, TupleType):
@@ -147,7 +147,7 @@ def check_carried(iter_args: Iterable[IterArg]) -> None:
 def source_comment(span: Span) -> str | None:
     """Return ``file.py:14`` for the user's line, without the directory, None if unknown.
 
-    The directory is left out so that the text is the same wherever the kernel's file lies.
+    The directory is left out so that the text does not depend on where the kernel's file is.
     """
     if span.begin_line <= 0:
         return None
@@ -155,9 +155,9 @@ def source_comment(span: Span) -> str | None:
 
 
 def comment_text(text: str) -> str:
-    """Return ``text`` for the rest of a line behind ``//``, whatever it holds, as one line.
+    """Return ``text``, whatever it contains, as one line that can follow ``//``.
 
-    Everything of a program that stands in a comment of C++ or MLIR goes through here.
+    Every text of a program that is put in a comment of C++ or MLIR goes through here.
     """
     if not text.isprintable():
         text = "".join([c if c.isprintable() else _escaped(c) for c in text])
@@ -168,9 +168,9 @@ def comment_text(text: str) -> str:
 
 
 def string_literal(text: str) -> str:
-    """Return ``text`` as a string literal of C++, whatever it holds.
+    """Return ``text``, whatever it contains, as a C++ string literal.
 
-    Everything of a program that stands in a literal goes through here.
+    Every text of a program that is put in a literal goes through here.
     """
     if text.isprintable() and not any(mark in text for mark in _SPECIAL):
         return f'"{text}"'
@@ -200,7 +200,7 @@ def base_name(path: str) -> str:
 def source_text(span: Span) -> str:
     """Return the text of the user's line without its indentation, "" if it cannot be read.
 
-    It is not escaped; see `comment_text`.
+    The text is not escaped; see `comment_text`.
     """
     return line_at(span).strip()
 

@@ -1,7 +1,7 @@
 """Calls of ops in C++: the instruction of each, its operands, and the parts of tensors it touches.
 
-Owns addresses inside tensors and what an op's own form may do (`ir.emit_sites.CppSite`). Refuses to
-know statements: who writes a call says where its result goes.
+Owns addresses inside tensors and what an op's own form may do (`ir.emit_sites.CppSite`). Does not
+know statements: the caller says where a call's result goes.
 """
 
 from __future__ import annotations
@@ -57,13 +57,13 @@ def form_of(op: OpDef[..., Any]) -> Form:
 
 
 def _as_wide(offset: Expr) -> Expr:
-    """Return an offset as 64 bits: a tensor may have more elements than its own type counts."""
+    """Widen an offset to 64 bits: a tensor may have more elements than its type can count."""
     dtype = dtype_of(offset)
     return offset if dtype.get_bit() >= 64 else Cast(offset, DataType.INT64, offset.span)
 
 
 def _literal(offset: Expr, stride: Size) -> str | None:
-    """Return a constant whose product with ``stride`` is more than C++'s int holds."""
+    """Return a constant whose product with ``stride`` overflows C++'s int."""
     if (
         isinstance(offset, ConstInt)
         and isinstance(stride, int)
@@ -80,15 +80,15 @@ class Calls:
         self.kernel = kernel
         self._given = kernel.context.given
         self._hints = kernel.options.scheduling_hints
-        self._names_do = not kernel.options.fold_constants  # variables may be written by name
+        self._names_do = not kernel.options.fold_constants  # operands can be emitted as plain names
         self._forms: dict[tuple[object, int], _Form] = {}  # by op and number of operands
-        # By op and identity of the keywords, which are kept; see `lines_alone`.
+        # By op and identity of the keywords, which are kept alive; see `lines_alone`.
         self._alone: dict[tuple[object, int], tuple[Sequence[str], object]] = {}
         self._is_text = self._names_do and kernel.sharing is None  # addresses need no statements
-        # The GlobalTensors of regions, and the lines that point them there, by the identity of what
-        # they depend on, which stands behind them: a long kernel has few lists of numbers.
+        # The GlobalTensors of regions and the lines that point them there, by the identity of what
+        # they depend on, which the value keeps alive: long kernels repeat the same few lists.
         self._views: dict[tuple[int, ...], tuple[str, str, object]] = {}
-        self._sizes: dict[str, Var] = {}  # variables for sizes that are known at run time
+        self._sizes: dict[str, Var] = {}  # variables for sizes known only at run time
 
     def write(self, call: Call, dst: str, kind: Type | None = None) -> None:
         """Write one call.
@@ -123,7 +123,7 @@ class Calls:
             form(Site(self, call, dst, tuple(texts), kind, remark, kernel.body.emit_line))
 
     def lines_alone(self, call: Call) -> Sequence[str]:
-        """Return a call without operands and result: it follows from op and keywords alone."""
+        """Return the lines of a call without operands and result: op and keywords decide them."""
         kwargs = call.kwargs
         same = call.op, id(kwargs) if kwargs else 0
         known = self._alone.get(same)
@@ -140,7 +140,7 @@ class Calls:
         return lines
 
     def _form(self, call: Call) -> _Form:
-        """Find out how the calls of one op with as many operands are written."""
+        """Find out how calls of this op with this number of operands are written."""
         op = op_of(call)
         if op is None:
             raise EmitError(f"the call of {call.op.name!r} was not expanded into the kernel")
@@ -150,7 +150,7 @@ class Calls:
         return form
 
     def _remark(self, op: OpDef[..., object], call: Call) -> str:
-        """Return what ends the lines of a call: the pipe that runs it, where that was asked for."""
+        """Return the comment that ends each line of a call: its pipe, if hints are enabled."""
         pipe = op.pipe_of(call) if self._hints else None
         return f"  // {pipe.name}" if pipe is not None else ""
 
@@ -194,7 +194,7 @@ class Calls:
         return " + ".join(parts)
 
     def _short_offset(self, ref: TensorRef, offsets: Sequence[Expr]) -> str:
-        """Return an address whose offset is one expression, to be folded and shared."""
+        """Return an address whose offset is a single expression, which can be folded and shared."""
         total: Expr = ConstInt(0)
         for offset, stride in zip(offsets, ref.strides, strict=True):
             total = binary(Add, total, binary(Mul, offset, self._size(stride)))
@@ -214,14 +214,14 @@ class Calls:
         return self._sizes[size]
 
     def checked_index(self, index: Expr, size: Size) -> Expr:
-        """Return an index that is an error on the CPU where it leaves a dimension of ``size``."""
+        """Return an index that is checked on the CPU against a dimension of ``size`` elements."""
         if isinstance(size, int) and const_value(index) is not None:
-            return index  # the op's type rule has compared the two
+            return index  # the op's type rule has checked it already
         self.kernel.helpers["element_index"] = None
         return self._size(f"element_index({self.kernel.scalar(index)}, {size})")
 
     def _checked_begin(self, begin: Expr, size: Size, limit: Size) -> Expr:
-        """Return the begin of a view that is an error on the CPU where it ends outside."""
+        """Return the begin of a view; on the CPU a view that ends out of bounds is an error."""
         if isinstance(size, int) and isinstance(limit, int) and const_value(begin) is not None:
             return begin
         self.kernel.helpers["view_begin"] = None
@@ -230,14 +230,14 @@ class Calls:
     def kept(
         self, ref: TensorRef, offsets: Sequence[Expr], sizes: Sequence[Size]
     ) -> Sequence[Expr]:
-        """Return the offsets of a region, each an error on the CPU where it leaves its dimension.
+        """Return the offsets of a region, with a bounds check for the CPU where one is needed.
 
-        The headers see how far a region goes from where it begins, and the end of its tensor. What
-        begins beyond the end of a row, or goes beyond a part of a tensor, only this can see.
+        The headers know a region's begin and extent, and the end of its tensor. Only this check
+        finds a region that begins beyond the end of a row, or leaves a part of a tensor.
         """
         limits = ref.shape
         if _are_known(ref, offsets, sizes):
-            return offsets  # the op's type rule has compared them
+            return offsets  # the op's type rule has checked them already
         first = 0 if ref.is_part else 1
         kept = list(offsets)
         for axis in range(first, len(kept)):
@@ -252,9 +252,9 @@ class Calls:
         return tuple(kept)
 
     def moved_sizes(self, shape: Sequence[Expr], kind: TileType) -> tuple[Size, ...]:
-        """Return the sizes of the region that a tile of type ``kind`` moves to or from.
+        """Return the sizes of the region that a tile of type ``kind`` is loaded from or stored to.
 
-        They are ``shape``, or those of the part of the tile that is valid.
+        They are ``shape``, or those of the valid part of the tile.
         """
         sizes, valid = constant_sizes(shape, "a region"), valid_sizes(kind)
         if not valid:
@@ -266,7 +266,7 @@ class Calls:
     def view(
         self, ref: TensorRef, offsets: Sequence[Expr], shape: Sequence[Expr], kind: TileType
     ) -> str:
-        """Return the GlobalTensor of a region that a tile moves to or from, after pointing it."""
+        """Point the GlobalTensor of a region that a tile is loaded from or stored to; return it."""
         key = id(ref), id(offsets), id(shape), id(kind.shape), id(kind.tile_view)
         known = self._views.get(key)
         if known is not None:
@@ -290,7 +290,7 @@ class Calls:
         return name
 
     def point(self, name: str, address: str, shape: Sequence[Size]) -> str:
-        """Point a GlobalTensor somewhere and give it its sizes; return the line that points it."""
+        """Point a GlobalTensor at an address and set its sizes; return the line that points it."""
         line = f"TASSIGN({name}, {address});"
         self.kernel.body.emit_line(line)
         sizes = set_sizes(name, shape)
@@ -300,13 +300,13 @@ class Calls:
 
 
 def _are_known(ref: TensorRef, offsets: Sequence[Expr], sizes: Sequence[Size]) -> bool:
-    """True if all numbers that say where a region lies in its tensor are constants."""
+    """True if the region's position and size, and its tensor's sizes, are constants."""
     known = _CONSTANTS.issuperset(map(type, offsets))
     return known and str not in map(type, (*sizes, *ref.shape))
 
 
 _Form: TypeAlias = "tuple[OpDef[..., Any], Form, bool]"
-"""How an op is written; true for an instruction of tiles and scalars."""
+"""The op, its form, and whether that is a plain instruction on tiles and scalars."""
 
 _CONSTANTS: Final = frozenset({ConstInt})
 
@@ -348,8 +348,8 @@ class Site:
     ) -> str:
         """Return the GlobalTensor of a region, after pointing it there.
 
-        The region is as large as the valid part of the tile that moves. Where a column goes in
-        rows, the tile's name is from here on that of the same bytes in rows.
+        The region is as large as the valid part of the tile that moves. Where a column moves as
+        rows, the tile's name from here on denotes the same bytes as rows.
         """
         kernel, calls = self._kernel, self._calls
         ref = kernel.ref(tensor)
@@ -385,7 +385,7 @@ class Site:
             self.args = (*self.args[:index], name, *self.args[index + 1 :])
 
     def element(self, tensor: Expr, indices: Sequence[Expr]) -> str:
-        """Return the text of one element; indices that may be outside are checked on the CPU."""
+        """Return the text of one element; on the CPU, indices that may leave it are checked."""
         ref = self._kernel.ref(tensor)
         checked = map(self._calls.checked_index, indices, ref.shape)
         return f"*({self._calls.offset(ref, tuple(checked))})"
@@ -394,7 +394,7 @@ class Site:
         """Declare a tile over the bytes of another, or of the result; return its name."""
         kernel = self._kernel
         source = self.dst if tile is None else kernel.value(tile)
-        # Two underscores in a row would make a name that C++ keeps for itself.
+        # Two underscores in a row would make a name that C++ reserves.
         name = kernel.context.fresh(f"{self.dst or source}_{suffix.strip('_')}")
         bare = TileType(kind.shape, kind.dtype, None, kind.tile_view)
         op = op_of(self.call)

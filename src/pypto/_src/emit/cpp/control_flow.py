@@ -1,6 +1,6 @@
-"""Loops and branches in C++, and what they carry and result in.
+"""Loops and branches in C++, and the values that they carry and return.
 
-Owns the variables that stand for a scalar, tile or tensor on all paths to a statement. Refuses to
+Owns the variables that stand for a scalar, tile or tensor on all paths to a statement. Does not
 know what the statements inside do: it is told how to write a body.
 """
 
@@ -49,7 +49,7 @@ class Flow:
     # ----- loops ----------------------------------------------------------------------------
 
     def counted(self, stmt: ForStmt) -> None:
-        """Write a loop that counts."""
+        """Write a counted loop."""
         if self._kernel.options.remove_dead_code and self._iterations(stmt) == 0:
             self._without_iterations(stmt)
             return
@@ -81,7 +81,7 @@ class Flow:
         self._leave_carried(stmt.iter_args, stmt.return_vars)
 
     def _iterations(self, stmt: ForStmt) -> int | None:
-        """Return how often a loop runs, None if that is not constant."""
+        """Return a loop's number of iterations, None if that is not constant."""
         bounds = [const_value(self._kernel.folded(e)) for e in (stmt.start, stmt.stop, stmt.step)]
         start, stop, step = bounds
         if start is None or stop is None or not step:
@@ -97,14 +97,14 @@ class Flow:
                 self._alias(var, arg.initValue)
 
     def _alias(self, var: Var, value: Expr) -> None:
-        """Let ``var`` be ``value``, which stands already."""
+        """Make ``var`` another name of ``value``, which has been emitted already."""
         if isinstance(var.type, TileType) or isinstance(self._kernel.folded(value), Var):
             self._context.register_var(var, self._kernel.value(value))
         elif var in self._kernel.used:
             self._assign(var, value)
 
     def conditional(self, stmt: WhileStmt) -> None:
-        """Write a loop that goes on as long as a condition holds."""
+        """Write a loop that runs while a condition holds."""
         self._body.note(stmt.span)
         self._enter_carried(stmt.iter_args)
         if self._kernel.sharing is not None:
@@ -135,7 +135,7 @@ class Flow:
                 self._body.emit_line(f"{kind} {self._context.declare(arg)} = {init};")
 
     def _carry_pointer(self, arg: IterArg) -> None:
-        """Declare the pointer of a tensor that the loop makes another one in each iteration."""
+        """Declare the pointer of a carried tensor that may change in each iteration."""
         init = self._kernel.ref(arg.initValue)
         name = self._context.fresh(arg.name)
         self._body.emit_line(f"__gm__ {init.element}* {name} = {init.pointer};")
@@ -164,7 +164,7 @@ class Flow:
         self._kernel.leave_block()
 
     def _assign_together(self, pairs: Sequence[_Next], values: Sequence[Expr]) -> None:
-        # All yields are read before any is written, as in the loop's meaning: a value that another
+        # All yields are read before any is written, as loop semantics say: a value that another
         # yield still reads goes through a copy.
         read = set(uses(values))
         aside = [p for p in pairs if len(pairs) > 1 and p.kind and self._is_read(p, read)]
@@ -179,7 +179,7 @@ class Flow:
             self._body.emit_line(f"{pair.target} = {fresh[pair.target]};")
 
     def _is_read(self, pair: _Next, read: set[Var]) -> bool:
-        """True if a yield reads what the loop carries in ``pair``, by whatever name."""
+        """True if a yield reads what the loop carries in ``pair``, under any name."""
         if isinstance(pair.arg.type, TensorType):
             return True
         return pair.arg in read
@@ -223,7 +223,7 @@ class Flow:
         self._body.emit_line("}")
 
     def _says_something(self, stmt: IfStmt) -> bool:
-        """True if the other branch has a line: a statement, or a result to assign."""
+        """True if the else branch emits a line: a statement, or a result to assign."""
         if any(not isinstance(s, YieldStmt) for s in statements(stmt.else_body)):
             return True
         return any(
@@ -238,10 +238,10 @@ class Flow:
         return var in self._kernel.used or self._kernel.choices.is_merged(var)
 
     def _declare_choice(self, var: Var) -> None:
-        """Declare the tensor that a branch results in: its object, and its pointer if that varies.
+        """Declare the tensor that a branch returns: its object, and its pointer if that varies.
 
-        Where both ways give one tensor, the result takes over its pointer; else it has a variable
-        for it. A view has no object, nor has then the result.
+        Where both arms give the same tensor, the result takes over its pointer; otherwise it has a
+        pointer variable. A view has no object, so the result then has none either.
         """
         if not self._is_declared(var):
             return

@@ -2,8 +2,8 @@
 
 Three phases: the prologue unpacks arguments and declares tensors and tiles, the body writes the
 instructions, the epilogue closes the function. Nothing is decided here: layouts, addresses, flags
-and copies stand in the program already. Owns the order of the phases, how often they run, and the
-file around the kernel; the parts are in `prescan` (what must be known before), `kernel_state` (what
+and copies are in the program already. Owns the order of the phases, how often they run, and the
+file around the kernel; the parts are in `prescan` (what must be known first), `kernel_state` (what
 the parts share), `prologue`, `statements`, `control_flow` and `calls`.
 """
 
@@ -62,7 +62,7 @@ class CodeGenerator:
     def _written(
         self, function: Function, removed: frozenset[Stmt], sharing: Sharing | None
     ) -> tuple[Kernel, CodeEmitter]:
-        """Run the three phases; return what is known afterwards, and the lines of the function."""
+        """Run the three phases; return the generator's state and the lines of the function."""
         facts = scan(function, removed)
         choices = find_choices(function) if facts.hands_tensors_on else NO_CHOICES
         kernel = Kernel(function, self.options, self._comments, facts, choices, sharing)
@@ -76,7 +76,7 @@ class CodeGenerator:
         )
         out.emit_line("{")
         out.increase_indent()
-        declarations.write(out)  # the body has asked for more of them
+        declarations.write(out)  # after the body, which adds declarations
         out.emit_line("// Function body")
         out.append(kernel.body)
         out.decrease_indent()

@@ -1,4 +1,4 @@
-"""C++ of our own that a kernel file carries in front of the kernel, when the kernel uses it.
+"""C++ helper functions that a kernel file has before the kernel, if the kernel uses them.
 
 Texts only. Each compiles with the device's compiler, with the CPU model of the tile library and
 with the headers of this project.
@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Final
 
 UNROLL_LIMIT: Final = 8
-"""Iterations of a constant loop up to which a hint asks for unrolling."""
+"""The most iterations of a constant loop for which a hint asks for unrolling."""
 
 SCALAR_HELPERS: Final = {
     "floor_div": (
@@ -121,13 +121,12 @@ SCALAR_HELPERS: Final = {
         "}",
     ),
 }
-"""What C++ has not, or not with the same meaning: floor division, its remainder, powers of
-integers, smaller and larger of floats one of which is not a number; and what would have to write
-its operands twice."""
+"""What C++ lacks or defines differently: floor division, its remainder, powers of integers,
+minimum and maximum of floats one of which is NaN; and what would have to repeat its operands."""
 
 
 def _checked(helper: str, symbol: str, of_minus_one: str) -> tuple[str, ...]:
-    """Return a division that does not end the process on the CPU where it has no result."""
+    """Return a division that reports an undefined result on the CPU instead of crashing."""
     head, brace, *rest = SCALAR_HELPERS[helper]
     return (
         head,
@@ -146,7 +145,7 @@ def _checked(helper: str, symbol: str, of_minus_one: str) -> tuple[str, ...]:
 
 
 def _division(name: str, symbol: str, of_minus_one: str | None = None) -> tuple[str, ...]:
-    """Return a division of two numbers of one type; -1 has a result that C++ does not give."""
+    """Return a division of two numbers of one type; C++ leaves lowest / -1 undefined."""
     operator = "%" if symbol == "%" else "/"
     overflow = (
         ("    if (T(-1) < T(0) && b == T(-1)) {", f"        return {of_minus_one};", "    }")
@@ -291,7 +290,7 @@ HELPERS: Final[dict[str, tuple[str, ...]]] = {
         "}",
     ),
 }
-"""Texts by the name that asks for them; written in the order of the names."""
+"""Helper texts by the name that requests them; written in the order of the names."""
 
 _HEADERS: Final = {"PYPTO_PRINT": "cstdio", "profile_clock": "chrono"}
 

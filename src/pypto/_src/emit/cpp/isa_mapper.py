@@ -1,7 +1,7 @@
 """Which instructions of the tile library an op is: document 000's ISAMapper.
 
-The facts are in the ops' definitions; this asks them. An op that writes its own form is asked by
-letting it write an example call: the instructions that it wrote are the answer.
+The facts are in the ops' definitions; this reads them. An op that writes its own form is made to
+write an example call: the instructions in it are the answer.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ class ISAMapper:
     def get_instruction(self, op_name: str, **attributes: Any) -> str:
         """Return the instruction of an op: ``TADD`` for ``block.add``.
 
-        ``attributes`` are what it depends on: ``axis`` for ``block.sum``.
+        ``attributes`` are what the instruction depends on: ``axis`` for ``block.sum``.
 
         Raises:
             EmitError: the op is unknown, has no instruction, or needs an attribute.
@@ -150,10 +150,10 @@ class _Collector:
 
 
 def _example(op: OpDef[..., Any], attributes: dict[str, Any]) -> Call:
-    """Return some call of an op.
+    """Return an example call of an op.
 
     Raises:
-        EmitError: nothing that fits was found; says what is missing.
+        EmitError: no valid call was found; the text says what is missing.
     """
     for param in op.params:
         known = param.name in attributes or _attribute(param) is not None

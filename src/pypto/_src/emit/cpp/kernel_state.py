@@ -1,7 +1,7 @@
 """One kernel on its way to C++: what the parts of the generator share while they write it.
 
 Owns the names, the memory of tensors, the texts of values, and the lines of the body with the
-comments that name the user's. Refuses to know statements, ops and the lines of the prologue.
+comments that name the user's. Does not know statements, ops and the lines of the prologue.
 """
 
 from __future__ import annotations
@@ -36,15 +36,15 @@ class Body(CodeEmitter):
     def __init__(self, comments: bool, texts: bool) -> None:
         super().__init__(1)
         self._comments = comments
-        self._texts = texts  # the comments have the texts of the lines
-        self.span = UNKNOWN_SPAN  # the span that the lines to come are for
+        self._texts = texts  # comments include the text of the source line
+        self.span = UNKNOWN_SPAN  # the span of the lines that follow
         self._file = self._shown = ""
         self._line = -1
-        self._source = self._named = ""  # what a comment says of it, and what the last one said
-        self._is_due = False  # a comment comes before the next line
+        self._source = self._named = ""  # the comment for it, and the last comment written
+        self._is_due = False  # a comment precedes the next line
 
     def note(self, span: Span) -> None:
-        """Say which span of the source the lines to come are for."""
+        """Set the source span of the lines that follow."""
         self.span = span
         line, file = span.begin_line, span.filename
         if line == self._line and file == self._file:
@@ -63,11 +63,11 @@ class Body(CodeEmitter):
         self._is_due = source != self._named
 
     def end_notes(self) -> None:
-        """Say that the lines to come are for no span of the source."""
+        """Make the lines that follow belong to no source span."""
         self._is_due = False
 
     def emit_line(self, line: str = "") -> None:
-        """Append a line, after a comment if it comes from another source line than the last."""
+        """Append a line, after a comment if its source line differs from the last one's."""
         if self._is_due and line != "}":
             self._is_due = False
             self._named = self._source
@@ -117,7 +117,7 @@ class Kernel:
 
     @cached_property
     def ranges(self) -> Ranges:
-        """The ranges of scalars, which kernels without scalars of their own do not ask for."""
+        """The ranges of scalars, made on first use: a kernel that defines no scalars needs none."""
         from pypto._src.emit.cpp.value_ranges import Ranges
 
         return Ranges()
@@ -127,20 +127,20 @@ class Kernel:
         return self.context.get_var_name(var)
 
     def ref(self, value: Expr) -> TensorRef:
-        """Return where a tensor expression lies."""
+        """Return the memory that a tensor expression denotes."""
         ref = self.refs.get(self.context.given.get(value, ""))
         if ref is None:
             raise EmitError("a kernel's tensor is not one of its parameters", value.span)
         return ref
 
     def same_tensor(self, var: Var, value: Expr) -> None:
-        """Let ``var`` be the tensor ``value``: its object, and with it its pointer."""
+        """Make ``var`` another name of the tensor ``value``: its object, and so its pointer."""
         assert isinstance(value, Var)
         self.ref(value)
         self.context.register_var(var, self.context.get_var_name(value))
 
     def new_tensor(self, var: Var, name: str, ref: TensorRef) -> None:
-        """Let ``var`` be a tensor that begins at another pointer than those before."""
+        """Register ``var`` as a tensor that begins at a new pointer."""
         self.context.register_var(var, name)
         self.context.register_pointer(name, ref.pointer)
         self.refs[name] = ref
@@ -165,7 +165,7 @@ class Kernel:
         return texts
 
     def scalar(self, expr: Expr, parent: int = 0) -> str:
-        """Return the text of a scalar, in parentheses if it binds less than ``parent``."""
+        """Return the text of a scalar, in parentheses if it binds less tightly than ``parent``."""
         if self.options.fold_constants:
             from pypto._src.emit.cpp.scalar_folding import folded
 
@@ -173,13 +173,13 @@ class Kernel:
         return self.scalars.text(expr, parent)
 
     def folded(self, expr: Expr) -> Expr:
-        """Return ``expr`` with its constant parts computed, where that was asked for."""
+        """Return ``expr`` with its constant parts folded, if folding is enabled."""
         from pypto._src.emit.cpp.scalar_folding import folded
 
         return folded(expr, self.constants) if self.options.fold_constants else expr
 
     def enter_block(self) -> None:
-        """Indent what follows; names of shared expressions hold up to `leave_block`."""
+        """Indent what follows; names of shared expressions are in scope until `leave_block`."""
         self.body.increase_indent()
         if self.sharing is not None:
             self.sharing.enter()
@@ -194,7 +194,7 @@ class Kernel:
 def _shared(
     sharing: Sharing, context: CodeContext, body: Body, expr: BinaryExpr, text: str
 ) -> str | None:
-    """Return what stands for an expression; see `ScalarText`."""
+    """Return the text that replaces an expression; see `ScalarText`."""
 
     def define() -> str:
         name = context.fresh("index")

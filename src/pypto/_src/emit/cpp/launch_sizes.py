@@ -1,4 +1,4 @@
-"""The sizes of a kernel's tensors as C++ text, for what calls the kernel and knows its words.
+"""The sizes of a kernel's tensors as C++ text, for callers that have its argument words.
 
 Sizes that are expressions are computed by functions in a namespace of their own, so that the helper
 functions they need do not meet those of the kernel.
@@ -25,7 +25,7 @@ class TensorSizes(NamedTuple):
     shapes: dict[Var, tuple[int | str, ...]]
     """Of each parameter: numbers, and texts where the sizes follow from ``args``."""
     functions: str
-    """What these texts call, to stand in front of them; "" if nothing."""
+    """The functions that these texts call, to precede them; "" if none."""
 
 
 def tensor_sizes(function: Function) -> TensorSizes:

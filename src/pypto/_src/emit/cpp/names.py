@@ -1,7 +1,7 @@
 """What a C++ generator knows about names: each variable's, and each tensor's raw pointer.
 
-Document 000's CodeContext. Registration happens once a variable; a look-up without it is an error
-of the program, never a guess. Knows no statements and writes nothing.
+Document 000's CodeContext. Each variable is registered once; looking one up before that is an error
+in the program, never a guess. Knows no statements and writes nothing.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from pypto._src.emit.writer import Names
 from pypto._src.errors import EmitError
 from pypto._src.ir.exprs import Var
 
-# What a variable must not be called: keywords, and names of the tile library or of this emitter.
+# Reserved names: keywords, and names of the tile library or of this emitter.
 _RESERVED_TEXT: Final = """
     alignas alignof and and_eq asm auto bitand bitor bool break case catch char class const
     constexpr continue default delete do double else enum explicit export extern false float for
@@ -32,8 +32,8 @@ class CodeContext(Names):
     """The C++ names of one function's variables, and the pointers under its tensors.
 
     A tensor's variable is registered under its GlobalTensor object, ``xGlobal``; addresses are
-    computed from the raw pointer, ``x``, so that stands beside it. Who takes over a tensor (a
-    carried value, the result of a branch) takes over its pointer by registering it anew.
+    computed from the raw pointer, ``x``, so that is kept beside it. A variable that takes over a
+    tensor (a carried value, the result of a branch) registers that pointer again.
     """
 
     def __init__(self, reserved: frozenset[str] = RESERVED) -> None:
@@ -41,7 +41,7 @@ class CodeContext(Names):
         self._pointers: dict[str, str] = {}
 
     def sanitize_name(self, var: Var) -> str:
-        """Return a legal C++ identifier for ``var`` that nothing has so far; registers nothing."""
+        """Return an unused, legal C++ identifier for ``var``; registers nothing."""
         return self.unused(var.name)
 
     def register_var(self, var: Var, cpp_name: str) -> None:
@@ -62,7 +62,7 @@ class CodeContext(Names):
         self._taken.add(cpp_name)
 
     def declare(self, var: Var) -> str:
-        """Give ``var`` a name that nothing has so far, as `sanitize_name` finds it; return it."""
+        """Give ``var`` an unused name, as `sanitize_name` finds it; return the name."""
         name = self.unused(var.name)
         if var in self.given:
             self.register_var(var, name)  # which refuses it
@@ -84,7 +84,7 @@ class CodeContext(Names):
         return name
 
     def register_pointer(self, tensor_var_name: str, ptr_name: str) -> None:
-        """Say which raw pointer a GlobalTensor's memory begins at."""
+        """Record the raw pointer that a GlobalTensor's memory begins at."""
         self._pointers[tensor_var_name] = ptr_name
 
     def get_pointer(self, tensor_var_name: str) -> str:

@@ -1,4 +1,4 @@
-"""What a user can ask of the C++ besides the kernel itself. Data only; all of it off by default."""
+"""Optional additions to a kernel's C++. Data only; all of them off by default."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ class _Options(NamedTuple):
     """The fields of `CppOptions`."""
 
     fold_constants: bool = False
-    """Compute scalar expressions of constants here, and leave out ``+ 0`` and ``* 1``."""
+    """Fold scalar expressions of constants, and leave out ``+ 0`` and ``* 1``."""
 
     remove_dead_code: bool = False
-    """Leave out branches never taken, loops without an iteration, and what only they need."""
+    """Leave out branches never taken, loops that never iterate, and what only they need."""
 
     share_expressions: bool = False
-    """Compute an integer expression that occurs again in a block once, into a variable."""
+    """Compute an integer expression that recurs in a block once, into a variable."""
 
     scheduling_hints: bool = False
-    """Say the pipe of each instruction in a comment, and unroll short loops of constant length."""
+    """Name each instruction's pipe in a comment, and unroll short loops of constant length."""
 
     debug_prints: bool = False
-    """Print each scalar and each tile in vector memory when it has its value."""
+    """Print each scalar, and each tile in vector memory, once it is computed."""
 
     profile: bool = False
     """Count calls and time in two 64-bit words, whose address is one more argument, the last."""

@@ -1,4 +1,4 @@
-"""What the C++ generator has to know of a whole function before it writes the first line.
+"""What the C++ generator must know about a function before it writes the first line.
 
 One pass over the statements finds the tiles to declare and the variables whose value the text
 needs. Knows no text, no names and no addresses.
@@ -36,14 +36,14 @@ class Facts(NamedTuple):
     """What `scan` finds."""
 
     used: set[Var]
-    """Scalars and tensors whose value the text needs, some tiles among them; scalars that nobody
-    reads, and what only such scalars read, are left out."""
+    """Scalars and tensors whose value the text needs, and some tiles; scalars that are never read,
+    and what only such scalars read, are left out."""
 
     tiles: list[Var]
-    """The tiles that an assignment of an op makes, in the order of the text."""
+    """The tiles that ops assign, in textual order."""
 
     hands_tensors_on: bool
-    """True if a loop carries a tensor, or a branch results in one."""
+    """True if a loop carries a tensor, or a branch returns one."""
 
 
 def scan(function: Function, removed: frozenset[Stmt] = frozenset()) -> Facts:
@@ -56,13 +56,13 @@ def scan(function: Function, removed: frozenset[Stmt] = frozenset()) -> Facts:
 
 
 class TileCollector:
-    """Finds the tiles that the prologue declares: those that an assignment of an op makes.
+    """Finds the tiles that the prologue declares: those that ops assign.
 
-    Results of branches are not among them; they are declared in front of their branch.
+    Results of branches are not among them; they are declared just before their branch.
     """
 
     def collect(self, function: Function) -> list[Var]:
-        """Return the tile variables in the order of the text."""
+        """Return the tile variables in textual order."""
         return scan(function).tiles
 
 
@@ -73,14 +73,14 @@ class _Scan:
         self.tiles: list[Var] = []
         self.hands_tensors_on = False
         self._read: set[Var] = set()
-        self._pending: dict[Var, Sequence[Expr]] = {}  # what scalars not read yet would read
-        # Yields whose values are read only as far as their results are.
+        self._pending: dict[Var, Sequence[Expr]] = {}  # operands of scalars not read so far
+        # Yields of which a value is read only if the result for it is.
         self._passed: set[Stmt] = set()
         self._gone = {inner for stmt in removed for inner in stmts_in(stmt)}
-        self._types: dict[int, Type] = {}  # by identity, those whose sizes have been read
+        self._types: dict[int, Type] = {}  # by identity, types whose sizes have been noted
 
     def used(self) -> set[Var]:
-        """Return the variables that are read, directly or by what is read."""
+        """Return the variables that are read, directly or indirectly."""
         stack = [var for var in self._pending if var in self._read]
         while stack:
             for var in uses(self._pending.pop(stack.pop(), ())):
@@ -90,7 +90,7 @@ class _Scan:
         return self._read
 
     def read_type(self, kind: Type) -> None:
-        """Note the sizes in a type that the text says."""
+        """Note the sizes in a type that appears in the text."""
         if isinstance(kind, TileType) and kind.tile_view is None:
             return
         if id(kind) not in self._types:
@@ -100,7 +100,7 @@ class _Scan:
                 self._read.update(uses(sizes))
 
     def visit(self, stmts: Iterable[Any]) -> None:
-        """Look at statements, most of which are flags and calls of variables and numbers."""
+        """Visit statements, most of which are flags and calls on variables and numbers."""
         gone, tiles = self._gone, self.tiles
         for stmt in stmts:
             cls = stmt.__class__
@@ -148,7 +148,7 @@ class _Scan:
         self._expressions([arg.initValue for arg in stmt.iter_args])
 
     def branch(self, stmt: IfStmt) -> None:
-        """Note what a branch reads, and what its results stand for."""
+        """Note what a branch reads, and the values of its results."""
         self._note_tensors(stmt.return_vars)
         if stmt in self._gone:
             return
@@ -161,7 +161,7 @@ class _Scan:
                     self._expressions(self._given_on(stmt.return_vars, last.value))
 
     def _given_on(self, results: Sequence[Var], values: Sequence[Expr]) -> list[Expr]:
-        """Note what the scalars among a branch's results read; return the values of the others."""
+        """Note what a branch's scalar results read; return the values of the other results."""
         others: list[Expr] = []
         for var, value in zip(results, values, strict=False):
             if isinstance(var.type, ScalarType):
@@ -171,7 +171,7 @@ class _Scan:
         return others
 
     def values(self, stmt: YieldStmt | ReturnStmt) -> None:
-        """Note what a body hands on."""
+        """Note the values that a body yields or returns."""
         if stmt not in self._gone and stmt not in self._passed:
             self._expressions(stmt.value)
 
@@ -181,7 +181,7 @@ class _Scan:
                 self.hands_tensors_on = True
 
     def _expressions(self, exprs: Sequence[Expr]) -> None:
-        """Note the variables in expressions; most are calls of variables, numbers and lists."""
+        """Note the variables in expressions; most are calls on variables, numbers and lists."""
         more: list[Expr] = []
         for expr in exprs:
             if isinstance(expr, Call):

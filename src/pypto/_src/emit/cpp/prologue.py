@@ -1,7 +1,7 @@
 """The prologue of a C++ kernel: its arguments, and the declarations of its tensors and tiles.
 
-Owns the lines in front of the body, and those that declare a tile wherever it is declared. Refuses
-to know calls and control flow.
+Owns the lines before the body, and those that declare a tile, wherever it is declared. Does
+not know calls or control flow.
 """
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ from pypto._src.ops.layout import declared_shape
 
 
 class Declarations:
-    """Declares what the body of a kernel uses; the order of the calls is that of the names."""
+    """Declares what the body of a kernel uses; names are given out in the order of the calls."""
 
     def __init__(self, kernel: Kernel) -> None:
         self._kernel = kernel
-        self._computed: list[str] = []  # sizes of tensors that are known at run time
+        self._computed: list[str] = []  # sizes of tensors known only at run time
         self._arguments: list[str] = []
-        self._tensors: list[str] = []  # the lines of each as one text
+        self._tensors: list[str] = []  # one text per tensor, with all of its lines
         self._tiles: list[str] = []
-        self._tile_texts: dict[int, _TileTexts] = {}  # by a type, which the function keeps
+        self._tile_texts: dict[int, _TileTexts] = {}  # by id of a type that the function keeps
 
     def declare(self) -> None:
         """Name the parameters and the tiles that ops make, and write their declarations.
@@ -59,7 +59,7 @@ class Declarations:
             kernel.sharing.paused = False
 
     def write(self, out: CodeEmitter) -> None:
-        """Write the sections of the prologue, those of parts of tensors among them."""
+        """Write the sections of the prologue, including the declarations of parts of tensors."""
         tensors = self._tensors + self._kernel.regions.declarations
         _section(out, "Unpack arguments", ["\n".join(self._arguments)] if self._arguments else ())
         _section(out, "Shapes and strides", ["\n".join(self._computed)] if self._computed else ())
@@ -98,7 +98,7 @@ class Declarations:
             lines.append(f"{pointer} {name} = reinterpret_cast<{pointer}>(args[{count}]);")
 
     def _pointer_argument(self, param: Var, word: str) -> str:
-        """Return the line that unpacks a tensor's raw pointer; its object has "Global" behind."""
+        """Return the line that unpacks a tensor's raw pointer; its object's name adds "Global"."""
         kernel = self._kernel
         name = kernel.context.fresh(param.name)
         kernel.context.register_var(param, f"{name}Global")
@@ -146,7 +146,7 @@ class Declarations:
         ]
 
     def _run_time(self, size: Size, name: str) -> Size:
-        """Return a size as a number or variable; an expression gets a variable of its own."""
+        """Return a size as a number or variable; an expression is computed into a new variable."""
         if isinstance(size, int) or size.isidentifier():
             return size
         known = self._kernel.context.fresh(name)
@@ -189,9 +189,9 @@ def _tile_texts(kind: TileType) -> _TileTexts:
 
 
 CLASSES: Final[dict[tuple[int, int, DataType, MemorySpace], tuple[str, str, object, object]]] = {}
-"""Classes of tiles, and arguments of constructors, by what these depend on, for the process.
+"""Tile classes and constructor arguments by what they depend on; kept for the process.
 
-Shapes and views are known by identity, and stand behind the texts.
+Shapes and views are keyed by identity, so the entry keeps them alive beside the texts.
 """
 MOST_CLASSES: Final = 1024
 

@@ -59,7 +59,7 @@ _INNER: Final = {
     **dict.fromkeys((_ORDER, _EQUAL), _ADD),
     **dict.fromkeys((_LAND, _LOR), _EQUAL),
 }
-"""How tightly an operand binds that needs no parentheses, where compilers warn about precedence."""
+"""The precedence from which an operand needs no parentheses where compilers warn without them."""
 
 
 def _inner(level: int) -> int:
@@ -67,12 +67,12 @@ def _inner(level: int) -> int:
 
 
 def _chains(kind: type[BinaryExpr], left: Expr) -> bool:
-    """True if ``left`` may stand before another ``kind`` as in ``a + b + c``."""
+    """True if ``left`` may precede another ``kind`` without parentheses, as in ``a + b + c``."""
     return type(left) is kind or kind in (Add, Sub, Mul, FloatDiv)
 
 
 _SKIPPING: Final = (And, Or)
-"""Operators that evaluate their right side only if the left one does not decide."""
+"""Short-circuit operators: they evaluate their right side only if the left does not decide."""
 
 _Parts = tuple[str, int]
 """The text of an expression and how tightly it binds."""
@@ -81,10 +81,10 @@ _Parts = tuple[str, int]
 class ScalarText:
     """Writes scalar expressions as C++; remembers which helper functions they need.
 
-    ``checked`` are those of a kernel: on the CPU, what has no result is an error there.
+    ``checked`` is set for a kernel: there an operation without a result is an error on the CPU.
 
-    ``shared``, if given, sees the text of each part that computes an integer, before it is used in
-    a larger one, and returns what stands for it: the text itself, or a variable that holds it.
+    ``shared``, if given, gets the text of each part that computes an integer before it is used in
+    a larger one, and returns what replaces it: the text itself, or a variable that holds it.
     """
 
     def __init__(
@@ -102,7 +102,7 @@ class ScalarText:
     def text(self, expr: Expr, parent: int = 0) -> str:
         """Return ``expr`` in parentheses if it binds less tightly than ``parent``."""
         if isinstance(expr, ConstInt) and 0 <= expr.value < 1 << 31:
-            return str(expr.value)  # which most of them are
+            return str(expr.value)  # the most common case
         if isinstance(expr, Var):
             return self._name_of(expr)
         return _wrapped(self._parts(expr), parent)
@@ -166,19 +166,19 @@ class ScalarText:
         if self._checked and kind.precedence == SHIFT:
             right = self._shift_count(expr, right)
         if row.on_itself and left == right and not dtype_of(expr.left).is_float():
-            return row.on_itself, _ATOM  # compilers warn of a value compared with itself
+            return row.on_itself, _ATOM  # compilers warn about a value compared with itself
         symbol, level = row.cpp, _LEVELS[row.cpp]
         chained = level if _chains(kind, expr.left) else _inner(level)
         text = (
             f"{_wrapped(left, chained)} {symbol} {_wrapped(right, max(level + 1, _inner(level)))}"
         )
-        # Narrow integers are computed as int in C++, BF16 as float: cut the result back.
+        # C++ computes narrow integers as int and BF16 as float: narrow the result again.
         if (expr.dtype.is_int() and expr.dtype.get_bit() < 32) or expr.dtype is DataType.BF16:
             return f"static_cast<{c_type(expr.dtype)}>({text})", _ATOM
         return text, level
 
     def _one_of(self, expr: BinaryExpr, left: _Parts, right: _Parts) -> _Parts:
-        """Return the smaller or the larger of two integers; only short texts stand there twice."""
+        """Return the smaller or larger of two integers; only short operands are written twice."""
         is_min = isinstance(expr, Min)
         if _is_short(expr.left, left) and _is_short(expr.right, right):
             a, b = left[0], right[0]
@@ -201,7 +201,7 @@ class ScalarText:
         return (call if dtype is DataType.INT64 else f"static_cast<{c_type(dtype)}>({call})"), _ATOM
 
     def _divide(self, name: str, expr: BinaryExpr, left: _Parts, right: _Parts) -> _Parts:
-        """Return a call of a division that is not C++'s where that has no result."""
+        """Return a call of a helper for a division that C++ leaves undefined in some cases."""
         self.helpers[name] = None
         return f"{name}<{c_type(dtype_of(expr))}>({left[0]}, {right[0]})", _ATOM
 
@@ -213,7 +213,7 @@ class ScalarText:
         return f"shift_count({count[0]}, {bits})", _ATOM
 
     def _float_helper(self, expr: BinaryExpr, left: _Parts, right: _Parts) -> _Parts:
-        """Return a call that computes in double, as the meaning of scalars does."""
+        """Return a call that computes in double, as scalar semantics require."""
         name, dtype = BINARY[type(expr)].cpp_floats, dtype_of(expr)
         self.helpers[name] = None
         call = f"{name}({left[0]}, {right[0]})"
@@ -240,7 +240,7 @@ class ScalarText:
                 return f"float_to_int<{c_type(expr.dtype)}>({operand[0]})", _ATOM
             case Cast():
                 return f"static_cast<{c_type(expr.dtype)}>({operand[0]})", _ATOM
-            case Neg():  # two are no decrement
+            case Neg():  # a second minus must not make a decrement
                 return f"-{_wrapped(operand, _UNARY + 1)}", _UNARY
             case Not() | BitNot():
                 return f"{UNARY[type(expr)].cpp}{_wrapped(operand, _UNARY)}", _UNARY
@@ -252,11 +252,11 @@ class ScalarText:
                 raise EmitError(f"a kernel has no scalar {type(expr).__name__}").at(expr.span)
 
     def _magnitude(self, expr: Abs, operand: _Parts) -> str:
-        """Return a call: compilers take ``a < 0 ? -a : a`` for a number that is not negative."""
+        """Return a helper call: compilers assume that ``a < 0 ? -a : a`` is never negative."""
         dtype = dtype_of(expr)
         name = "float_abs" if dtype.is_float() else "int_abs"
         self.helpers[name] = None
-        if dtype is DataType.BF16:  # whose negation is a float
+        if dtype is DataType.BF16:  # its negation is a float
             return f"static_cast<bfloat16_t>({name}<float>(static_cast<float>({operand[0]})))"
         return f"{name}<{c_type(dtype)}>({operand[0]})"
 
@@ -303,7 +303,7 @@ _NUMBERS: Final[dict[type[Expr], Callable[[Any], str]]] = {
 
 
 def loop_test(name: str, stop: str, step: str, known: int | None) -> str:
-    """Return the condition under which a loop that counts goes on; never if its step is zero.
+    """Return the condition under which a counted loop continues; never if its step is zero.
 
     Args:
         name: The loop's variable.

@@ -1,7 +1,7 @@
-"""Scalar arithmetic of a kernel made smaller: constants folded, repeated parts computed once.
+"""Simplified scalar arithmetic of a kernel: constants folded, repeated parts computed once.
 
-What the interpreter computes for an expression is what folding puts in its place. Sharing counts in
-a first run of the generator what a second run then names; both see the same blocks in the same
+Folding replaces an expression by what the interpreter computes for it. Sharing counts expressions
+in a first run of the generator and names them in a second; both see the same blocks in the same
 order. Knows no text but the name of a variable.
 """
 
@@ -36,9 +36,9 @@ _SHARED: Final = frozenset({node for node, row in BINARY.items() if row.is_share
 
 
 def folded(root: Expr, known: Mapping[Var, Expr]) -> Expr:
-    """Return ``root`` with its constant parts computed; itself if there is nothing to do.
+    """Return ``root`` with its constant parts folded; ``root`` itself if there is nothing to fold.
 
-    ``known`` are the variables whose value is constant.
+    ``known`` has the variables whose value is constant.
     """
     done: list[Expr] = []
     pending: list[tuple[Expr, bool]] = [(root, False)]
@@ -71,7 +71,7 @@ def _binary(expr: BinaryExpr, left: Expr, right: Expr) -> Expr:
             compute = binary_function(type(expr), dtype_of(left))
             return _constant(expr, compute(left.value, right.value))
         except EvaluationError:
-            pass  # a division by zero stays where it is, and is reported when it runs
+            pass  # a division by zero stays, and is reported when it runs
     if dtype_of(expr).is_int() and dtype_of(left) is dtype_of(right):
         same = _neutral(expr, left, right)
         if same is not None:
@@ -82,7 +82,7 @@ def _binary(expr: BinaryExpr, left: Expr, right: Expr) -> Expr:
 
 
 def _neutral(expr: BinaryExpr, left: Expr, right: Expr) -> Expr | None:
-    """Return what an integer operation with 0 or 1 comes to."""
+    """Return what an integer operation with 0 or 1 simplifies to."""
     kind = type(expr)
     a, b = const_value(left), const_value(right)
     if b == 0 and kind in (Add, Sub):
@@ -118,8 +118,8 @@ def _constant(expr: Expr, value: Any) -> Expr:
 class Sharing:
     """Names integer expressions that a block computes more than once.
 
-    Used in two runs over one function: a first one that counts, then, after `start_naming`, one
-    that names. A name holds in the block that defines it and in the blocks inside.
+    Used in two runs over one function: the first counts, and after `start_naming` the second
+    names. A name is in scope in the block that defines it and in the blocks inside.
     """
 
     def __init__(self) -> None:
@@ -143,11 +143,11 @@ class Sharing:
         self._open.append((self._blocks, {}))
 
     def leave(self) -> None:
-        """End the block; its names are gone."""
+        """End the block; its names go out of scope."""
         self._open.pop()
 
     def see(self, expr: BinaryExpr, define: Callable[[], str]) -> str | None:
-        """Return the variable that holds ``expr``, None if it is to be written out.
+        """Return the variable that holds ``expr``, None if it is to be written in full.
 
         ``define`` writes the definition of a new one and returns its name.
         """
@@ -169,7 +169,7 @@ class Sharing:
         return names[number]
 
     def _number(self, root: Expr) -> int:
-        """Return the same number for expressions of one structure."""
+        """Return the value number of an expression: equal structures have equal numbers."""
         done: list[int] = []
         pending: list[tuple[Expr, bool]] = [(root, False)]
         while pending:

@@ -1,7 +1,7 @@
-"""The statements of a C++ kernel, in order: assignments, calls for their effect, jumps.
+"""The statements of a C++ kernel, in order: assignments, calls with effects, jumps.
 
-Owns which statement writes what, and the prints that help debugging. Refuses to know the text of
-calls (`calls`), and how loops and branches hand values on (`control_flow`).
+Owns which statement writes what, and the prints that help debugging. Does not know the text of
+calls (`calls`), and how loops and branches pass values on (`control_flow`).
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Statements:
         self._prints = kernel.options.debug_prints
 
     def function(self) -> None:
-        """Write the whole body, and what counts its calls where that was asked for."""
+        """Write the whole body, with the profiling counters if they are enabled."""
         kernel, body = self._kernel, self._body
         if not kernel.options.profile:
             self.write(kernel.function.body)
@@ -83,7 +83,7 @@ class Statements:
                 raise error.at(stmt.span) from None
 
     def flow(self) -> Flow:
-        """Return what writes loops and branches, which many kernels have none of."""
+        """Return the writer of loops and branches, made on first use: many kernels have neither."""
         from pypto._src.emit.cpp.control_flow import Flow
 
         return Flow(self._kernel, self._declarations, self.write, self._assign_scalar)
@@ -92,7 +92,7 @@ class Statements:
         """Write a call for its effect."""
         call, body = stmt.expr, self._body
         if isinstance(call, Call):
-            if stmt.span is not body.span:  # as it is of a flag, which stands beside a statement
+            if stmt.span is not body.span:  # a flag has the span of the statement beside it
                 body.note(stmt.span)
             if call.args:
                 self._calls.write(call, "")
@@ -100,7 +100,7 @@ class Statements:
                 body.emit_lines(self._calls.lines_alone(call))
 
     def finish(self, stmt: ReturnStmt) -> None:
-        """Write nothing: what a kernel returns are tensors that it has stored to."""
+        """Write nothing: a kernel returns only tensors that it has stored to."""
         for value in stmt.value:
             if not isinstance(value.type, TensorType):
                 raise EmitError(
@@ -117,7 +117,7 @@ class Statements:
     # ----- assignments ----------------------------------------------------------------------
 
     def assign_tile(self, stmt: AssignStmt) -> None:
-        """Write the instruction that makes a tile."""
+        """Write the instruction that computes a tile."""
         var, value, span = stmt.var, stmt.value, stmt.span
         kernel = self._kernel
         if not isinstance(value, Call):  # another name of the same tile
@@ -134,7 +134,7 @@ class Statements:
             self._print_tile(name)
 
     def _set_valid(self, name: str, kind: TileType) -> None:
-        """Set the valid sizes of a tile that are known only at run time."""
+        """Set those valid sizes of a tile that are known only at run time."""
         sizes = valid_sizes(kind)
         if all(const_value(size) is not None for size in sizes):
             return
@@ -142,7 +142,7 @@ class Statements:
         self._body.emit_line(f"{name}.SetValidShape({rows}, {cols});")
 
     def assign_tensor(self, stmt: AssignStmt) -> None:
-        """Let a variable be a tensor, a part of one, or what an instruction writes to."""
+        """Bind a variable to a tensor, to part of one, or to what an instruction writes."""
         kernel, var, value = self._kernel, stmt.var, stmt.value
         if not isinstance(value, Call):
             kernel.same_tensor(var, value)
@@ -173,7 +173,7 @@ class Statements:
         from pypto._src.emit.cpp.scalar_folding import is_constant
 
         if kernel.options.fold_constants and is_constant(value):
-            kernel.constants[var] = value  # stands where the variable is used
+            kernel.constants[var] = value  # replaces the variable where it is used
             if not self._prints:
                 return
         kernel.ranges.assign(var, value)
@@ -211,4 +211,4 @@ WRITERS: Final[dict[type[Stmt] | type[Type], Callable[[Statements, Any], None]]]
     # block.alloc describes a buffer; tiles are declared with their addresses.
     MemRefType: lambda _writer, _stmt: None,
 }
-"""What writes statements: by their class, an assignment by that of its variable's type."""
+"""The writer of each class of statement; for assignments, by the class of the variable's type."""

@@ -1,7 +1,7 @@
-"""Tensors of a kernel in C++: where each lies, its GlobalTensor, and the parts that ops touch.
+"""Tensors of a kernel in C++: where each is, its GlobalTensor, and the parts that ops access.
 
-A tensor variable is a name for memory: a pointer, sizes and strides. Sizes that are known when the
-kernel runs are C++ texts; the types then say -1 and the constructors get the numbers. Knows no
+A tensor variable is a name for memory: a pointer, sizes and strides. Sizes known only at run time
+are C++ texts; the types then have -1 and the constructors get the numbers. Knows no
 statements: the generator says where lines go.
 """
 
@@ -33,7 +33,7 @@ from pypto._src.records import NamedTuple
 
 
 class TensorRef(NamedTuple):
-    """Where a tensor variable lies; sizes and strides count elements, outermost first."""
+    """The memory of a tensor variable; sizes and strides in elements, outermost first."""
 
     pointer: str  # the C++ text of its address
     base: str  # the pointer variable in that text
@@ -41,7 +41,7 @@ class TensorRef(NamedTuple):
     shape: tuple[Size, ...]
     strides: tuple[Size, ...]
     whole: str  # GlobalTensor object of exactly this tensor, "" if there is none
-    is_part: bool = False  # in a larger tensor: a region can leave it and stay in that one
+    is_part: bool = False  # of a larger tensor: a region can leave the part but not the tensor
 
 
 def constant_sizes(dims: Sequence[Expr], what: str) -> tuple[int, ...]:
@@ -68,7 +68,7 @@ def declare_global(
 ) -> str:
     """Return the lines that declare the GlobalTensor ``<name>Global``; no pointer if it is ""."""
     layout = "" if order == "ND" else f", Layout::{order}"
-    # The document writes 1 for the strides of filled-up dimensions; nothing is skipped there.
+    # The document writes 1 for the strides of padding dimensions, which are never stepped over.
     types = (
         f"using {name}ShapeDim5 = {shape_text(shape)};\n"
         f"using {name}StrideDim5 = {stride_text(ref.strides)};\n"
@@ -86,7 +86,7 @@ def declare_global(
 
 
 def _given(sizes: Sequence[Size]) -> str:
-    """Return what is known at run time only, in order, as the arguments of a constructor."""
+    """Return the values known only at run time, in order, as constructor arguments."""
     if str not in map(type, sizes):
         return ""
     return ", ".join([size for size in five(sizes) if isinstance(size, str)])
@@ -99,10 +99,10 @@ class Regions:
         self._fresh = fresh
         self._objects: dict[tuple[object, ...], str] = {}
         self.declarations: list[str] = []
-        self.declared: set[str] = set()  # pointers that exist where the declarations stand
+        self.declared: set[str] = set()  # pointers in scope at the declarations
 
     def object_for(self, ref: TensorRef, shape: Sequence[Size], order: str) -> str:
-        """Return the GlobalTensor for parts of ``shape``; who uses it points it somewhere.
+        """Return the GlobalTensor for parts of ``shape``; its user points it at an address.
 
         Sizes known at run time are 1 until they are set.
         """
@@ -139,18 +139,18 @@ class Column(NamedTuple):
 
     shape: tuple[Size, ...]
     strides: tuple[Size, ...]
-    order: str  # DN for one column; ND for the rows of the tile seen as [..., N]
+    order: str  # DN for one column; ND for the rows of the tile viewed as [..., N]
 
 
 def column_part(shape: Sequence[Size], strides: Sequence[Size], element_bytes: int) -> Column:
     """Return how a column tile's part of a tensor is described.
 
-    A DN part has one dimension of rows. Where the outer rows do not follow one another in memory,
-    the tile is taken for a matrix with one row for each of them: the bytes are the same.
+    A DN part has one dimension of rows. Where the outer rows are not contiguous in memory, the
+    tile is viewed as a matrix with one row for each of them: the bytes are the same.
 
     Raises:
-        EmitError: its elements do not follow one another in memory, or that matrix would have rows
-            that are no multiple of 32 bytes.
+        EmitError: its elements are not contiguous in memory, or that matrix would have rows that
+            are not a multiple of 32 bytes.
     """
     from pypto._src.emit.tensor_parts import check_column
 
@@ -179,31 +179,31 @@ def column_part(shape: Sequence[Size], strides: Sequence[Size], element_bytes: i
 
 
 # --------------------------------------------------------------------------------------------
-# Tensors that a branch or a loop chooses
+# Tensors that a branch or a loop selects
 # --------------------------------------------------------------------------------------------
 
 
 class Choices(NamedTuple):
     """The tensor variables whose memory is known only when the kernel runs."""
 
-    moved: frozenset[Var]  # carried by a loop that makes them other tensors
+    moved: frozenset[Var]  # carried by a loop that changes which tensor they are
     roots: Mapping[Var, tuple[Var | None, Var | None]]
-    """For each result of a branch, the first names of the tensors that its two ways give."""
+    """For each result of a branch, the first names of the tensors from its two arms."""
 
     def is_merged(self, var: Var) -> bool:
-        """True for the result of a branch whose ways give different tensors."""
+        """True for the result of a branch whose arms give different tensors."""
         one, other = self.roots[var]
         return one is None or one is not other
 
 
 NO_CHOICES: Final = Choices(frozenset(), {})
-"""Those of a function whose loops and branches hand no tensors on."""
+"""The choices of a function whose loops and branches pass no tensors on."""
 
 
 def find_choices(function: Function) -> Choices:
     """Return which tensors need a pointer of their own at run time.
 
-    Each carried tensor is taken to stay the same one until the loop is seen to change it.
+    Each carried tensor is assumed to stay the same until the loop is seen to change it.
     """
     moved: dict[Var, None] = {}
     while True:
@@ -218,7 +218,7 @@ def find_choices(function: Function) -> Choices:
 
 
 class _Roots:
-    """What memory each tensor variable is: the variable that first named it."""
+    """The alias base of each tensor variable: the variable that first named its memory."""
 
     def __init__(self, moved: dict[Var, None]) -> None:
         self.moved = moved
@@ -272,10 +272,10 @@ class _Roots:
 
 
 def written(call: Call) -> Expr:
-    """Return the tensor that the result of a call is: the one it views or writes to.
+    """Return the tensor that a call's result denotes: the one it views or writes to.
 
     Raises:
-        EmitError: the call makes a new tensor, which kernels cannot.
+        EmitError: the call makes a new tensor, which a kernel cannot do.
     """
     source = aliased(call)
     if source is None:
@@ -322,7 +322,7 @@ def parameter_sizes(param: Var, text: Callable[[Expr], str]) -> Iterator[Size]:
     """Yield the sizes of a tensor parameter.
 
     Raises:
-        EmitError: a dimension is -1, which nothing can look up.
+        EmitError: a dimension is -1, so its size cannot be looked up.
     """
     kind = param.type
     assert isinstance(kind, TensorType)

@@ -39,7 +39,7 @@ def c_type(dtype: DataType) -> str:
 
 
 def five(dims: Sequence[Any], fill: Any = 1) -> list[Any]:
-    """Return dimensions filled up to five with leading ones.
+    """Return dimensions padded to five with leading ones.
 
     Raises:
         EmitError: more than five dimensions.
@@ -54,11 +54,11 @@ def five(dims: Sequence[Any], fill: Any = 1) -> list[Any]:
 
 
 Size = int | str
-"""A number, or the C++ text of one that is known when the kernel runs."""
+"""A number, or the C++ text of one that is known only at run time."""
 
 
 def shape_text(dims: Sequence[Size]) -> str:
-    """Return ``Shape<1, 1, 1, 128, 64>``; -1 stands for what is known at run time."""
+    """Return ``Shape<1, 1, 1, 128, 64>``; -1 stands for a size known only at run time."""
     return f"Shape<{_static(*dims)}>"
 
 
@@ -73,7 +73,7 @@ def _static(*sizes: Size) -> str:
 
 
 def row_major(dims: Sequence[Size]) -> list[Size]:
-    """Return the strides in elements of a dense array, as numbers where they are known."""
+    """Return the strides of a dense array in elements, as numbers where they are known."""
     strides: list[Size] = [1] * len(dims)
     for axis in range(len(dims) - 2, -1, -1):
         strides[axis] = product(dims[axis + 1], strides[axis + 1])
@@ -140,12 +140,12 @@ class TypeConverter:
         """Return ``float`` for FP32.
 
         Raises:
-            EmitError: the tile library has no such elements.
+            EmitError: the tile library has no such element type.
         """
         return c_type(dtype)
 
     def ConvertMemorySpace(self, space: MemorySpace) -> str:
-        """Return the annotation of a pointer: ``__gm__`` for DDR, nothing for memory on chip."""
+        """Return the qualifier of a pointer: ``__gm__`` for DDR, nothing for on-chip memory."""
         return "__gm__" if space is MemorySpace.DDR else ""
 
     def ConvertPipeType(self, pipe: PipeType) -> str:

@@ -1,7 +1,7 @@
-"""Which numbers the integers of a kernel can be, as far as its text says so.
+"""Ranges of the integers of a kernel, as far as its text determines them.
 
-Owns closed ranges of scalars and loop variables, and whether a part of a dimension stays inside of
-it. What is not seen to be smaller has all numbers of its type; nothing is assumed of arguments.
+Owns closed ranges of scalars and loop variables, and whether a part of a dimension stays within
+it. A scalar not known to be narrower has the full range of its type; arguments are unrestricted.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from pypto._src.ir.stmts import ForStmt
 
 
 class Ranges:
-    """The ranges of a function's scalars, told in the order of its text."""
+    """The ranges of a function's scalars, recorded in textual order."""
 
     def __init__(self) -> None:
         self._known: dict[Expr, Interval] = {}
-        self._ends: dict[Expr, Size] = {}  # loop variables that count up from 0 on, and to what
+        self._ends: dict[Expr, Size] = {}  # upper bounds of loop variables that are never negative
 
     def enter(self, loop: ForStmt, stop: str) -> None:
-        """Take note of a loop's variable; ``stop`` is the text of where it ends."""
+        """Record the range of a loop's variable; ``stop`` is the text of its upper bound."""
         start, end = self.of(loop.start), self.of(loop.stop)
         step = loop.step.value if isinstance(loop.step, ConstInt) else 0
         if step > 0:
@@ -36,16 +36,16 @@ class Ranges:
             self._known[loop.loop_var] = Interval(min(start.high, end.low + 1), start.high)
 
     def assign(self, var: Var, value: Expr) -> None:
-        """Take note of a scalar's definition."""
+        """Record the range of a scalar from its definition."""
         if isinstance(value, BinaryExpr | ConstInt | Cast) and dtype_of(var).is_int():
             self._known[var] = self.of(value)
 
     def is_inside(self, begin: Expr, size: Size, limit: Size, is_part: bool, is_flat: bool) -> bool:
-        """True if ``begin`` is sure to be inside of a dimension of ``limit`` elements.
+        """True if ``begin`` is certain to be inside a dimension of ``limit`` elements.
 
-        For ``is_part`` true if so are all ``size`` elements from there on. Else the headers see
-        these, but where the dimension has one element: there only in the rows of ``is_flat``
-        tensors, whose length is known at run time.
+        With ``is_part`` all ``size`` elements from there on must be inside, too. Otherwise the
+        headers check those, except where the dimension has one element: there they check them only
+        in the rows of ``is_flat`` tensors whose length is known only at run time.
         """
         if not is_part and (
             (isinstance(begin, ConstInt) and begin.value == 0) or self._ends.get(begin) == limit
@@ -93,7 +93,7 @@ def _all(dtype: DataType) -> Interval:
 
 
 def _fitting(found: Interval | None, dtype: DataType) -> Interval:
-    """Return a range, that of the type where numbers may wrap."""
+    """Return a range, or the full range of the type where numbers may wrap."""
     whole = _all(dtype)
     if found is None or found.low < whole.low or found.high > whole.high:
         return whole

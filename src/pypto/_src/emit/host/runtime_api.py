@@ -1,7 +1,7 @@
-"""The task runtime's C++ interface, as both texts of host functions use it: names and forms.
+"""The names and forms of the task runtime's C++ interface that both texts of host functions use.
 
 Owns what element types, directions and cores are called there, and forms of C++ that do not depend
-on what is written. Refuses to know programs: `orchestration` writes for the device, `host` for this
+on what is written. Does not know programs: `orchestration` writes for the device, `host` for this
 machine.
 """
 
@@ -46,15 +46,15 @@ WORKERS: Final = {
     CoreType.CUBE: "PTO2_WORKER_CUBE",
 }
 WORDS: Final = frozenset({"rt", "arg_count", "Tensor", "PTOParam", "DataType"})
-"""Names that a text has from the runtime, so that no variable can be called so."""
+"""Names that the runtime declares, which no variable may have."""
 
 
 def assign_together(
     pairs: Sequence[tuple[str, str, str]], names: Names, line: Callable[[str], None]
 ) -> None:
-    """Write the assignments of (C++ type, variable, value): all values are read before any changes.
+    """Write parallel assignments of (C++ type, variable, value): all values are read first.
 
-    Those that change nothing are left out.
+    Assignments that change nothing are left out.
     """
     changed = [pair for pair in pairs if pair[1] != pair[2]]
     if len(changed) == 1:

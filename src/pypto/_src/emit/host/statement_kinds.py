@@ -1,4 +1,4 @@
-"""Which statement of a host function is written as what: both of its texts ask here.
+"""Dispatch on the statements of a host function, shared by both of its texts.
 
 Owns the order, and that an error points at its statement. Knows no text.
 """
@@ -23,10 +23,10 @@ from pypto._src.ir.stmts import (
 
 
 class StatementWriter(Protocol):
-    """What writes each kind of statement. Yields are written by what they belong to."""
+    """What writes each kind of statement. Yields are written by the statement they belong to."""
 
     def begin(self, stmt: Stmt) -> None:
-        """Take note of the statement that comes next."""
+        """Note which statement comes next."""
         ...
 
     def assign(self, stmt: AssignStmt) -> None:
@@ -34,15 +34,15 @@ class StatementWriter(Protocol):
         ...
 
     def evaluate(self, stmt: EvalStmt) -> None:
-        """Write a call whose results nobody uses."""
+        """Write a call whose results are unused."""
         ...
 
     def counted(self, stmt: ForStmt) -> None:
-        """Write a loop that counts."""
+        """Write a counted loop."""
         ...
 
     def conditional(self, stmt: WhileStmt) -> None:
-        """Write a loop that goes on as long as a condition holds."""
+        """Write a loop that runs while a condition holds."""
         ...
 
     def branch(self, stmt: IfStmt) -> None:
@@ -54,7 +54,7 @@ class StatementWriter(Protocol):
         ...
 
     def refuse(self, what: str) -> NoReturn:
-        """Raise the error for a statement that a host function has not after the passes."""
+        """Raise the error for a statement that a host function cannot have after the passes."""
         ...
 
 

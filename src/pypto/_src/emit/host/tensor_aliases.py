@@ -1,4 +1,4 @@
-"""What the tensors of a function are: which variables name one memory, and what calls result in.
+"""Tensor aliases of a function: which variables name the same memory, and what calls return.
 
 Facts about the IR, for the emitter of orchestrations. Knows no text but that of its errors.
 """
@@ -34,7 +34,7 @@ from pypto._src.ops import tensor as tensor_ops
 
 
 class Results:
-    """Which parameters the results of functions are; each function is looked at once.
+    """Which parameters the results of functions are; each function is analysed once.
 
     Args:
         program: The program that host functions call; None where there are kernels only.
@@ -59,14 +59,14 @@ class Results:
         return known
 
     def _roots(self, callee: Function) -> Mapping[Expr, Var]:
-        """Return the parameter or new tensor of each tensor that is one of them all the time."""
+        """Return the parameter or new tensor of each tensor that is always the same one."""
         if role(callee) is not Role.HOST:
             return tensor_roots(callee)
         roots, choices = tensor_roots(callee, self), Choices(callee, self)
         return {var: root for var, root in roots.items() if not choices.is_chosen(var)}
 
     def of_call(self, call: Call) -> tuple[int, ...] | None:
-        """Return `of` the function that is called, None if the program is not known to have it."""
+        """Return `of` the called function, None if the program is not known to have it."""
         callee = None if self._program is None else self._program.get_function(call.op.name)
         return None if callee is None else self.of(callee)
 
@@ -74,10 +74,10 @@ class Results:
 def tensor_roots(function: Function, results: Results | None = None) -> dict[Expr, Var]:
     """Return for each tensor variable the parameter or new tensor whose memory it names.
 
-    So it does for items of tuples that are operands or returned.
+        Covers elements of tuples that are operands or returned.
 
-    Results of kernel calls are arguments of theirs, which ``results`` tells; without it they have
-    no entry.
+    Results of kernel calls are arguments of those calls: ``results`` says which. Without it they
+    have no entry.
     """
     found = _Roots(results)
     found.of.update((p, p) for p in function.params if isinstance(p.type, TensorType))
@@ -86,11 +86,11 @@ def tensor_roots(function: Function, results: Results | None = None) -> dict[Exp
 
 
 class Choices:
-    """Which variables of a function stand for one tensor or another.
+    """Which variables of a function may denote one of several tensors.
 
-    They are what loops carry and branches hand on, where that is not one tensor all the time.
-    ``chosen`` has what each may stand for: parameters, new tensors, views, and other such
-    variables; ``same`` has for each tensor variable the one of these that it is.
+    They are what loops carry and branches return, where that is not always the same tensor.
+    ``chosen`` has what each may denote: parameters, new tensors, views, and other such
+    variables; ``same`` maps each tensor variable to the one of these that it is.
     """
 
     def __init__(self, function: Function, results: Results | None = None) -> None:
@@ -141,7 +141,7 @@ class Choices:
         for arg, _ in pairs:
             self.same[arg] = self._tensor(arg.initValue)
         changed = True
-        while changed:  # at most once for each tensor that is carried
+        while changed:  # at most once for each carried tensor
             self.visit(stmt.body)
             changed = False
             ends = dict(zip(stmt.iter_args, yielded(stmt.body), strict=False))
@@ -170,7 +170,7 @@ class Choices:
         return self._source(value) or value
 
     def _source(self, value: Expr) -> Expr | None:
-        """Return the tensor that ``value`` is, None for a new one or a view."""
+        """Return the tensor that ``value`` denotes, None for a new one or a view."""
         while True:
             if isinstance(value, TupleGetItemExpr):
                 call = self.tuples.get(value.tuple) if isinstance(value.tuple, Var) else None
@@ -251,7 +251,7 @@ class _Roots:
             self.of[var] = self.of[source]
 
     def _source(self, value: Expr) -> Expr | None:
-        """Return the tensor that ``value`` is, views or writes to; None if it is a new one."""
+        """Return the tensor that ``value`` denotes, views or writes; None if it is new."""
         if isinstance(value, TupleGetItemExpr):
             call = self.tuples.get(value.tuple) if isinstance(value.tuple, Var) else None
             return None if call is None else _result(self.results, call, value.index)
@@ -261,7 +261,7 @@ class _Roots:
 
 
 def _result(results: Results | None, call: Call, index: int) -> Expr | None:
-    """Return the argument that a result of a call is, None if the function is not known."""
+    """Return the argument that is a call's result, None if the function is not known."""
     params = None if results is None else results.of_call(call)
     return None if params is None else call.args[params[index]]
 
@@ -269,7 +269,7 @@ def _result(results: Results | None, call: Call, index: int) -> Expr | None:
 def written_roots(
     function: Function, program: Program, roots: Mapping[Expr, Var], choices: Choices
 ) -> set[Var]:
-    """Return the tensors that functions of ``program`` write to which ``function`` calls."""
+    """Return the tensors written by the functions of ``program`` that ``function`` calls."""
     written: set[Var] = set()
     for stmt in stmts_in(function.body):
         value = stmt.value if isinstance(stmt, AssignStmt) else None

@@ -1,9 +1,9 @@
-"""In which loop an allocation stands where the assembler plans memory.
+"""The loop that each allocation is placed in where the assembler plans memory.
 
-For the assembler a tile that is allocated outside of a loop and used in it lives as long as the
-loop. Kernels whose tiles fit together have all allocations in the head. In others, an allocation
-stands in the innermost loop that has all uses of its bytes: what an iteration hands to the next one
-is used outside, too, where the loop begins.
+For the assembler a tile that is allocated outside a loop and used in it is live for the whole
+loop. Kernels whose tiles fit that way have all allocations in the head. In others, an allocation
+is placed in the innermost loop that has all uses of its bytes: what one iteration passes to the
+next is used outside, too, where the loop begins.
 """
 
 from __future__ import annotations
@@ -42,18 +42,18 @@ class _Uses:
 
     def __init__(self, loops: Loops, index: int) -> None:
         self.loops = loops
-        """That all uses lie in."""
+        """The loops that contain all uses."""
         self.first = self.last = index
-        """Statements of the function that have uses, or have them inside."""
+        """The first and last top-level statements of the function that contain uses."""
 
     def add(self, loops: Loops, index: int) -> None:
-        """Let there be one more use; ``index`` does not fall from one to the next."""
+        """Add a use; ``index`` never decreases from one use to the next."""
         self.loops = _common(self.loops, loops)
         self.last = index
 
 
 def loops_of_allocations(function: Function, buffers: Buffers) -> dict[Key, ForStmt]:
-    """Return the loop that each buffer is allocated in, nothing for those of the head."""
+    """Return the loop that each buffer is allocated in; buffers of the head have no entry."""
     found = _uses_of_bytes(function)
     if not _overflow(buffers, found):
         return {}
@@ -62,7 +62,7 @@ def loops_of_allocations(function: Function, buffers: Buffers) -> dict[Key, ForS
 
 
 def _overflow(buffers: Buffers, found: Mapping[int, _Uses]) -> bool:
-    """True if buffers that all are allocated in the head do not fit into a memory."""
+    """True if some memory is too small when all buffers are allocated in the head."""
     changes: dict[MemorySpace, Counter[int]] = {}
     for _, buffer in buffers:
         if buffer.alias_of is None:
@@ -79,9 +79,9 @@ def _overflow(buffers: Buffers, found: Mapping[int, _Uses]) -> bool:
 
 
 def _uses_of_bytes(function: Function) -> dict[int, _Uses]:
-    """Return where each memory reference is used, by its identity."""
+    """Return the uses of each memory reference, by its identity."""
     found: dict[int, _Uses] = {}
-    roots: dict[Expr, Var] = {}  # of variables that are other tiles' bytes
+    roots: dict[Expr, Var] = {}  # alias bases of variables that alias other tiles
 
     def note(exprs: Iterable[Expr], loops: Loops, index: int) -> None:
         for var in uses(exprs):
@@ -125,7 +125,7 @@ def _uses_of_bytes(function: Function) -> dict[int, _Uses]:
 
 
 def _common(first: Sequence[ForStmt], second: Sequence[ForStmt]) -> Loops:
-    """Return the loops that both lie in."""
+    """Return the loops that enclose both."""
     count = 0
     for a, b in zip(first, second, strict=False):
         if a is not b:

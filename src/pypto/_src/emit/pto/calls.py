@@ -1,7 +1,7 @@
 """Calls of ops in the PTO dialect: operands, results, and what an op's own form may do.
 
 Owns the standard form of an operation and the site that other forms write to
-(`ir.emit_sites.PtoSite`). Refuses to know statements: who writes a call says which variable it
+(`ir.emit_sites.PtoSite`). Does not know statements: the caller says which variable a call
 defines.
 """
 
@@ -33,22 +33,22 @@ class Calls:
 
     def __init__(self, kernel: Kernel) -> None:
         self.kernel = kernel
-        self.site: Site | None = None  # of the call that is being written
+        self.site: Site | None = None  # of the call being written
         kernel.scalars.call = self.scalar
 
     def end(self) -> None:
-        """Let the scalars forget what writes their calls: else the two would keep each other."""
+        """Remove the scalars' reference to this object, to break a reference cycle."""
         del self.kernel.scalars.call
 
     def evaluate(self, call: Call) -> None:
-        """Write a call for its effect, nothing if it has none."""
+        """Write a call for its effect, or nothing if it has none."""
         op = operator(call)
-        is_unused_tile = isinstance(call.type, TileType)  # it has no buffer to be written to
+        is_unused_tile = isinstance(call.type, TileType)  # it has no destination buffer
         if not is_unused_tile and (op.writes or op.level == "system"):
             self._write(call, op, "", "")
 
     def tensor(self, value: Expr) -> TensorName:
-        """Return what a tensor value is called, writing the store whose result it is."""
+        """Return the name of a tensor value; write the store first if it is one's result."""
         kernel = self.kernel
         value = kernel.item(value)
         if not isinstance(value, Call):
@@ -65,7 +65,7 @@ class Calls:
         raise no_form(op, "PTO", "it is not an operation of a core")
 
     def tile(self, var: Var, value: Expr) -> None:
-        """Let a tile variable be ``value``, writing the call that makes it."""
+        """Bind a tile variable to ``value``, writing the call that computes it."""
         kernel = self.kernel
         value = kernel.item(value)
         source = aliased(value)
@@ -79,7 +79,7 @@ class Calls:
         if kernel.buffers.reread(var, value):
             self._reread(var, texts)
             return
-        name: str | None = None  # of another tile's bytes, which `Site` names
+        name: str | None = None  # an alias of another tile, which `Site` names
         if source is None:
             name = kernel.buffer_names[kernel.buffers.of(var)]
             if texts.valid is not None:
@@ -90,7 +90,7 @@ class Calls:
             kernel.addresses[var] = site.address
 
     def _reread(self, var: Var, texts: Texts) -> None:
-        """Let a variable be the allocation of its own that has the bytes of the tile it views."""
+        """Bind a variable to its own allocation, which has the bytes of the tile it views."""
         kernel = self.kernel
         if not kernel.buffers.defines(var):
             raise EmitError(
@@ -114,7 +114,7 @@ class Calls:
             self.kernel.body.emit(f"pto.set_validshape {name}, {', '.join(sizes)} : {type_}")
 
     def scalar(self, call: Call, long: bool) -> str:
-        """Write a call with a scalar value; return it as the body holds it, or INT64 as i64."""
+        """Write a call with a scalar value; return it in the body's type, or an INT64 as i64."""
         op, dtype = operator(call), scalar_dtype(call)
         site = self._write(call, op, None, parameter_type(dtype))
         if site.known is not None:  # a size, which is `index`
@@ -140,7 +140,7 @@ class Calls:
         return site
 
     def part(self, result: Tile, tile: Expr, row: Expr, column: Expr) -> TileAddress | None:
-        """Write the part of a tile at a row and column; return where it begins, at level 3."""
+        """Write the part of a tile at a row and column; at level 3, return where it begins."""
         kernel = self.kernel
         (name, type_), kind = kernel.tile(tile), tile.type
         assert isinstance(kind, TileType)
@@ -160,7 +160,7 @@ class Calls:
 
 
 class Site:
-    """One call, as the op's own form sees it (`ir.emit_sites.PtoSite`)."""
+    """One call, as the op's form sees it (`ir.emit_sites.PtoSite`)."""
 
     dst: str
 
@@ -175,14 +175,14 @@ class Site:
         if dst is not None:
             self.dst = dst
         self.dst_type = dst_type
-        self.known: str | None = None  # the value that the result is, if nothing computes it
+        self.known: str | None = None  # the existing value that the result equals, if any
         self.address: TileAddress | None = None  # where the result begins, if it is part of a tile
         names: list[str] = []
         types: list[str] = []
         for arg, param in zip(call.args, op.operands, strict=True):
             kind = arg.type
             if param.kind == AXIS:
-                name, type_ = "", ""  # a fact of the op, no operand of the text
+                name, type_ = "", ""  # an attribute of the op, not an operand in the text
             elif isinstance(kind, ScalarType):
                 dtype = kind.dtype if param.attr_type == INDEX else self._operand_dtype(kind.dtype)
                 name, type_ = kernel.operand(arg, dtype)
@@ -201,9 +201,9 @@ class Site:
         return self.dst
 
     def _operand_dtype(self, dtype: DataType) -> DataType:
-        """Return the type in which a scalar stands beside tiles: the element type.
+        """Return the type of a scalar operand beside tiles: their element type.
 
-        No tile op takes ``index``, and a float constant is single precision whatever it meets.
+        No tile op takes ``index``, and a float constant is FP32 whatever the tiles are.
         """
         kinds = [arg.type for arg in self.call.args]
         element = next((k.dtype for k in kinds if isinstance(k, TileType)), None)
@@ -235,7 +235,7 @@ class Site:
     ) -> tuple[str, str]:
         """Write the view of part of a tensor; return its name and type.
 
-        The part is that of the tile that moves, the result or an operand.
+        The tile that moves is the result or an operand.
         """
         moved = (self.call.type, *(arg.type for arg in self.call.args))
         if any(isinstance(kind, TileType) and is_column(kind) for kind in moved):
@@ -248,7 +248,7 @@ class Site:
         return self._kernel.tensors.element(tensor, indices)
 
     def alias(self, name: str) -> None:
-        """Let the call's result be the value ``name``, without code."""
+        """Make the call's result the value ``name``, without emitting code."""
         self.known = name
 
     def reinterpret(self, tile: Expr | None, kind: TileType) -> tuple[str, str]:
@@ -262,7 +262,7 @@ class Site:
         return alias, other
 
     def branch(self, condition: str, line: str, other: str) -> None:
-        """Write a branch on an i1 with one line for each case."""
+        """Write a branch on an i1 with one line in each arm."""
 
         def write(text: str) -> Write:
             def emit(_inside: Sequence[str]) -> Sequence[str]:
@@ -274,7 +274,7 @@ class Site:
         self._kernel.regions.branch(condition, (), tuple, write(line), write(other))
 
     def part(self, row: Expr, column: Expr) -> None:
-        """Let the result be the part of the first operand that begins at a row and column."""
+        """Make the result the part of the first operand that begins at a row and column."""
         kind = self.call.type
         assert isinstance(kind, TileType)
         result = Tile(self.dst, self.dst_type, kind)
@@ -292,7 +292,7 @@ def operator(call: Call) -> OpDef[..., Any]:
     """Return the registered op of a call.
 
     Raises:
-        EmitError: it calls a function, or what nobody registered.
+        EmitError: it calls a function, or an unregistered op.
     """
     op = op_of(call)
     if op is not None:

@@ -1,7 +1,7 @@
-"""Loops and branches in the PTO dialect, and what they carry and result in.
+"""Loops and branches in the PTO dialect, and the values that they carry and return.
 
 Loops and branches carry scalars only: a carried tile is one buffer that is written in place, a
-carried tensor one name. Refuses to know what the statements inside do: it is told how to write a
+carried tensor one name. Does not know what the statements inside do: a callback writes each
 body.
 """
 
@@ -40,8 +40,8 @@ class Flow:
         self._tensors = kernel.tensors
         self._regions = kernel.regions
 
-    # Trap: the assembler refuses scf.for and scf.if with results of f16 and bf16. They are held as
-    # f32, which has all their values.
+    # Trap: the assembler rejects scf.for and scf.if with results of f16 and bf16. They are held as
+    # f32, which represents all their values.
 
     def _carried(self, variables: Sequence[Var], inits: Sequence[str]) -> Carried:
         return Carried([self._type(var) for var in variables], inits)
@@ -50,7 +50,7 @@ class Flow:
         return "f32" if _is_short(var) else self._scalars.type_of(var)
 
     def _held(self, var: Var, value: Expr) -> str:
-        """Return the name of a value as a loop or branch hands it to ``var``."""
+        """Return the name of a value, converted to the type in which ``var`` is held."""
         name = self._scalars.value_for(var, value)
         return (
             self._scalars.convert(name, scalar_dtype(var), _held_dtype(var))
@@ -59,7 +59,7 @@ class Flow:
         )
 
     def _take(self, variables: Sequence[Var], names: Sequence[str]) -> None:
-        """Let variables be what a loop or branch hands them."""
+        """Bind variables to the values from a loop or branch."""
         for var, held in zip(variables, names, strict=True):
             name = held
             if _is_short(var):
@@ -75,7 +75,7 @@ class Flow:
                 self._tensors.names[var] = self._tensors.of(var.initValue)
 
     def _leave(self, iter_args: Sequence[IterArg], stmt: ForStmt | WhileStmt) -> None:
-        """Let the results of a loop be what it carried."""
+        """Bind the results of a loop to the values it carried."""
         for var, result, value in zip(iter_args, stmt.return_vars, yielded(stmt.body), strict=True):
             if isinstance(var.type, TileType):
                 self._kernel.own_buffer(result)
@@ -86,7 +86,7 @@ class Flow:
                 self._tensors.names[result] = carried
 
     def counted(self, stmt: ForStmt) -> None:
-        """Write a loop that counts."""
+        """Write a counted loop."""
         carried = [a for a in stmt.iter_args if isinstance(a.type, ScalarType)]
         results = [v for v in stmt.return_vars if isinstance(v.type, ScalarType)]
         self._enter(stmt.iter_args)
@@ -117,7 +117,7 @@ class Flow:
         inside: Sequence[str],
         targets: Sequence[Var],
     ) -> list[str]:
-        """Return the scalars of a body's yield."""
+        """Return the scalars that a body yields."""
         self._scalars.begin_statement()
         if not carried:
             return []
@@ -130,7 +130,7 @@ class Flow:
         return self._scalars.handed_over(values, inside, kinds)
 
     def conditional(self, stmt: WhileStmt) -> None:
-        """Write a loop that goes on as long as a condition holds."""
+        """Write a loop that runs while a condition holds."""
         carried = [a for a in stmt.iter_args if isinstance(a.type, ScalarType)]
         results = [v for v in stmt.return_vars if isinstance(v.type, ScalarType)]
         self._enter(stmt.iter_args)
@@ -214,7 +214,7 @@ class _Bounds:
     """The three bounds of an scf.for that runs the iterations of a counted loop, and its counter.
 
     Trap: the C++ counter of a loop that carries nothing is unsigned, so with a negative bound it
-    would run for ever. Such a loop, and one that counts down, counts its iterations instead.
+    would never end. Such a loop, and one that counts down, counts its iterations instead.
     """
 
     def __init__(self, scalars: Scalars, stmt: ForStmt, carries: bool) -> None:

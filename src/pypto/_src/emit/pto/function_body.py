@@ -15,7 +15,7 @@ from pypto._src.dtypes import DataType
 from pypto._src.emit.pto.types import check_integer, element_type, float_literal
 
 _OPEN: Final = ("} else", "} do", "^bb")
-"""How lines begin at which no operation ends, besides those that end in a brace."""
+"""Beginnings of lines that do not end an operation, besides lines that end in a brace."""
 
 
 class Lines:
@@ -33,7 +33,7 @@ class Lines:
         self.spans.append(span)
 
     def append(self, other: Lines) -> None:
-        """Append the lines of another one."""
+        """Append the lines of another instance."""
         self.texts += other.texts
         self.spans += other.spans
 
@@ -50,9 +50,9 @@ def location(span: Span) -> str:
 
 
 def string_text(text: str) -> str:
-    """Return ``text`` as a string of MLIR, whatever it holds.
+    """Return ``text``, whatever it contains, as an MLIR string.
 
-    Everything of a program that stands in a string goes through here, and odd names of functions.
+    Every text of a program that is put in a string goes through here, and so do odd function names.
     """
     if not text.isprintable() or _SPECIAL.search(text):
         text = "".join([_string_char(char) for char in text])
@@ -71,7 +71,7 @@ def _string_char(char: str) -> str:
 
 
 def symbol(name: str) -> str:
-    """Return the name of a function as MLIR has it, quoted where it is no name there."""
+    """Return a function's symbol in MLIR, quoted where it is not an identifier there."""
     return f"@{name}" if _SYMBOL.fullmatch(name) else f"@{string_text(name)}"
 
 
@@ -81,20 +81,20 @@ _SYMBOL: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_$.]*")
 class Body:
     """Collects lines into the current section; every name it hands out is new.
 
-    With ``locations`` each operation says which span of the source it is for.
+    With ``locations`` each operation has the source span that it comes from.
     """
 
     def __init__(self, locations: bool = False) -> None:
         self.locations = locations
-        self.span = UNKNOWN_SPAN  # of what is emitted now
+        self.span = UNKNOWN_SPAN  # of the lines being emitted
         self.constants: dict[str, str] = {}  # right side of `=` to name, in order of first use
         self.sections: dict[str, Lines] = {}
-        self.reshapes: set[str] = set()  # values that a treshape gives
+        self.reshapes: set[str] = set()  # results of treshape
         self._indent = "    "
         self._lines = Lines()
         self._names = 0
         self._floats = 0
-        self._comment: str | None = None  # waits for a line of code to stand above
+        self._comment: str | None = None  # to be written above the next line of code
         self._last_comment: str | None = None
 
     @contextmanager
@@ -135,7 +135,7 @@ class Body:
             lines.spans.append(self.span)
 
     def note(self, comment: str | None) -> None:
-        """Let ``comment`` stand above the next line, unless it was the last one anyway."""
+        """Write ``comment`` above the next line, unless it repeats the last comment."""
         self._comment = comment if comment != self._last_comment else None
 
     def _flush_comment(self) -> None:

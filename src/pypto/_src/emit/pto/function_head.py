@@ -1,6 +1,6 @@
-"""The head of a function in the PTO dialect, and the order of what stands in it.
+"""The head of a function in the PTO dialect, and the order of its sections.
 
-Owns parameters, views of tensors, allocations of tiles, and the sections of the text. Refuses to
+Owns parameters, views of tensors, allocations of tiles, and the sections of the text. Does not
 know the operations of the body.
 """
 
@@ -34,7 +34,7 @@ _VIEWS: Final = "Tensor views"
 _ALLOCATIONS: Final = "Allocations"
 _PARAMETERS: Final = "Parameters"
 _SECTIONS: Final = (_CONSTANTS, _PARAMETERS, _VIEWS, _ALLOCATIONS)
-"""What stands in front of the operations, in this order."""
+"""The sections before the operations, in this order."""
 
 
 class Head:
@@ -42,7 +42,7 @@ class Head:
 
     Args:
         kernel: The state of the generator.
-        read: Element types of tensors of which single elements are read.
+        read: Element types of tensors from which single elements are read.
     """
 
     def __init__(self, kernel: Kernel, read: frozenset[DataType]) -> None:
@@ -60,7 +60,7 @@ class Head:
             self._allocate()
 
     def around(self, attributes: str) -> Lines:
-        """Return the lines of the whole function, once its body has been written."""
+        """Return the lines of the whole function, after its body has been written."""
         span, sections = self._function.span, self._body.sections
         where = f" {location(span)}".rstrip() if self._body.locations else ""
         head = f"  func.func {symbol(self._function.name)}"
@@ -92,14 +92,14 @@ class Head:
             match var.type:
                 case TensorType():
                     element = element_type(var.type.dtype)
-                    # A scalar read through an unsigned pointer is a value that nothing takes.
+                    # A scalar read through an unsigned pointer is a value that no operation takes.
                     element = signless(element) if var.type.dtype in self._read else element
                     self._parameters.append(f"{pointer}: {pointer_type(element)}")
                     tensors.append((var, var.type, pointer, element))
                 case ScalarType():
                     self._scalar_parameter(var, var.type.dtype, pointer)
                 case _:
-                    pass  # `check_parameters` refused it
+                    pass  # `check_parameters` rejected it
         self._symbolic_dimensions(kind for _, kind, _, _ in tensors)
         with self._body.section(_VIEWS):
             for var, kind, pointer, element in tensors:
@@ -114,7 +114,7 @@ class Head:
         self._kernel.scalars.names[var] = name
 
     def _symbolic_dimensions(self, kinds: Iterator[TensorType]) -> None:
-        """Add an ``index`` parameter for each symbolic dimension that no parameter gives."""
+        """Add an ``index`` parameter for each symbolic dimension that no parameter supplies."""
         for kind in kinds:
             for var in uses(exprs_of_type(kind)):
                 if var in self._kernel.scalars.names or var.name in self._kernel.scalars.symbols:

@@ -1,7 +1,7 @@
 """IR -> PTO MLIR, in the form of document 001.
 
-Owns the module around the kernels, and what the form of an op may ask for while one is written.
-Decides nothing about the program: passes have chosen buffers, addresses and flags, ops bring their
+Owns the module around the kernels, and what an op's form may ask for while a kernel is written.
+Decides nothing about the program: passes have chosen buffers, addresses and flags, ops supply their
 own text. Host functions are not written here. The parts are in `function_head` (parameters,
 views, allocations), `statements`, `control_flow` and `calls`; `kernel_state` is what they share.
 """
@@ -34,23 +34,23 @@ class PTOCodegen:
     The program has gone through the passes: SSA form, legal tiles, memory references.
 
     Args:
-        backend: The backend that it writes for; there is one, so it changes nothing.
-        locations: Say behind each operation which span of the source it is for, as in
-            ``loc("kernel.py":7:5)``; messages of the assembler then name that span.
+        backend: The target backend; there is only one, so it changes nothing.
+        locations: Append to each operation the source span that it comes from, as in
+        ``loc("kernel.py":7:5)``; messages of the assembler then name that span.
     """
 
     def __init__(self, backend: object = None, *, locations: bool = False) -> None:
         self.backend = backend
         self.locations = locations
-        self._spans: list[Span] = []  # of the lines of the text that was generated last
-        self._calls: Calls | None = None  # of the kernel that is being written
+        self._spans: list[Span] = []  # of the lines of the last generated text
+        self._calls: Calls | None = None  # of the kernel being written
 
     def generate(self, program: Program) -> str:
         """Return the text of a module with one function for each kernel, in name order.
 
-        The first line says which options of the assembler the text is for. If any kernel has
-        flags of its own the whole file is at level 3, with addresses on all tiles; else the
-        assembler plans memory and inserts flags.
+        The first line says which assembler options the text is for. If any kernel has flags of its
+        own the whole file is at level 3, with addresses on all tiles; otherwise the assembler plans
+        memory and inserts flags.
 
         Raises:
             EmitError: the program has a part that the dialect cannot express.
@@ -98,15 +98,15 @@ class PTOCodegen:
         return head.around(attributes)
 
     def span_of(self, line: int) -> Span:
-        """Return the span of the user's source that a line of the last text is for.
+        """Return the span of the user's source that a line of the last text comes from.
 
         Args:
-            line: Its number, from 1 on.
+            line: Its number, counted from 1.
         """
         return self._spans[line - 1] if 0 < line <= len(self._spans) else UNKNOWN_SPAN
 
     # ---------------------------------------------------------------------------------------
-    # What the form of an op may ask for besides its site (`site.codegen`)
+    # What an op's form may ask for besides its site (`site.codegen`)
     # ---------------------------------------------------------------------------------------
 
     def _now(self) -> Kernel:
@@ -119,21 +119,21 @@ class PTOCodegen:
         return self._calls.kernel
 
     def _site(self) -> Site | None:
-        """Return the site of the call that is being written."""
+        """Return the site of the call being written."""
         return None if self._calls is None else self._calls.site
 
     def get_current_result_target(self) -> str:
-        """Return the name of the result of the call that is being written, "" if it has none."""
+        """Return the name of the result of the call being written, "" if it has none."""
         site = self._site()
         return "" if site is None else site.dst
 
     def get_current_result_tile_buf_type_string(self) -> str:
-        """Return the type of the tile that the call being written gives, "" if it gives none."""
+        """Return the type of the tile that the call being written makes, "" if it makes none."""
         site = self._site()
         return "" if site is None else site.dst_type
 
     def emit(self, line: str) -> None:
-        """Append an operation to the kernel that is being written."""
+        """Append an operation to the kernel being written."""
         self._now().body.op(line)
 
     def new_temp(self) -> str:
@@ -141,11 +141,11 @@ class PTOCodegen:
         return self._now().body.fresh()
 
     def get_expr_as_code(self, expr: Expr) -> str:
-        """Return the name of a tile, of a tensor's view, or of a scalar, emitting the latter."""
+        """Return the name of a tile, a tensor's view, or a scalar; a scalar is emitted first."""
         return self._now().operand(expr)[0]
 
     def get_expr_type_annotation(self, expr: Expr) -> str:
-        """Return the type in which an expression stands in the text."""
+        """Return the type that an expression has in the text."""
         return self._now().operand(expr)[1]
 
     def get_or_create_tensor_view(self, tensor: Var) -> str:
@@ -198,11 +198,11 @@ class PTOCodegen:
 
 
 class _Facts(NamedTuple):
-    """What has to be known of a function before any is written."""
+    """What must be known about a function before the first one is written."""
 
     has_flags: bool
     dtypes_read: frozenset[DataType]
-    """Element types of tensors of which single elements are read."""
+    """Element types of tensors from which single elements are read."""
 
 
 def _look_at(function: Function) -> _Facts:

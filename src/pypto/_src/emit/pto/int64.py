@@ -1,9 +1,9 @@
 """Which 64-bit integers of a kernel keep all their bits in the PTO dialect.
 
 The dialect's ``index`` has 32 bits in the C++ that the assembler writes: enough for offsets, sizes
-and loop counters, and what the assembler wants there. A variable of which anything else depends, a
-float, another integer or a comparison, is ``i64`` instead, and so is all that it is made of. A
-offset that is a quotient, a remainder or a choice of the smaller one depends on all bits, too.
+and loop counters, for which the assembler requires it. A variable on which anything else depends, a
+float, another integer or a comparison, is ``i64`` instead, and so is all that it is computed from.
+An offset that is a quotient, a remainder or a minimum depends on all bits, too.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def is_int64(value: Expr) -> bool:
 
 
 def long_variables(function: Function) -> frozenset[Var]:
-    """Return the variables of type INT64 that are ``i64`` in the text, all others are ``index``."""
+    """Return the variables of type INT64 that are ``i64`` in the text; all others are ``index``."""
     made_of: dict[Var, list[Expr]] = {var: [] for var in function.params if is_int64(var)}
     stmts = [*stmts_in(function.body)]
     stack: list[Expr] = []
@@ -73,9 +73,9 @@ def parts(node: Expr) -> tuple[Expr, ...]:
 
 
 def exceeds_index(value: Expr) -> bool:
-    """True for an INT64 that 32 bits may not hold, or what it is computed of.
+    """True for an INT64 that may not fit in 32 bits, or whose operands may not.
 
-    A variable that is ``index`` is held by them.
+    A variable that is ``index`` fits.
     """
     stack, seen = [value], {value}
     while stack:
@@ -102,7 +102,7 @@ def _fits(number: ConstInt) -> bool:
 
 
 def _has_large_number(value: Expr) -> bool:
-    """True if ``value`` is computed of a number that is no ``index``."""
+    """True if ``value`` is computed from a constant that does not fit ``index``."""
     stack, seen = [value], {value}
     while stack:
         node = stack.pop()
@@ -115,7 +115,7 @@ def _has_large_number(value: Expr) -> bool:
 
 
 def _definitions(stmt: Stmt) -> list[tuple[Var, tuple[Expr, ...]]]:
-    """Return what variables are made of. What a loop carries has one type inside and behind it."""
+    """Return what variables are computed from; a carried value keeps its type after the loop."""
     match stmt:
         case AssignStmt():
             return [(stmt.var, (stmt.value,))]
@@ -133,7 +133,7 @@ def _definitions(stmt: Stmt) -> list[tuple[Var, tuple[Expr, ...]]]:
 
 
 def _wanted(stmt: Stmt) -> list[Expr]:
-    """Return the integers in a statement whose value is wanted, not an offset that they give."""
+    """Return the integers in a statement that are used as values, not only as offsets."""
     if isinstance(stmt, AssignStmt) and isinstance(stmt.value, Call) and is_flat(stmt.value):
         return [arg for arg in stmt.value.args if is_int64(arg)]
     found: list[Expr] = []
@@ -154,16 +154,16 @@ def _wanted(stmt: Stmt) -> list[Expr]:
 
 
 _WANTING: Final = frozenset({Call, *(row.node for row in ROWS if row.high_bits)})
-"""What takes an integer for its value: the lower bits do not tell those of the result."""
+"""Nodes that use an integer's value: its low bits do not determine those of the result."""
 
 _NOT_GROWING: Final = tuple(row.node for row in ROWS if not row.grows)
-"""Operators whose results have no more bits than their operands."""
+"""Operators whose results need no more bits than their operands."""
 
 _NARROW: Final = (
     *(DataType.BOOL, DataType.INT8, DataType.INT16, DataType.INT32),
     *(DataType.UINT8, DataType.UINT16),
 )
-"""Types whose numbers ``index`` holds."""
+"""Types whose values fit ``index``."""
 
 _LEAVES: Final = (Var, ConstInt)
-"""What most expressions are made of."""
+"""The most common leaves of expressions."""

@@ -1,7 +1,7 @@
-"""One kernel on its way to the PTO dialect: what the parts of the generator share meanwhile.
+"""The state of one kernel that the parts of the generator share while they write it.
 
-Owns what each variable stands for: a scalar's name, a tensor's view, a tile's buffer, the elements
-of a tuple. Refuses to know statements, calls and the head of the function.
+Owns what each variable denotes: a scalar's name, a tensor's view, a tile's buffer, the elements
+of a tuple. Does not know statements, calls or the head of the function.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ class Kernel:
     """The state of the generator for one function.
 
     Args:
-        function: What is written.
+        function: The function that is written.
         has_addresses: Tiles have addresses (level 3).
         codegen: What the forms of ops see as ``site.codegen``.
-        locations: Operations say which span of the source they are for.
+        locations: Operations have the source spans that they come from.
     """
 
     def __init__(
@@ -50,13 +50,13 @@ class Kernel:
         self.buffers = Buffers(function, has_addresses=has_addresses)
         # The document numbers allocations before views.
         self.buffer_names: dict[Key, str] = {key: self.body.fresh() for key, _ in self.buffers}
-        self.inner_buffers: dict[ForStmt, list[Key]] = {}  # that are allocated in a loop
+        self.inner_buffers: dict[ForStmt, list[Key]] = {}  # buffers allocated inside a loop
         self.tiles: dict[Expr, tuple[str, str]] = {}  # name and type
         self.addresses: dict[Expr, TileAddress] = {}  # of parts of tiles, at level 3
         self.tuples: dict[Expr, tuple[Expr, ...]] = {}
 
     def operand(self, value: Expr, dtype: DataType | None = None) -> tuple[str, str]:
-        """Return name and type of an operand, "" of others; a scalar is of its own type if None."""
+        """Return an operand's name and type, or ""; ``dtype`` None keeps a scalar's own type."""
         kind = value.type
         if isinstance(kind, TileType):
             return self.tile(value)
@@ -82,7 +82,7 @@ class Kernel:
         return found
 
     def allocate(self, key: Key) -> None:
-        """Write the allocation of a buffer, or the reshape that it is."""
+        """Write the allocation of a buffer, or the reshape that defines it."""
         buffer, name = self.buffers[key], self.buffer_names[key]
         if buffer.alias_of is not None:
             whole = self.buffers[buffer.alias_of]
@@ -101,12 +101,12 @@ class Kernel:
         self.body.emit(f"{name} = pto.alloc_tile{operands} : {buffer.type_text}")
 
     def own_buffer(self, var: Var) -> None:
-        """Let a tile variable be the buffer that it is written to."""
+        """Bind a tile variable to the buffer that it is written to."""
         key = self.buffers.of(var)
         self.tiles[var] = self.buffer_names[key], self.buffers[key].type_text
 
     def elements(self, value: Expr) -> tuple[Expr, ...]:
-        """Return the values that a tuple is made of."""
+        """Return the elements of a tuple."""
         if isinstance(value, MakeTuple):
             return value.elements
         if value in self.tuples:
@@ -114,7 +114,7 @@ class Kernel:
         raise EmitError(f"a {type(value).__name__} is no tuple of values here", value.span)
 
     def item(self, value: Expr) -> Expr:
-        """Return the element that an item read stands for, ``value`` itself for anything else."""
+        """Return the element that a tuple access denotes; anything else is returned unchanged."""
         while isinstance(value, TupleGetItemExpr):
             value = self.elements(value.tuple)[value.index]
         return value

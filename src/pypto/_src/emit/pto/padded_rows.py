@@ -1,9 +1,9 @@
-"""Rows of a column's bytes that may be computed to their end, valid or not.
+"""Row views of columns that may be computed in full, including their padding.
 
-Where the assembler plans memory, a reshape has the valid part that its type says: a number. So the
-row of a column [N, 1] whose valid part is known when the kernel runs is taken whole, as long as
-nothing sees more of it than the column does. What elementwise ops compute behind the valid part has
-no meaning, and nothing reads it. Finds such rows; writes nothing.
+Where the assembler plans memory, a reshape's valid part is a constant in its type. So the row view
+of a column [N, 1] whose valid part is known only at run time is taken whole, as long as nothing
+reads more of it than of the column. Elements beyond the valid part that elementwise ops compute are
+meaningless, and nothing reads them. Finds such rows; writes nothing.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from pypto._src.ops.rules.valid_parts import ELEMENTWISE, marked
 
 
 def whole_rows(function: Function) -> dict[Var, TileType]:
-    """Return the rows that may be computed whole, with their types as whole tiles."""
+    """Return the rows that may be computed in full, with their types as full tiles."""
     found = _Rows()
     for stmt in stmts_in(function.body):
         if isinstance(stmt, AssignStmt) and isinstance(stmt.value, Call):
@@ -33,19 +33,19 @@ def whole_rows(function: Function) -> dict[Var, TileType]:
 
 
 class _Rows:
-    """Rows in groups: those that elementwise ops compute from each other are whole together."""
+    """Groups of rows: those that elementwise ops compute from each other are whole together."""
 
     def __init__(self) -> None:
         self._parent: dict[Var, Var] = {}
-        self._refused: set[Var] = set()  # of a group, any member
+        self._refused: set[Var] = set()  # any member rules out its group
 
     @property
     def any(self) -> bool:
-        """True once there is a row."""
+        """True once a row has been found."""
         return bool(self._parent)
 
     def assign(self, var: Var, call: Call) -> None:
-        """Take note of a call and its result."""
+        """Record a call and its result."""
         op, source = op_of(call), aliased(call)
         if isinstance(source, Var) and op is not None and op.view_of is not None:
             if varies(var) and _is_column(source) and not _is_column(var):
@@ -54,10 +54,10 @@ class _Rows:
                 self.refuse(uses([call]))
             return
         rows = [arg for arg in call.args if isinstance(arg, Var) and arg in self._parent]
-        if not rows or (op is not None and op.valid is marked):  # which may read beyond the part
+        if not rows or (op is not None and op.valid is marked):  # may read beyond the valid part
             return
         tiles = [arg for arg in call.args if isinstance(arg.type, TileType)]
-        if op is not None and op.masks:  # works on all of its tiles, valid or not
+        if op is not None and op.masks:  # works on whole tiles, padding included
             if not varies(var):
                 return
             tiles = rows
@@ -70,16 +70,16 @@ class _Rows:
             self.refuse(rows)
 
     def refuse(self, variables: Iterable[Var]) -> None:
-        """Take note that something else reads variables."""
+        """Record that something else reads variables."""
         self._refused.update(var for var in variables if var in self._parent)
 
     def rows(self) -> Iterator[Var]:
-        """Yield the rows of groups of which none was refused."""
+        """Yield the rows of groups without a refused member."""
         refused = {self._root(var) for var in self._refused}
         return (var for var in self._parent if self._root(var) not in refused)
 
     def _is_like(self, tile: Expr, var: Var) -> bool:
-        """True if an operand is a row of a group, or whole, and has the shape of the result."""
+        """True if an operand has the result's shape, and is a grouped row or entirely valid."""
         assert isinstance(tile.type, TileType)
         assert isinstance(var.type, TileType)
         if not same_dims(tile.type.shape, var.type.shape):

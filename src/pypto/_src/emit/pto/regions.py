@@ -1,9 +1,9 @@
-"""Loops and branches as the scf ops that the assembler takes, and in which order.
+"""Loops and branches as scf ops, nested as the assembler accepts them.
 
-Trap: the assembler refuses an scf.while whose body has an scf.if or scf.for if it lies inside
-another scf op or contains another while, and ends on one that carries nothing. In such a loop all
-is a while: a branch one that runs at most once, a counted loop one that carries its counter.
-Knows no statements: it is told how to write a body.
+Trap: the assembler rejects an scf.while whose body has an scf.if or scf.for if it is inside
+another scf op or contains another while, and dies on one that carries nothing. Such a loop contains
+only whiles: a branch is one that runs at most once, a counted loop one that carries its counter.
+Knows no statements: a callback writes each body.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from pypto._src.emit.pto.function_body import Body
 from pypto._src.records import NamedTuple
 
 Write = Callable[[Sequence[str]], Sequence[str]]
-"""Writes a body, given the names of what it is handed; returns what it hands on."""
+"""Writes a body, given the names of its incoming values; returns the values it yields."""
 
 
 class Carried(NamedTuple):
-    """Values that a loop carries or a branch results in: the type and the first name of each."""
+    """Values that a loop carries or a branch returns: the type and initial name of each."""
 
     types: Sequence[str]
     inits: Sequence[str]
@@ -38,9 +38,9 @@ class Regions:
 
     def __init__(self, body: Body) -> None:
         self._body = body
-        self._depth = 0  # scf ops that the text stands in
+        self._depth = 0  # number of enclosing scf ops
         self.only_whiles = False
-        """What stands here may be no scf.if and no scf.for."""
+        """Set where neither scf.if nor scf.for may be used."""
 
     @contextmanager
     def _inside(self) -> Generator[None]:
@@ -57,9 +57,9 @@ class Regions:
             self._body.emit(f"scf.yield {', '.join(values)} : {', '.join(types)}")
 
     def counted(self, bounds: Range, carried: Carried, write: Write) -> list[str]:
-        """Write a loop that counts; ``write`` is given the counter behind what is carried.
+        """Write a counted loop; ``write`` gets the counter after the carried values.
 
-        Where there are whiles only, the bounds are not negative.
+        Where only whiles are allowed, the bounds are not negative.
         """
         if self.only_whiles:
             return self._counting_while(bounds, carried, write)
@@ -100,7 +100,7 @@ class Regions:
         *,
         has_whiles: bool,
     ) -> list[str]:
-        """Write a loop that goes on as long as ``test`` holds of what it carries."""
+        """Write a loop that runs while ``test`` holds for what it carries."""
         outer = self.only_whiles
         self.only_whiles = outer or self._depth > 0 or has_whiles or not carried.types
         try:
@@ -143,7 +143,7 @@ class Regions:
         then: Write,
         other: Write | None,
     ) -> list[str]:
-        """Write a branch; ``zeros`` gives values of the types, ``other`` is None for no else."""
+        """Write a branch; ``zeros`` makes values of the types, ``other`` is None for no else."""
         if self.only_whiles:
             return self._branching_whiles(condition, Carried(types, zeros()), then, other)
         names = self._fresh(len(types))
@@ -169,7 +169,7 @@ class Regions:
             otherwise = self._body.assign(f"arith.select {condition}, {no}, {yes} : i1")
 
         def once(condition: str, carried: Carried, write: Write) -> list[str]:
-            """Write a while that runs if ``condition`` holds, and not again."""
+            """Write a while that runs once if ``condition`` holds, else not at all."""
             whole = Carried([*carried.types, "i1"], [*carried.inits, condition])
             found = self._loop(whole, lambda inside: inside[-1], lambda _: [*write([]), no])
             return found[:-1]

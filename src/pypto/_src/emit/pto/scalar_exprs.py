@@ -1,6 +1,6 @@
-"""Scalar expressions in the PTO dialect: arith operations, and the ways round their traps.
+"""Scalar expressions in the PTO dialect: arith operations, with workarounds for their traps.
 
-The assembler accepts forms that it then translates wrongly, or dies on. Each has one place here,
+The assembler accepts forms that it then translates wrongly, or dies on. Each is handled once here,
 marked "Trap"; the measurements are in the dialect sheet, section 8.
 """
 
@@ -55,10 +55,10 @@ class _Operand(NamedTuple):
 class Scalars:
     """Gives every scalar expression an SSA name, writing what computes it into a `Body`.
 
-    A value of type INT64 is ``index``, or ``i64`` where all its bits are wanted (`int64`).
+    A value of type INT64 is ``index``, or ``i64`` where all its bits are needed (`int64`).
 
     Args:
-        body: Takes the lines.
+        body: Collects the lines.
         long: The variables of type INT64 that are ``i64``.
     """
 
@@ -69,9 +69,9 @@ class Scalars:
     def __init__(self, body: Body, long: Set[Expr]) -> None:
         self.body = body
         self.long = long
-        self.names: dict[Expr, str] = {}  # of variables
+        self.names: dict[Expr, str] = {}  # names of variables
         self.symbols: dict[str, str] = {}  # symbolic dimensions by their name
-        # Shared subexpressions of the current statement: as they are, and those that are i64.
+        # Shared subexpressions of the current statement: in their own type, and as i64.
         self._known: tuple[dict[Expr, str], dict[Expr, str]] = {}, {}
         self._has_long: dict[Expr, bool] = {}  # of the same
         self._stands_for: dict[Expr, Expr] = {}  # decomposed operators
@@ -85,11 +85,11 @@ class Scalars:
         self._has_long.clear()
 
     def define(self, var: Var, value: Expr) -> None:
-        """Let ``var`` stand for a value."""
+        """Bind ``var`` to a value."""
         self.names[var] = self.value_for(var, value)
 
     def type_of(self, var: Var) -> str:
-        """Return the type in which a scalar variable is held."""
+        """Return the type that a scalar variable is held in."""
         return "i64" if var in self.long else value_type(scalar_dtype(var))
 
     def value_for(self, var: Var, value: Expr) -> str:
@@ -150,7 +150,7 @@ class Scalars:
         return self._known[long][value]
 
     def _operands(self, node: Expr, long: bool) -> list[tuple[Expr, bool]]:
-        """Return the operands of an operator, and which are i64; ``long``: the result is."""
+        """Return the operands of an operator, and which are i64; ``long``: the result is i64."""
         if node.__class__ in DECOMPOSED:
             return [(self._decomposed(node), long)]
         match node:
@@ -169,11 +169,11 @@ class Scalars:
         return [(child, is_int64(child) and (long or is_wide(child))) for child in below]
 
     def _is_wide(self, value: Expr) -> bool:
-        """True for an INT64 whose value an ``index`` may not hold."""
+        """True for an INT64 whose value may not fit ``index``."""
         return is_int64(value) and (self._is_long(value) or exceeds_index(value))
 
     def _is_long(self, value: Expr) -> bool:
-        """True for an INT64 made of variables that are i64: so is what is computed of it."""
+        """True for an INT64 computed from i64 variables, and so held as i64 itself."""
         if not self.long:
             return False
         known, stack = self._has_long, [value]
@@ -193,7 +193,7 @@ class Scalars:
     # ---------------------------------------------------------------------------------------
 
     def _decomposed(self, node: Expr) -> Expr:
-        """Return what an operator stands for, one object for each node."""
+        """Return an operator's decomposition, the same object each time for a node."""
         found = self._stands_for.get(node)
         if found is None:
             found = self._stands_for[node] = decomposed(node)
@@ -275,7 +275,7 @@ class Scalars:
         return self.body.assign(f"arith.{name} {left}, {right} : {type_}")
 
     def _modular(self, name: str, left: str, right: str, type_: str) -> str:
-        """Emit an operation whose result the C++ holds as unsigned; see `_widen`."""
+        """Emit an operation whose result the generated C++ holds as unsigned; see `_widen`."""
         result = self._op(name, left, right, type_)
         self._unsigned.add(result)
         if name in _KEEP_NATURAL and left in self._natural and right in self._natural:
@@ -291,7 +291,7 @@ class Scalars:
         self._natural.add(name)
 
     def clamped(self, name: str) -> str:
-        """Return the larger of an ``index`` value and 0."""
+        """Return the maximum of an ``index`` value and 0."""
         if name in self._natural:
             return name
         result = self._op("maxsi", name, self.body.index(0), "index")
@@ -348,12 +348,12 @@ class Scalars:
         return self._select(other_sign, moved, remainder, type_)
 
     def _add_floats(self, left: str, right: str, type_: str) -> str:
-        # Trap: arith.addf does not assemble. a + b is a - (-b), to the bit.
+        # Trap: arith.addf does not assemble. a + b is a - (-b), bit for bit.
         negated = self.body.assign(f"arith.negf {right} : {type_}")
         return self._op("subf", left, negated, type_)
 
     def _floor(self, name: str, dtype: DataType) -> str:
-        # There is no floor operation. Quotients of 2^63 and more are outside.
+        # There is no floor operation. Quotients of 2^63 and more are out of range.
         type_ = value_type(dtype)
         whole = self.body.assign(f"arith.fptosi {name} : {type_} to i64")
         cut = self.body.assign(f"arith.sitofp {whole} : i64 to {type_}")
@@ -448,7 +448,7 @@ class Scalars:
         return self._from_fixed(name, value_type(source), not source.is_unsigned_int(), target)
 
     def _to_long(self, name: str, source: DataType) -> str:
-        """Return the name of a scalar as i64, which one of type INT64 is by now."""
+        """Return the name of a scalar as i64; one of type INT64 is i64 already."""
         if source is DataType.INT64:
             return name
         if source is DataType.BOOL:
@@ -506,7 +506,7 @@ class Scalars:
         type_ = value_type(target)
         if type_ == "index":
             # Trap: index_cast between i32 and index crashes on what scf.for and scf.if carry, and
-            # is refused next to store_scalar. By way of i64 it is always right.
+            # is rejected next to store_scalar. Going through i64 is always right.
             wide = self._resize(name, source, "i64", signed)
             result = self._cast("index_cast", wide, "i64", "index")
             if not signed or name in self._natural:
@@ -578,7 +578,7 @@ class Scalars:
     def handed_over(
         self, values: Sequence[str], carried: Sequence[str], kinds: Sequence[tuple[DataType, bool]]
     ) -> list[str]:
-        """Return what a loop body yields so that all values change at the same time.
+        """Return the values that a loop body yields, so that all of them change at the same time.
 
         Trap: the C++ assigns the carried variables one after the other. A value that is itself an
         earlier carried variable (a swap) would be read after it has changed, so it is copied. A

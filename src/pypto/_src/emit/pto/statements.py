@@ -1,7 +1,7 @@
-"""The statements of a kernel in the PTO dialect, in order, each below the span that it is for.
+"""The statements of a kernel in the PTO dialect, in order, each below its source span.
 
-Owns which statement writes what. Refuses to know the text of calls (`calls`), and how loops and
-branches hand values on (`control_flow`).
+Owns which statement writes what. Does not know the text of calls (`calls`), and how loops and
+branches pass values on (`control_flow`).
 """
 
 from __future__ import annotations
@@ -109,4 +109,4 @@ WRITERS: Final[dict[type[Stmt], Callable[[Statements, Any], None]]] = {
     BreakStmt: _jump,
     ContinueStmt: _jump,
 }
-"""What writes statements, by their class."""
+"""The writer of each class of statement."""

@@ -1,9 +1,9 @@
 """Parts of tiles that begin at an offset known at run time, in the PTO dialect.
 
-The assembler's own form of a part has a type that follows from the offset, so its offset is a
+The assembler's own form of a part has a type that follows from the offset, so its offset must be
 constant. With addresses (level 3) a part is one more allocation, at an address computed at run
-time. Where the assembler plans memory it is a copy of the part that is chosen among all there are,
-by halving; nobody writes to a part, so the copy is as good.
+time. Where the assembler plans memory it is a copy of a constant part, selected by a binary search
+over all offsets; parts are never written, so a copy is equivalent.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from pypto._src.ops.layout import BLOCK_BYTES, is_padded
 from pypto._src.records import NamedTuple
 
 MOST_OFFSETS: Final = 1024
-"""How many offsets a part may be chosen from; each takes a few lines."""
+"""The most offsets that a part may be selected from; each takes a few lines."""
 
 
 class Tile(NamedTuple):
-    """A tile as the text has it."""
+    """A tile as it appears in the text."""
 
     name: str
     type: str
@@ -36,7 +36,7 @@ class Tile(NamedTuple):
 
 
 class TileAddress(NamedTuple):
-    """Where a tile begins in its memory: a number of bytes, and another, an ``index`` value."""
+    """Where a tile begins in its memory, in bytes: a constant plus an ``index`` value, if any."""
 
     constant: int
     moved: str | None
@@ -56,20 +56,20 @@ class Parts:
         self.body.emit(f"{result.name} = {self._cut(source, result, row, column)}")
 
     def _cut(self, source: Tile, result: Tile, row: int, column: int) -> str:
-        """Return the operation whose value is a part at a constant offset."""
+        """Return the operation that takes a part at a constant offset."""
         rows, columns = declared_shape(result.kind, MemorySpace.Vec)
         offset = f"{self.body.index(row)}, {self.body.index(column)}"
         part = f"pto.subset {source.name}[{offset}] sizes [{rows}, {columns}] : {source.type}"
         if not (is_padded(source.kind) or is_padded(result.kind)):
             return part
-        # A subset is valid throughout.
+        # A subset is entirely valid.
         whole = tile_buf_type(TileType([rows, columns], result.kind.dtype), MemorySpace.Vec)
         return f"pto.treshape {self.body.assign(part)} : {whole} -> {result.type}"
 
     def _allocated(self, tile: Tile) -> Tile:
-        """Return a tile that may be cut.
+        """Return a tile that a subset can be taken of.
 
-        Trap: the assembler refuses a subset of what a treshape gives, so that is copied first.
+        Trap: the assembler rejects a subset of a treshape's result, so that is copied first.
         """
         if tile.name not in self.body.reshapes:
             return tile
@@ -85,7 +85,7 @@ class Parts:
         )
 
     def _movable(self, tile: Tile) -> Tile:
-        """Return a tile; elements that no move takes as those of equal size."""
+        """Return a tile that can be moved: UINT64, which no move takes, viewed as INT64."""
         if tile.kind.dtype is not DataType.UINT64:
             return tile
         kind = TileType(rows_and_columns(tile.kind), DataType.INT64)
@@ -102,7 +102,7 @@ class Parts:
         self.body.emit(f"{result.name} = pto.alloc_tile addr = {address} : {result.type}")
 
     def begin(self, source: TileType, base: TileAddress, row: Expr, column: Expr) -> TileAddress:
-        """Return where a part begins, given where its tile does."""
+        """Return the address of a part, given that of its tile."""
         _, columns = declared_shape(source, MemorySpace.Vec)
         size = source.dtype.bytes
         fixed, moved = base.constant, [] if base.moved is None else [(base.moved, 1)]
@@ -119,7 +119,7 @@ class Parts:
         """Write an allocation for ``result``, and a copy of the part of ``source`` to it.
 
         Raises:
-            EmitError: there are too many offsets to choose from.
+            EmitError: there are too many offsets to select from.
         """
         self.body.emit(f"{result.name} = pto.alloc_tile : {result.type}")
         source = self._allocated(source)
@@ -129,7 +129,7 @@ class Parts:
         in_row = 1  # offsets in one row
         if width == columns:
             offset = self.scalars.index(row)
-        else:  # part of one row, which begins with a block
+        else:  # part of one row, aligned to a block
             in_row = (columns - width) // unit + 1
             block = self.body.assign(
                 f"arith.divsi {self.scalars.index(column)}, {self.body.index(unit)} : index"
@@ -151,7 +151,7 @@ class Parts:
         self._choose(offset, 0, offsets, copy)
 
     def _choose(self, offset: str, low: int, high: int, write: Callable[[int], None]) -> None:
-        """Write ``write(offset)`` for an offset from ``low`` to below ``high``."""
+        """Write branches that run ``write(offset)`` for an offset in [``low``, ``high``)."""
         if high - low == 1:
             write(low)
             return

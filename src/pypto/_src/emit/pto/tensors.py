@@ -1,6 +1,6 @@
 """Tensors of a kernel in the PTO dialect: pointers, views, regions, single elements.
 
-A tensor variable is a name for memory that is known while emitting: a pointer parameter, a view of
+A tensor variable is a name for memory that is known at emission: a pointer parameter, a view of
 it, and the offsets at which a `tensor.view` of it begins.
 """
 
@@ -23,7 +23,7 @@ _LAYOUTS: Final = {TensorLayout.DN: "dn", TensorLayout.NZ: "nz"}
 
 
 class TensorName(NamedTuple):
-    """What a tensor variable stands for."""
+    """What a tensor variable denotes."""
 
     pointer: str
     element: str
@@ -42,10 +42,10 @@ class Tensors:
         self.names: dict[Expr, TensorName] = {}
 
     def of(self, tensor: Expr) -> TensorName:
-        """Return what a tensor variable stands for.
+        """Return what a tensor variable denotes.
 
         Raises:
-            EmitError: it is no variable, or names memory that the kernel was not given.
+            EmitError: it is not a variable, or names memory that the kernel was not given.
         """
         found = self.names.get(tensor)
         if found is None:
@@ -84,7 +84,7 @@ class Tensors:
             return [self._dim(stride) for stride in view.stride]
         order = list(range(len(shape)))
         if view is not None and view.layout is TensorLayout.DN and len(shape) > 1:
-            order[-2:] = order[-1], order[-2]  # the rows are next to each other
+            order[-2:] = order[-1], order[-2]  # rows have the smaller stride
         strides: list[str | int] = [1] * len(shape)
         step: str | int = 1
         for axis in reversed(order):
@@ -128,7 +128,7 @@ class Tensors:
         """Emit the view of a tensor, or of a dense part of one, in another shape.
 
         Raises:
-            EmitError: the elements of the part do not follow one another in memory.
+            EmitError: the part is not contiguous in memory.
         """
         base, part = self.of(tensor), tensor.type
         assert isinstance(part, TensorType)
@@ -166,8 +166,8 @@ def _layout(kind: TensorType, shape: Sequence[str | int]) -> str | None:
     """Return the layout attribute of a view, None where the assembler finds it by itself.
 
     With constant shape and strides it is inferred, and an [N, 1] view follows the tile. With
-    anything known only at run time the assembler takes row-major for granted, which the device's
-    headers refuse beside a column tile.
+    anything known only at run time the assembler assumes row-major, which the device's headers
+    reject beside a column tile.
     """
     if kind.tensor_view is not None and kind.tensor_view.layout in _LAYOUTS:
         return _LAYOUTS[kind.tensor_view.layout]

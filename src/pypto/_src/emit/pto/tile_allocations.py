@@ -1,10 +1,10 @@
-"""Which allocation each tile variable of a kernel uses, found before anything is written.
+"""The allocation that each tile variable of a kernel uses, found before anything is written.
 
-A buffer is a memory reference seen as one tile type. Where a memory reference is used with several
-types, the second is, at level 3, one more allocation at the same address; at level 2, where the
-assembler plans memory itself, an allocation of its own, unless a loop or branch hands the bytes
-on under both types: then it is a reshape of the first. There the row that a column's bytes are
-computed as is a reshape of that column, which alone has a valid part that varies (`padded_rows`).
+A buffer is a memory reference viewed as one tile type. Where a memory reference is used with
+several types, the second is, at level 3, another allocation at the same address; at level 2,
+where the assembler plans memory itself, a separate allocation, unless a loop or branch passes
+the bytes on under both types: then it is a reshape of the first. At level 2 the row view of a
+column is a reshape of that column, which alone has a valid part that varies (`padded_rows`).
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Texts(NamedTuple):
 
 
 class Buffer(NamedTuple):
-    """One memory reference seen as one tile type."""
+    """One memory reference viewed as one tile type."""
 
     memref: MemRef
     kind: TileType
@@ -56,7 +56,7 @@ class Buffer(NamedTuple):
 
 
 class _Handover(NamedTuple):
-    """A loop or branch lets variable ``target`` be the bytes of ``source``."""
+    """A loop or branch makes variable ``target`` an alias of the bytes of ``source``."""
 
     source: Expr
     target: Var
@@ -69,13 +69,13 @@ class Buffers:
     def __init__(self, function: Function, *, has_addresses: bool) -> None:
         self._has_addresses = has_addresses
         self._found: dict[Key, Buffer] = {}
-        self._storage: dict[Expr, Key | None] = {}  # whose bytes; None for part of a tile
+        self._storage: dict[Expr, Key | None] = {}  # the underlying buffer; None for part of a tile
         self._handovers: list[_Handover] = []
-        self._keys: dict[Expr, Key] = {}  # of the variables that have a buffer of their own
-        # By what tells types apart, which the function (or the next dictionary) keeps.
+        self._keys: dict[Expr, Key] = {}  # of variables with their own buffer
+        # By what distinguishes types; the function (or the next dictionary) keeps these alive.
         self._texts: dict[tuple[object, ...], Texts] = {}
         self._rows = {} if has_addresses else whole_rows(function)
-        self._columns: list[tuple[Key, Key]] = []  # columns with the rows that they are computed as
+        self._columns: list[tuple[Key, Key]] = []  # columns with their row views
         for stmt in stmts_in(function.body):
             self._visit(stmt)
         links = [self._link(each) for each in self._handovers]
@@ -104,23 +104,23 @@ class Buffers:
         return known
 
     def reread(self, var: Var, value: Expr) -> bool:
-        """True for another tile's bytes of which a part is valid that is known at run time.
+        """True for a view of another tile whose valid part is known only at run time.
 
-        The assembler sets such a part of allocations only; a reshape has the part of its type.
+        The assembler can set a valid part only on allocations; a reshape has that of its type.
         """
         if not isinstance(value, Call) or aliased(value) is None:
             return False
         return self.texts_of(var).valid is not None
 
     def defines(self, var: Var) -> bool:
-        """True if a variable that is another tile's bytes has an allocation all the same."""
+        """True if a variable that views another tile has its own allocation nevertheless."""
         return self._keys.get(var) is not None
 
     def _key(self, value: Expr) -> Key:
         memref, kind = memref_of(value), value.type
         assert isinstance(kind, TileType)
         texts = self.texts(kind, memref.memory_space_)
-        if value in self._rows:  # where it varies tells it from other rows
+        if value in self._rows:  # the dimensions that vary distinguish it from other rows
             assert isinstance(value, Var)
             texts = texts._replace(name=self.texts_of(value).name)
         varying = tuple(
@@ -240,7 +240,7 @@ def address_of(memref: MemRef) -> int:
 
 
 def _in_front(found: dict[Key, Buffer], pairs: Sequence[tuple[Key, Key]]) -> dict[Key, Buffer]:
-    """Return the buffers with the first of each pair in front of the second."""
+    """Return the buffers with the first of each pair before the second."""
     before: dict[Key, list[Key]] = {}
     for first, second in pairs:
         before.setdefault(second, []).append(first)
@@ -249,7 +249,7 @@ def _in_front(found: dict[Key, Buffer], pairs: Sequence[tuple[Key, Key]]) -> dic
 
 
 def _joined(found: dict[Key, Buffer], links: Sequence[tuple[Key, Key]]) -> dict[Key, Buffer]:
-    """Return the buffers, those that are linked to an earlier one as its reshapes."""
+    """Return the buffers; those linked to an earlier one become reshapes of it."""
     order = {key: index for index, key in enumerate(found)}
     parent: dict[Key, Key] = {}
 

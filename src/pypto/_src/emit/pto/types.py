@@ -33,7 +33,7 @@ def element_type(dtype: DataType) -> str:
     """Return how tiles, views and pointers spell an element type.
 
     Raises:
-        EmitError: the assembler has no such element, or silently takes another one for it.
+        EmitError: the assembler has no such element type, or silently substitutes another.
     """
     # i1 fails late in the assembler, so masks are packed bits in ui8.
     if dtype.mlir is None or dtype is DataType.BOOL:
@@ -46,10 +46,10 @@ def value_type(dtype: DataType) -> str:
 
     Integers are signless, since scalar operations take no others. INT64 is ``index``, which can be
     carried by loops and used as an offset without the casts that crash the assembler, unless its
-    value is wanted for more than that (`int64`).
+    value is needed for more than that (`int64`).
 
     Raises:
-        EmitError: the element type has no scalars.
+        EmitError: there are no scalars of that element type.
     """
     if dtype is DataType.BOOL:
         return "i1"
@@ -63,12 +63,12 @@ def value_type(dtype: DataType) -> str:
 
 
 def parameter_type(dtype: DataType) -> str:
-    """Return the type of a scalar as function parameter: that of the body, but i64 for INT64."""
+    """Return the type of a scalar function parameter: that of the body, but i64 for INT64."""
     return "i64" if dtype is DataType.INT64 else value_type(dtype)
 
 
 def signless(element: str) -> str:
-    """Return a pointer element through which a scalar can be read: i8 for ui8."""
+    """Return the pointer element type through which a scalar can be read: i8 for ui8."""
     return element.removeprefix("u") if element.startswith("ui") else element
 
 
@@ -115,7 +115,7 @@ def _valid_text(kind: TileType, space: MemorySpace) -> tuple[str, str]:
     rows, columns = rows_and_columns(kind)
     constant = [dim.value for dim in valid if isinstance(dim, ConstInt)]
     if len(constant) < len(valid):
-        # `set_validshape` wants both dimensions open, so one open dimension opens the other.
+        # `set_validshape` requires both dimensions dynamic, so one dynamic dimension makes both so.
         return "?", "?"
     if not valid:
         return str(rows), str(columns)
@@ -126,7 +126,7 @@ def tile_buf_type(kind: TileType, space: MemorySpace) -> str:
     """Return the type of a tile in the long form, which every version of the assembler reads.
 
     Raises:
-        EmitError: the tile has no constant shape, or its elements or memory do not exist there.
+        EmitError: the tile's shape is not constant, or its element type or memory has no form there.
     """
     if space not in LOCATIONS:
         raise EmitError(f"a tile cannot live in {space.name} memory", slug="emit-tile-space")
@@ -147,7 +147,7 @@ def pointer_type(element: str) -> str:
 
 
 def tensor_view_type(rank: int, element: str) -> str:
-    """Return the type of a view of a whole tensor; all dimensions are open, as in the document.
+    """Return the type of a view of a whole tensor; all dimensions are dynamic, as in the document.
 
     Raises:
         EmitError: the assembler has no view of that rank.
@@ -171,7 +171,7 @@ def scalar_dtype(value: Expr) -> DataType:
     """Return the element type of a scalar expression.
 
     Raises:
-        EmitError: the expression is no scalar.
+        EmitError: the expression is not a scalar.
     """
     if isinstance(value.type, ScalarType):
         return value.type.dtype
@@ -179,14 +179,14 @@ def scalar_dtype(value: Expr) -> DataType:
 
 
 def float_literal(value: float, dtype: DataType) -> str:
-    """Return a float constant with its mandatory decimal point.
+    """Return a float constant with the decimal point that MLIR requires.
 
     Raises:
-        EmitError: the value is no number of that type: NaN, infinite, or too large.
+        EmitError: the value is not a finite number of that type: NaN, infinite, or too large.
     """
     largest = LARGEST.get(dtype)
     if largest and math.isfinite(value) and holds(value, dtype):
-        value = max(-largest, min(value, largest))  # which it is rounded to
+        value = max(-largest, min(value, largest))  # it rounds to this
     if math.isnan(value) or math.isinf(value) or (largest and abs(value) > largest):
         # The hexadecimal form assembles, but the C++ made of it does not compile.
         raise EmitError(

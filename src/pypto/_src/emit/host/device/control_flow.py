@@ -1,7 +1,7 @@
-"""Loops and branches of an orchestration, each a scope of the runtime, and what they hand on.
+"""Loops and branches of an orchestration, each a scope of the runtime, and what they return.
 
 Owns the variables that stand for a scalar or for one tensor or another on all paths to a statement.
-Refuses to know what the statements inside do: it is told how to write a body.
+Does not know what the statements inside do: it is told how to write a body.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Flow:
         self._write = write
 
     def counted(self, stmt: ForStmt) -> None:
-        """Write a loop that counts."""
+        """Write a counted loop."""
         host = self._host
         host.comment(stmt)
         self._enter(stmt.iter_args)
@@ -47,7 +47,7 @@ class Flow:
         self._leave(stmt.iter_args, stmt.return_vars)
 
     def conditional(self, stmt: WhileStmt) -> None:
-        """Write a loop that goes on as long as a condition holds."""
+        """Write a loop that runs while a condition holds."""
         host = self._host
         host.comment(stmt)
         self._enter(stmt.iter_args)
@@ -102,7 +102,7 @@ class Flow:
         )
 
     def _merged(self, target: Var, value: Expr) -> list[tuple[str, str]]:
-        """Return the assignments that let ``target`` be the tensor ``value``, at most one."""
+        """Return the assignment that makes ``target`` the tensor ``value``, if one is needed."""
         handle = self._host.handle(value)
         known = self._host.handles.setdefault(target, handle)
         if known == handle:
@@ -117,9 +117,9 @@ class Flow:
         return [(known.address, handle.address)]
 
     def _choice(self, var: Var, address: str) -> None:
-        """Declare a pointer to the tensor that a variable stands for at the time.
+        """Declare a pointer to the tensor that a variable currently denotes.
 
-        It is no copy, since the runtime gives memory to a tensor when it is first written.
+        It is not a copy, since the runtime allocates a tensor's memory when it is first written.
         """
         host = self._host
         name = host.names.fresh(var.name)

@@ -1,7 +1,7 @@
 """The arguments of an orchestration's entry: words, from which it makes tensors and scalars.
 
-Owns their order and their macros: parameters, sizes that are known at run time only, and tensors
-that the function makes and returns. Refuses to know what the function does with them.
+Owns their order and their macros: parameters, sizes known only at run time, and tensors
+that the function makes and returns. Does not know what the function does with them.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from pypto._src.ops import tensor as tensor_ops
 
 
 class Arguments:
-    """Writes how the entry ``host`` takes its arguments, and lets its variables be those."""
+    """Writes how the entry ``host`` unpacks its arguments, and binds its variables to them."""
 
     def __init__(self, host: Host) -> None:
         self._host = host
@@ -35,14 +35,14 @@ class Arguments:
 
     @property
     def defines(self) -> list[str]:
-        """The lines that give the arguments' numbers names, one an argument."""
+        """The lines that name the arguments' numbers, one per argument."""
         return [self._defines[index] for index in sorted(self._defines)]
 
     def write(self) -> None:
         """Write all of them.
 
         Raises:
-            EmitError: the runtime has no such argument, or a result can be none.
+            EmitError: the runtime has no such argument, or a result cannot become one.
         """
         function = self._host.function
         later: list[tuple[int, Var]] = []  # their sizes are scalars, which get names before
@@ -68,7 +68,7 @@ class Arguments:
                 self._results(stmt)
 
     def _results(self, stmt: ReturnStmt) -> None:
-        """Make the returned tensors that are no parameters arguments of the entry, too."""
+        """Make returned tensors that are not parameters arguments of the entry, too."""
         host = self._host
         made = {
             s.var

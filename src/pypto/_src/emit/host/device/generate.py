@@ -1,9 +1,9 @@
-"""C++ of a host function for the device's task runtime: tensors, loops, one task a kernel call.
+"""C++ of a host function for the device's task runtime: tensors, loops, a task per kernel call.
 
-The runtime finds the order of tasks from the tensors that they read and write, so the text has no
-synchronisation. Sizes that are known at run time only are words behind the parameters: of the
-entry, of host functions that it calls, and of each task whose kernel has such. What this form
-cannot express is refused at its line in the user's source.
+The runtime derives the order of tasks from the tensors that they read and write, so the text has no
+synchronisation. Sizes known only at run time are argument words after the parameters: of the
+entry, of host functions that it calls, and of each task whose kernel has such sizes. What this
+form cannot express is rejected at its line in the user's source.
 
 Owns the file: its head, the entry, and the functions that the entry calls. The parts are
 `host_state` (what they share), `entry` (the arguments), `statements`, `control_flow`, `tensors`,
@@ -69,7 +69,7 @@ class OrchestrationResult(NamedTuple):
 def generate_orchestration(program: Program, func: Function) -> OrchestrationResult:
     """Return the C++ text of host function ``func`` of ``program``.
 
-    Both have gone through the passes: SSA form, calls in statements of their own.
+    Both have gone through the passes: SSA form, each call in its own statement.
 
     Raises:
         EmitError: ``func`` is a kernel, calls what the program does not have, or has a part that
@@ -100,7 +100,7 @@ def _write_body(host: Host) -> None:
 
 
 def _called(file: File, function: Function) -> str:
-    """Write a function as one that another host function calls, once; return its C++ name."""
+    """Write a host function that another one calls, once; return its C++ name."""
     known = file.functions.get(function.name)
     if known is not None:
         return known
@@ -121,7 +121,7 @@ def _called(file: File, function: Function) -> str:
 
 
 def _parameters(host: Host) -> list[str]:
-    """Return the parameters of a function that is called, the sizes that it is told at the end."""
+    """Return the parameters of a called function, followed by the sizes that it is passed."""
     params = ["PTO2Runtime* rt"]
     for param in host.function.params:
         if isinstance(param.type, TensorType):

@@ -1,7 +1,7 @@
-"""Host functions on their way to C++: what the parts of the orchestration's generator share.
+"""State of host functions while they become C++, shared by the orchestration's generator.
 
-Owns the names, what each tensor and scalar variable stands for, and the lines of a body with the
-comments that name the user's. Refuses to know statements, calls and the entry's arguments.
+Owns the names, what each tensor and scalar variable denotes, and the lines of a body with the
+comments that name the user's lines. Does not know statements, calls and the entry's arguments.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ class Handle(NamedTuple):
     pointer: str = ""  # typed pointer, "" where the elements exist on the device only
     base: str = ""  # distance in elements of the first element from the pointer, "" for none
     strides: tuple[str, ...] = ()
-    level: int = 0  # how many loops and branches of the text its object is declared in at most
-    is_choice: bool = False  # the object that a pointer points to at the time
+    level: int = 0  # the deepest nesting in loops and branches at which its object is declared
+    is_choice: bool = False  # the object that a pointer currently points to
 
     @property
     def alone(self) -> str:
-        """The text where the tensor stands alone."""
+        """The text of the tensor as an expression by itself."""
         return self.text[1:-1] if self.is_choice else self.text
 
     @property
@@ -49,7 +49,7 @@ class Handle(NamedTuple):
 
 
 class File:
-    """What the functions of one file number and write together."""
+    """The numbering and text that the functions of one file share."""
 
     def __init__(self, program: Program) -> None:
         self.program = program
@@ -61,7 +61,7 @@ class File:
         self.functions: dict[str, str] = {}  # C++ names of the host functions that are called
         self.text = CodeEmitter()  # of those functions, callees first
         self.helpers: dict[str, None] = {}
-        self.path: list[str] = []  # functions that are being written, the entry first
+        self.path: list[str] = []  # the functions being written, the entry first
 
 
 class Host:
@@ -78,7 +78,7 @@ class Host:
         self.choices = Choices(function, file.results)
         self.written = written_roots(function, file.program, self.roots, self.choices)
         self.types: dict[str, str] = {}  # of the variables of the text that may be assigned
-        self.level = 0  # how many loops and branches the next line is in
+        self.level = 0  # the nesting of the next line in loops and branches
         self.body = CodeEmitter(1)
         self._line: str | None = None
 
@@ -107,7 +107,7 @@ class Host:
         return f"static_cast<uint64_t>({self.scalars.text(value)})"
 
     def declare_array(self, out: CodeEmitter, name: str, values: Sequence[str]) -> str:
-        """Write an array of ``uint64_t``; return its name, which is like ``name``."""
+        """Write an array of ``uint64_t``; return its name, which is derived from ``name``."""
         name = self.names.fresh(name)
         out.emit_line(f"uint64_t {name}[{len(values)}] = {{{', '.join(values)}}};")
         return name
@@ -119,7 +119,7 @@ class Host:
         self.body.emit_line(f"{kind} {name};" if text is None else f"{kind} {name} = {text};")
 
     def comment(self, stmt: Stmt) -> None:
-        """Say which line of the source the lines to come are for, unless the last ones are, too."""
+        """Write a comment with the source line of the lines that follow, unless it is unchanged."""
         text = source_comment(stmt.span)
         if text is not None and text != self._line:
             self.body.emit_line(f"// {text}")

@@ -1,7 +1,7 @@
-"""The statements of an orchestration, in order; what it has not is refused at the user's line.
+"""The statements of an orchestration, in order; others are rejected at the user's line.
 
-Owns assignments and tasks. Refuses to know the text of calls (`tasks`), of ops
-(`tensors`), and how loops and branches hand values on (`control_flow`).
+Owns assignments and tasks. Does not know the text of calls (`tasks`), of ops
+(`tensors`), and how loops and branches pass values on (`control_flow`).
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Statements:
 
     Args:
         host: The state of the generator.
-        function: Returns the C++ name of another host function, which it has written then.
+        function: Writes another host function if need be; returns its C++ name.
     """
 
     def __init__(self, host: Host, function: Callable[[Function], str]) -> None:
@@ -55,15 +55,15 @@ class Statements:
         write_statements(self, body)
 
     def begin(self, stmt: Stmt) -> None:
-        """Lines say by themselves which statement they are of."""
+        """Do nothing: each line names its own statement."""
 
     def evaluate(self, stmt: EvalStmt) -> None:
-        """Write a task without a name for its results."""
+        """Write a task whose results have no name."""
         self._host.comment(stmt)
         self._tasks.write(_kernel_call(stmt.expr))
 
     def counted(self, stmt: ForStmt) -> None:
-        """Write a loop that counts."""
+        """Write a counted loop."""
         Flow(self._host, self.write).counted(stmt)
 
     def conditional(self, stmt: WhileStmt) -> None:
@@ -75,10 +75,10 @@ class Statements:
         Flow(self._host, self.write).branch(stmt)
 
     def finish(self, stmt: ReturnStmt) -> None:
-        """What a function returns are arguments of the entry already."""
+        """Write nothing: what a function returns is an argument of the entry already."""
 
     def refuse(self, what: str) -> NoReturn:
-        """Refuse a jump."""
+        """Reject a jump."""
         raise EmitError(
             f"an orchestration has no {what}: it would leave a scope of the runtime",
             hint="write the loop's condition without it",
@@ -96,7 +96,7 @@ class Statements:
             )
         self._assigned.add(var)
         if var in host.handles:
-            return  # a tensor made here and returned: it is an argument of the entry
+            return  # a tensor created here and returned is an argument of the entry
         host.comment(stmt)
         if isinstance(value, Call) and isinstance(value.op, GlobalVar):
             self._tasks.write(value, var)

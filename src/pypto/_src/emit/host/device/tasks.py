@@ -1,7 +1,7 @@
-"""Calls in an orchestration: one task a kernel call, and calls of other host functions.
+"""Calls in an orchestration: one task per kernel call, and calls of other host functions.
 
 Owns the numbers of kernels and tasks, and what is passed: tensors with directions, scalars, and the
-sizes behind them. Refuses to know statements, and how the functions that it calls are written.
+sizes after them. Does not know statements, or how the functions that it calls are written.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Tasks:
 
     Args:
         host: The state of the generator.
-        function: Returns the C++ name of another host function, which it has written then.
+        function: Writes another host function if need be; returns its C++ name.
     """
 
     def __init__(self, host: Host, function: Callable[[Function], str]) -> None:
@@ -104,7 +104,7 @@ class Tasks:
 
 
 def _told_sizes(call: Call, callee: Function) -> list[Expr]:
-    """Return what ``call`` makes of the sizes that ``callee`` is told behind its parameters."""
+    """Return, for ``call``, the sizes that ``callee`` takes after its parameters."""
     found: dict[Var, Expr] = {}
     for param, arg in zip(callee.params, call.args, strict=True):
         if isinstance(param.type, TensorType) and isinstance(arg.type, TensorType):

@@ -1,7 +1,7 @@
-"""Ops that an orchestration runs itself: it makes tensors, takes views, reads elements and sizes.
+"""Ops that an orchestration runs itself: creating tensors, views, reading elements and sizes.
 
-Owns how a view's elements lie in the tensor that an argument of the entry points to. Refuses to
-know kernel calls, and statements other than assignments of these ops.
+Owns how a view's elements lie in the tensor that an argument of the entry points to. Does not
+know kernel calls, or statements other than assignments of these ops.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from pypto._src.ops.rules.boxes import elements
 
 
 def write_op(host: Host, var: Var, call: Call) -> None:
-    """Write ``var = call``, where ``call`` is one of an op.
+    """Write ``var = call``, where ``call`` calls an op.
 
     Raises:
         EmitError: the device's host has no such op.
@@ -45,7 +45,7 @@ def write_op(host: Host, var: Var, call: Call) -> None:
 
 
 def no_copy(call: Call) -> EmitError:
-    """Return the error for ``out[0:16] = x``: the runtime runs kernels, and has no copies."""
+    """Return the error for ``out[0:16] = x``: the runtime runs kernels, and cannot copy."""
     target, source = (source_name(arg) for arg in call.args[:2])
     return EmitError(
         f"{target}[...] = {source} copies a tensor on the host, and the device's runtime has no "
@@ -97,7 +97,7 @@ def _read(host: Host, var: Var, call: Call) -> None:
 
 
 def _distance(host: Host, source: Handle, indices: Sequence[Expr]) -> str:
-    """Return how many elements behind the pointer of ``source`` an element of it lies."""
+    """Return the offset in elements from the pointer of ``source`` to one of its elements."""
     terms = [source.base] if source.base else []
     for index, stride in zip(indices, source.strides, strict=True):
         text = host.scalars.text(index, 11 if stride != "1" else 10)

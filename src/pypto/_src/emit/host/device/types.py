@@ -1,4 +1,4 @@
-"""What element types and scalars are called in the C++ of an orchestration, and which it has not.
+"""The C++ names of element types and scalars in an orchestration, and which it lacks.
 
 Knows types only; the names are those of the device's runtime.
 """
@@ -14,10 +14,10 @@ from pypto._src.ir.exprs import Expr, Var
 
 
 def element_type(var: Var) -> str:
-    """Return the runtime's name for what a tensor variable holds.
+    """Return the runtime's name for a tensor variable's element type.
 
     Raises:
-        EmitError: the runtime has no tensors of such elements.
+        EmitError: the runtime has no tensors of that element type.
     """
     dtype = dtype_of(var)
     if dtype not in ON_DEVICE:
@@ -42,7 +42,7 @@ def scalar_type(var: Var) -> str:
 
 
 def no_scalar(dtype: DataType, at: Expr) -> EmitError:
-    """Return the error for a scalar that the host has not."""
+    """Return the error for a scalar type that the host does not have."""
     return EmitError(
         f"the host computes with no scalars of {dtype.member}",
         at.span,

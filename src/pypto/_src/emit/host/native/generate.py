@@ -1,8 +1,8 @@
-"""C++ of host functions for the task runtime on this machine: all that the language allows.
+"""C++ of host functions for the task runtime on this machine: all that the language permits.
 
 The form is that of ``emit.orchestration``, which writes for the device. Here tensors are C++
 objects that branches and loops may exchange, the host reads what tasks write, host functions call
-each other, sizes may be known at run time only, and ops on whole tensors go back to Python.
+each other, sizes may be known only at run time, and ops on whole tensors go back to Python.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ from pypto._src.records import NamedTuple
 
 ENTRY_SYMBOL: Final = "pypto_enter"
 MAX_DIMS: Final = 8
-"""Of a tensor of the runtime: ``PTO2_MAX_DIMS`` there."""
+"""The most dimensions of a runtime tensor: ``PTO2_MAX_DIMS`` there."""
 
 _TAKEN: Final = RESERVED | WORDS | {"line", "pto2", "std"}
 
@@ -74,7 +74,7 @@ class HostText(NamedTuple):
     """The C++ of a host function and of those that it calls."""
 
     code: str
-    kernels: tuple[str, ...]  # by the number that a task has
+    kernels: tuple[str, ...]  # by the number that tasks use
     ops: tuple[Call, ...]  # evaluated in Python, by their number
     spans: tuple[Span, ...]  # span in the user's source of each line of the text
 
@@ -91,15 +91,15 @@ def host_text(
 ) -> HostText:
     """Return the C++ text of host function ``entry`` of ``program``, after the passes.
 
-    Its arguments are words: for each parameter one, then for each parameter that is a tensor the
-    sizes of its dimensions that are not constant.
+    Its arguments are words: one for each parameter, then for each tensor parameter the sizes of
+    its dimensions that are not constant.
 
     Args:
         program: The program, after the passes.
         entry: The function that is called.
         results: For each kernel, which of its parameters its results are.
-        only_written: For each kernel, the parameters that it writes and does not read: because of
-            them, iterations of a parallel loop do not wait for each other. None: all of them do.
+        only_written: For each kernel, the parameters that it writes and does not read: they do not
+            make iterations of a parallel loop wait for each other. None: all parameters do.
 
     Raises:
         EmitError: something has no form here; the error points at the user's line.
@@ -154,7 +154,7 @@ class _File:
         )
 
     def _in_order(self, entry: Function) -> list[Function]:
-        """Return the host functions that a call may reach, each after those that it calls."""
+        """Return the host functions reachable from the entry, callees first."""
         done: dict[str, Function] = {}
         path: list[str] = []
         pending: list[tuple[Function, bool]] = [(entry, False)]
@@ -239,7 +239,7 @@ class _Host:
         self.comment: str | None = None
         self.results: list[str] = []
         self.launches: list[dict[Call, str]] = [{}]
-        """For each loop around a statement, the names of the launches that its tasks belong to."""
+        """For each enclosing loop, the names of the launches that its tasks belong to."""
 
     def line(self, text: str = "") -> None:
         self.file.line(text)
@@ -264,7 +264,7 @@ class _Host:
         self.line("}")
 
     def _parameter(self, param: Var) -> list[str]:
-        """Return the C++ parameters that a parameter is: one, or one for each number of a tuple."""
+        """Return the C++ parameters for a parameter: one, or one for each number of a tuple."""
         kinds = leaf_types([param.type])
         if isinstance(param.type, TupleType):
             names = [self.names.fresh(f"{param.name}_{index}") for index in range(len(kinds))]
@@ -297,10 +297,10 @@ class _Host:
             self.names.register(row.var, values[row.var])
 
     def _told(self, function: Function, args: Sequence[str], line: str) -> dict[Var, str]:
-        """Check the sizes that other arguments tell, of a call of ``function``.
+        """Check the sizes in a call of ``function`` that other arguments determine.
 
         Returns:
-            The texts of numbers and sizes; those that are solved for are computed here.
+            The texts of numbers and sizes; sizes to be solved for are computed here.
         """
         values: dict[Var, str] = {}
         for param, text in zip(function.params, args, strict=True):
@@ -308,7 +308,7 @@ class _Host:
                 for axis, dim in enumerate(param.type.shape):
                     if isinstance(dim, Var):
                         values.setdefault(dim, f"{text}.shapes[{axis}]")
-        values |= zip(function.params, args, strict=True)  # numbers, before what they tell
+        values |= zip(function.params, args, strict=True)  # numbers, before what follows from them
         scalars = HostScalars(lambda expr: _told_value(function, values, expr), line)
         for row in solved_dims(function):
             param, tensor = function.params[row.param], args[row.param]
@@ -386,7 +386,7 @@ class _Host:
         return self._items(expr) if isinstance(expr.type, TupleType) else self.value(expr)
 
     def _leaves(self, values: Sequence[Expr]) -> list[str]:
-        """Return the texts of values, those of tuples one after the other."""
+        """Return the texts of values, with tuples flattened."""
         return [text for value in values for text in _leaves_of(self._value(value))]
 
     def _sizes(self, expr: Expr) -> tuple[list[str], int]:
@@ -412,17 +412,17 @@ class _Host:
     # ----- statements -----------------------------------------------------------------------
 
     def begin(self, stmt: Stmt) -> None:
-        """Let the lines that follow be those of a statement."""
+        """Attribute the lines that follow to a statement."""
         self.file.span = stmt.span
 
     def evaluate(self, stmt: EvalStmt) -> None:
-        """Write a call without a name for its results."""
+        """Write a call whose results have no name."""
         self._say(stmt)
         if isinstance(stmt.expr, Call):
             self._call(None, stmt.expr)
 
     def refuse(self, what: str) -> NoReturn:
-        """Refuse a jump."""
+        """Reject a jump."""
         raise EmitError(f"a host function has no {what} after the passes")
 
     def _say(self, stmt: Stmt) -> None:
@@ -432,7 +432,7 @@ class _Host:
             self.comment = text
 
     def finish(self, stmt: ReturnStmt) -> None:
-        """Write the results to the parameters that stand for them."""
+        """Write the results to their output parameters."""
         self._say(stmt)
         for name, text in zip(self.results, self._leaves(stmt.value), strict=True):
             self.line(f"{name} = {text};")
@@ -526,7 +526,7 @@ class _Host:
             self.names.register(var, results[0])
 
     def _task(self, call: Call, callee: Function) -> list[str]:
-        """Write a task; return the tensors that the call's results are."""
+        """Write a task; return the tensors that are the call's results."""
         number = self.file.kernels.setdefault(callee.name, len(self.file.kernels))
         worker = WORKERS[native_core_type(callee)]
         params = self.names.fresh(f"params_t{self.file.tasks}")
@@ -576,7 +576,7 @@ class _Host:
         return f"make_scalar_param({to_word(dtype, text)})"
 
     def _in_python(self, var: Var | None, call: Call, op: OpDef[..., object]) -> None:
-        """Write an op that Python evaluates on arrays: its operands, tuples one by one."""
+        """Write an op that Python evaluates on arrays: its operands, with tuples flattened."""
         if op.view_of is not None:
             raise EmitError(f"{op.name} is a view that the runtime does not have", slug="emit-op")
         entries: list[str] = []
@@ -605,7 +605,7 @@ class _Host:
     # ----- control flow ---------------------------------------------------------------------
 
     def counted(self, stmt: ForStmt) -> None:
-        """Write a loop that counts."""
+        """Write a counted loop."""
         self._say(stmt)
         self.launches.append(self._begin_launches(stmt))
         self._enter(stmt.iter_args)
@@ -629,9 +629,9 @@ class _Host:
         self.launches.pop()
 
     def _begin_launches(self, stmt: ForStmt) -> dict[Call, str]:
-        """Begin the launches of a parallel loop: one for each call that makes tasks in it.
+        """Begin the launches of a parallel loop: one for each call in it that makes tasks.
 
-        Calls in a sequential loop in it belong to none, as its iterations keep their order.
+        Calls inside a nested sequential loop belong to none, as its iterations keep their order.
         """
         if stmt.kind is not ForKind.Parallel:
             return {}
@@ -645,7 +645,7 @@ class _Host:
         return found
 
     def conditional(self, stmt: WhileStmt) -> None:
-        """Write a loop that goes on as long as a condition holds."""
+        """Write a loop that runs while a condition holds."""
         self._say(stmt)
         self.launches.append({})
         self._enter(stmt.iter_args)
@@ -701,7 +701,7 @@ class _Host:
 
 
 def calls_in_parallel(loop: ForStmt) -> Iterator[Call]:
-    """Yield the calls of functions in a parallel loop and those in it, without other loops."""
+    """Yield the function calls in a parallel loop and in parallel loops nested in it."""
     pending: list[Stmt] = [loop.body]
     while pending:
         stmt = pending.pop()
@@ -717,7 +717,7 @@ def calls_in_parallel(loop: ForStmt) -> Iterator[Call]:
 
 
 def leaf_types(kinds: Sequence[Type]) -> list[Type]:
-    """Return types with those of the elements in place of a tuple's, however deep they are."""
+    """Return types with tuples replaced by their elements' types, at any depth."""
     found: list[Type] = []
     for kind in kinds:
         found += leaf_types(kind.types) if isinstance(kind, TupleType) else [kind]

@@ -1,7 +1,7 @@
-"""Scalar expressions of host functions as C++ that has the interpreter's meaning for every value.
+"""Scalar expressions of host functions as C++ that agrees with the interpreter on every value.
 
-Integers wrap to their width, a division by zero and a shift too far are reported, floats are
-rounded after each operation. The functions are those of ``pto/runtime/api.hpp``; the text is to be
+Integers wrap to their width, a division by zero and an excessive shift are reported, floats are
+rounded after each operation. The functions are those of ``pto/runtime/api.hpp``; the text must be
 compiled with ``-fwrapv``.
 """
 
@@ -38,7 +38,7 @@ from pypto._src.ir.exprs import (
 from pypto._src.ir.scalar_ops import BINARY, ScalarOp, decomposed
 
 _SHORT_FLOATS: Final = {DataType.FP16: "fp16", DataType.BF16: "bf16"}
-"""Held as float; the function of that name rounds."""
+"""Types held as float; the function of that name rounds."""
 
 
 def host_type(dtype: DataType) -> str:
@@ -75,14 +75,14 @@ def to_word(dtype: DataType, text: str) -> str:
 
 
 def element_text(dtype: DataType, arguments: str) -> str:
-    """Return the text that reads an element: ``arguments`` are those of the call."""
+    """Return the text that reads an element; ``arguments`` are the call's."""
     if dtype in _SHORT_FLOATS:
         return f"pto2::from_{_SHORT_FLOATS[dtype]}(pto2_rt_read<uint16_t>({arguments}))"
     return f"pto2_rt_read<{host_type(dtype)}>({arguments})"
 
 
 class HostScalars:
-    """Writes scalar expressions; compound operands stand in parentheses."""
+    """Writes scalar expressions; compound operands are put in parentheses."""
 
     def __init__(
         self, leaf: Callable[[Var | TupleGetItemExpr], str], line: str | None = None
@@ -91,7 +91,7 @@ class HostScalars:
 
         Args:
             leaf: The text of a variable, or of a tuple's element.
-            line: The text of the line that mistakes are reported at, if not that of the text.
+            line: The C++ text of the line number for errors, if not that of the current line.
         """
         self._leaf = leaf
         self._line = line
@@ -100,7 +100,7 @@ class HostScalars:
         """Return ``expr`` as C++.
 
         Raises:
-            EmitError: it is no scalar, or of a type that the host does not compute with.
+            EmitError: it is not a scalar, or has a type that the host cannot compute with.
         """
         expr = decomposed(expr)
         match expr:
@@ -126,8 +126,8 @@ class HostScalars:
         return text if name is None else f"pto2::{name}({text})"
 
     def _operand(self, expr: Expr, dtype: DataType | None = None) -> str:
-        """Return an operand, brought to ``dtype`` first if it is of another type."""
-        expr = decomposed(expr)  # what is written says whether it needs parentheses
+        """Return an operand, converted to ``dtype`` first if it has another type."""
+        expr = decomposed(expr)  # the emitted form decides whether it needs parentheses
         text = self.text(expr)
         if dtype is not None and dtype_of(expr) is not dtype:
             return f"static_cast<{host_type(dtype)}>({text})"
@@ -137,7 +137,7 @@ class HostScalars:
         kind, dtype = type(expr), expr.dtype
         row = BINARY[kind]
         if kind in LOGICAL:
-            # != on truth values, which operands of Xor are only after a conversion.
+            # != on truth values, so operands of Xor are converted to them first.
             wanted = DataType.BOOL if kind is Xor else None
             left, right = self._operand(expr.left, wanted), self._operand(expr.right, wanted)
             return f"{left} {row.cpp} {right}"
@@ -161,7 +161,7 @@ class HostScalars:
             case Cast():
                 return f"pto2::cast<{host_type(dtype)}>({text})"
             case Neg():
-                minus = f"-({text})"  # a second minus must not touch it
+                minus = f"-({text})"  # so that two minus signs never make a decrement
                 return minus if dtype.is_float() else f"pto2::negate<{host_type(dtype)}>({text})"
             case Not():
                 return f"!{text}"
@@ -175,7 +175,7 @@ class HostScalars:
 
 
 def _is_infix(expr: Expr) -> bool:
-    """True for what is written with an operator; all else is a call, a name or a number."""
+    """True for an expression written with an operator; others are calls, names or numbers."""
     if not isinstance(expr, BinaryExpr) or expr.dtype in _SHORT_FLOATS:
         return False
     kind = type(expr)
@@ -185,7 +185,7 @@ def _is_infix(expr: Expr) -> bool:
 
 
 def _has_operator(row: ScalarOp, dtype: DataType) -> bool:
-    """True if C++ has an operator of the same meaning; a quotient of floats is one."""
+    """True if C++ has an operator with the same meaning; a quotient of floats counts."""
     return not row.host or (row.node is FloatDiv and dtype.is_float())
 
 
@@ -195,7 +195,7 @@ def _is_wide(dtype: DataType) -> bool:
 
 
 def _narrowed(text: str, dtype: DataType) -> str:
-    """Return integers narrower than int, which C++ computes as int, cut back to their width."""
+    """Wrap an integer narrower than int back to its width, since C++ computes it as int."""
     return text if _is_wide(dtype) else f"static_cast<{host_type(dtype)}>({text})"
 
 
