@@ -74,7 +74,7 @@ class Results:
 def tensor_roots(function: Function, results: Results | None = None) -> dict[Expr, Var]:
     """Return for each tensor variable the parameter or new tensor whose memory it names.
 
-        Covers elements of tuples that are operands or returned.
+    Covers elements of tuples that are operands or returned.
 
     Results of kernel calls are arguments of those calls: ``results`` says which. Without it they
     have no entry.

@@ -126,7 +126,7 @@ def tile_buf_type(kind: TileType, space: MemorySpace) -> str:
     """Return the type of a tile in the long form, which every version of the assembler reads.
 
     Raises:
-        EmitError: the tile's shape is not constant, or its element type or memory has no form there.
+        EmitError: the tile's shape is not constant, or its elements or memory do not exist there.
     """
     if space not in LOCATIONS:
         raise EmitError(f"a tile cannot live in {space.name} memory", slug="emit-tile-space")

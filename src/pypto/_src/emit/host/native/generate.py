@@ -1,6 +1,6 @@
 """C++ of host functions for the task runtime on this machine: all that the language permits.
 
-The form is that of ``emit.orchestration``, which writes for the device. Here tensors are C++
+The form is that of ``emit.host.device``, which writes for the device. Here tensors are C++
 objects that branches and loops may exchange, the host reads what tasks write, host functions call
 each other, sizes may be known only at run time, and ops on whole tensors go back to Python.
 """
