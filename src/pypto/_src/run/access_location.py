@@ -1,7 +1,7 @@
-"""Where in a kernel's source the one access of a tensor stands that a compiled kernel reports.
+"""The source line of a tensor access that a compiled kernel reports, where only one fits.
 
-What the hardware runs knows tensors, not lines. A kernel with one load of a tensor has one line
-that can have read it; of several nobody says which one it was.
+Compiled code knows tensors, not lines. A kernel with one load of a tensor has one line that can
+have read it; with several loads, nothing says which one it was.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def span_of_access(function: Function, tensor: str, *, writes: bool) -> Span | N
             for index, arg in enumerate(call.args if op is not None else ()):
                 if isinstance(arg, Var) and isinstance(arg.type, TensorType):
                     if arg not in roots:
-                        return None  # one of several tensors
+                        return None  # it may be one of several tensors
                     if roots[arg] == tensor and (index in op.writes) is writes:  # pyright: ignore[reportOptionalMemberAccess]
                         found.append(call.span)
         if isinstance(stmt, AssignStmt):
@@ -40,5 +40,5 @@ def span_of_access(function: Function, tensor: str, *, writes: bool) -> Span | N
                     roots[arg] = roots[result] = roots[arg.initValue]
                     carried.append((value, roots[arg]))
     if any(not isinstance(value, Var) or roots.get(value) != root for value, root in carried):
-        return None  # a loop goes on with another tensor
+        return None  # a loop carries different tensors
     return found[0] if len(found) == 1 and found[0].begin_line > 0 else None

@@ -44,10 +44,10 @@ else:
 
 
 def address_of(array: Any) -> int:
-    """Return where the bytes of a dense array begin, in a quarter of the time of its ``ctypes``."""
+    """Return the address of a dense array's bytes, four times as fast as through its ``ctypes``."""
     try:
         return addressof(c_char.from_buffer(array))
-    except (TypeError, ValueError, BufferError):  # read-only, empty, or elements that C has not
+    except (TypeError, ValueError, BufferError):  # read-only, empty, or element types that C lacks
         return array.ctypes.data
 
 
@@ -104,7 +104,7 @@ class Signature:
         """Return arguments that fit, by name; see `CompiledProgram.random_arguments`.
 
         Raises:
-            CallError: a size is not given, or one that there is not, or makes no sense.
+            CallError: a size is missing, unknown, or makes no sense.
         """
         try:
             rng = np.random.default_rng(seed)
@@ -118,7 +118,7 @@ class Signature:
         return {param.name: param.random(rng, sizes) for param in self._params}
 
     def arranged(self, args: Sequence[Any], named: Mapping[str, Any]) -> list[Any]:
-        """Return arguments, of which some are given by name, in the order of the parameters.
+        """Return arguments, positional and named, in the order of the parameters.
 
         Raises:
             CallError: there is no such parameter, it has its argument already, or one has none.
@@ -140,7 +140,7 @@ class Signature:
         return [found[name] for name in names]
 
     def check_fixed(self, args: Sequence[Any], index: int, number: Any) -> None:
-        """Refuse another number than that which is part of the program.
+        """Reject a number other than the one compiled into the program.
 
         Raises:
             CallError: the argument is another one.
@@ -196,7 +196,7 @@ class Signature:
         return Bound(values, words)
 
     def _are_misplaced(self, args: Sequence[Any]) -> bool:
-        """True if an array stands where a number is wanted: one is missing, or two change."""
+        """True if an array is passed for a number: an argument is missing, or two are swapped."""
         pairs = zip(self._params, args, strict=True)
         return any(isinstance(p, _Scalar) and getattr(a, "shape", ()) != () for p, a in pairs)
 
@@ -227,13 +227,13 @@ class Signature:
 
 
 class Additions:
-    """The tensors behind the parameters that a call gives: passes added them to a kernel.
+    """The tensor parameters after those that a call gives: passes added them to a kernel.
 
-    They are what it works with in between, and what it returns without having been given it.
+    They are its intermediate tensors, and results for which the caller passes no array.
     """
 
     def __init__(self, function: Function, given: int) -> None:
-        """Find the tensors behind the first ``given`` parameters."""
+        """Find the tensors after the first ``given`` parameters."""
         self._function = function
         self._known = KnownSizes(function, given)
         self._made = [
@@ -248,7 +248,7 @@ class Additions:
         return bool(self._made)
 
     def complete(self, bound: Bound) -> Bound:
-        """Return the arguments with new arrays behind them, which hold nothing yet."""
+        """Return the arguments followed by new, uninitialised arrays."""
         values, words = [*bound.values], [*bound.words]
         shapes = self._shapes
         if shapes is None:
@@ -265,7 +265,7 @@ class KnownSizes:
     """The sizes of the dimensions of a function's tensors, and the numbers that may be sizes."""
 
     def __init__(self, function: Function, given: int) -> None:
-        """Find what the first ``given`` parameters tell."""
+        """Find the sizes that the first ``given`` parameters determine."""
         self._function = function
         self._params = function.params[:given]
         self._solved: list[tuple[SolvedDim, list[Var], Computation]] = []
@@ -277,10 +277,10 @@ class KnownSizes:
             self.vars.add(row.var)
 
     def of(self, values: Sequence[Any]) -> dict[Var, int]:
-        """Return them for arguments.
+        """Return the sizes and numbers for arguments.
 
         Raises:
-            CallError: a size would be none.
+            CallError: a size would be negative or undefined.
         """
         found: dict[Var, int] = {}
         numbers: dict[Var, int] = {}
@@ -313,7 +313,7 @@ class KnownSizes:
 
 
 class Computation:
-    """Computes several numbers of others, however many operators are inside each other."""
+    """Computes several numbers from others, however deeply operators are nested."""
 
     def __init__(self, params: Sequence[Var], values: Sequence[Expr], function: Function) -> None:
         body = ReturnStmt([MakeTuple(values, function.span)], function.span)
@@ -329,13 +329,13 @@ class Computation:
 
 
 class ToldSizes:
-    """The dimensions whose sizes other arguments tell, to be compared with those of the tensors."""
+    """Dimensions whose sizes follow from other arguments, to be checked against the tensors."""
 
     def __init__(self, function: Function, given: int) -> None:
-        """Find them among the first ``given`` parameters.
+        """Find these dimensions among the first ``given`` parameters.
 
         Raises:
-            CallError: a size that such a dimension has in it is told by nothing.
+            CallError: nothing determines a size that such a dimension depends on.
         """
         self._axes = [axis for axis in told_dims(function) if axis[0] < given]
         if not self._axes:  # as for most functions
@@ -352,7 +352,7 @@ class ToldSizes:
         return bool(self._axes)
 
     def misfit(self, values: Sequence[Any]) -> tuple[int, int, int] | None:
-        """Return the first dimension that is another one: parameter, axis and the wanted size."""
+        """Return the first mismatched dimension: parameter, axis and expected size."""
         known = self._known.of(values)
         wanted = self._plan.of([known[var] for var in self._vars])
         for (index, axis, _), size in zip(self._axes, wanted, strict=True):
@@ -372,13 +372,13 @@ def _untold(function: Function, var: Var) -> CallError:
 
 
 class SizeWords:
-    """The symbolic sizes of a kernel's tensors: words behind those of its arguments."""
+    """The symbolic sizes of a kernel's tensors: words after those of its arguments."""
 
     def __init__(self, function: Function) -> None:
         """Find where each size can be read.
 
         Raises:
-            CallError: a size is no dimension of any tensor, so nothing tells it.
+            CallError: a size is not a dimension of any tensor, so nothing determines it.
         """
         self.name = function.name
         self._axes: list[tuple[Var, list[tuple[int, int]]]] = []
@@ -396,14 +396,14 @@ class SizeWords:
 
     @property
     def axes(self) -> list[tuple[str, list[tuple[int, int]]]]:
-        """For each size its name, and the parameters with their dimensions that are it."""
+        """For each size its name, and the (parameter, axis) pairs that have it."""
         return [(var.name, list(found)) for var, found in self._axes]
 
     def words(self, values: Sequence[Any]) -> list[int]:
-        """Return the sizes that arguments have, in the order in which the kernel takes them.
+        """Return the sizes of arguments, in the order in which the kernel takes them.
 
         Raises:
-            CallError: two tensors differ in a size of one name.
+            CallError: two tensors differ in a size of the same name.
         """
         words: list[int] = []
         known = {} if self._solved is None else self._solved.of(values)
@@ -426,7 +426,7 @@ class SizeWords:
 
 
 def _dimensions(params: Sequence[Var]) -> dict[Var, list[tuple[int, int]]]:
-    """Return where each variable is a whole dimension: parameter and axis."""
+    """Return where each variable is by itself a dimension: parameter and axis."""
     found: dict[Var, list[tuple[int, int]]] = {}
     for index, param in enumerate(params):
         if isinstance(param.type, TensorType):
@@ -511,7 +511,7 @@ class _Scalar:
         if not isinstance(value, int if not self.is_float else (int, float)):
             self._refuse(arg)
         if self.is_float:
-            with np.errstate(over="ignore"):  # beyond its type is infinity, as inside a kernel
+            with np.errstate(over="ignore"):  # out of range becomes infinity, as inside a kernel
                 number = self.wrap(value)
         else:
             number = self.wrap(value)
@@ -532,7 +532,7 @@ class _Scalar:
         return number, self.word(number)
 
     def _number_of_c(self, arg: Any) -> Any:
-        """Return the number that a scalar of C is, which has to be of this very type."""
+        """Return the value of a ``ctypes`` scalar, which must have exactly this type."""
         wanted = np.ctypeslib.as_ctypes_type(self.dtype.numpy) if self.dtype.bytes > 0 else None
         if type(arg) is not wanted:
             self._refuse(arg)
@@ -550,10 +550,10 @@ class _Scalar:
 
 
 def plain_number(function: str, name: str, kind: ScalarType, arg: Any) -> Any:
-    """Return the number that an argument is, as Python has it, where it fits a scalar parameter.
+    """Return an argument for a scalar parameter as a Python number.
 
     Raises:
-        CallError: it is none, or beyond the type.
+        CallError: it is not a number, or out of range of the type.
     """
     scalar = _Scalar(function, Var(name, kind), kind)
     number, _ = scalar.bind(arg, {})
@@ -653,11 +653,11 @@ class _Tensor:
             and array.dtype.itemsize == self.dtype.itemsize
             and self.is_float
         ):
-            # NumPy has no such numbers: these are the bits of some.
+            # NumPy lacks this float type, so these may be its bits.
             raise CallError(
                 self._found(array), hint=f"pass {self.name}.view({wanted})", slug="argument-dtype"
             )
-        # A result must arrive in the caller's own array, so a converted copy would be of no use.
+        # A result must be written to the caller's own array, so a converted copy would be useless.
         hint = f"make it with dtype={wanted}" if self.writes else cast
         raise CallError(self._found(array), hint=hint, slug="argument-dtype")
 

@@ -1,8 +1,8 @@
-"""What is passed as an array, as a NumPy array over the same memory.
+"""Array arguments, viewed as NumPy arrays over the same memory.
 
-Kernels see addresses and nothing else, so an array whose memory does not hold its values is
-refused: one with a mask, a sign or a unit beside its memory, or with less memory than elements.
-Knows NumPy's types by name, and tensors of other libraries by what they can be asked.
+Kernels see only addresses, so an array whose memory does not hold its values is rejected: one
+with a mask, a sign or a unit beside its memory, or with less memory than its elements need.
+Knows NumPy's types by name, and tensors of other libraries by their methods.
 """
 
 from __future__ import annotations
@@ -24,21 +24,21 @@ else:
 
 
 _MOST_WORK: Final = 10_000
-"""So much NumPy may try to find out whether two arrays have memory in common; then they may."""
+"""How many candidates NumPy may try when it looks for shared memory; beyond that, it assumes it."""
 
 
 def may_share(a: Array, b: Array) -> bool:
-    """True unless two arrays certainly have no element's memory in common."""
+    """True unless two arrays certainly share no element's memory."""
     return np.may_share_memory(a, b, cast("Any", _MOST_WORK))
 
 
 class Argument(NamedTuple):
-    """The argument that an array was passed for, as messages call it."""
+    """The parameter that an array was passed for, as messages describe it."""
 
     name: str
     function: str
     wanted: str
-    dtype: str  # as Python has it: np.float32
+    dtype: str  # as Python spells it: np.float32
     is_written: bool
 
     def reject(self, arg: object, why: str, hint: str | None, slug: str) -> NoReturn:
@@ -51,8 +51,8 @@ class Argument(NamedTuple):
         )
 
     def refuse_meaning(self, arg: object, why: str, made: str) -> NoReturn:
-        """Raise the error about memory without the values; ``made`` makes of ``arg`` what has."""
-        # What a kernel writes has to arrive in an array that the caller has.
+        """Raise the error about memory without the values; ``made`` spells an array with them."""
+        # The caller must hold the array that a kernel writes to.
         hint = f"write {self.name} = {made} before the call" if self.is_written else f"pass {made}"
         self.reject(arg, why, hint, "argument-memory")
 
@@ -73,12 +73,12 @@ def is_plain_number(value: object) -> bool:
 
 
 def described(arg: object) -> str:
-    """Return what an argument is that is no array."""
+    """Return a description of an argument that is not an array."""
     return "None" if arg is None else f"a {type(arg).__name__}"
 
 
 def array_view(arg: Any, argument: Argument) -> Array:
-    """Return an array, or an object that speaks DLPack, as a NumPy array over the same memory.
+    """Return an array, or an object with DLPack support, as a NumPy array over the same memory.
 
     Raises:
         CallError: it is neither, NumPy cannot use it in place, or its memory does not hold its
@@ -108,7 +108,7 @@ def array_view(arg: Any, argument: Argument) -> Array:
 
 
 def zeros_like_others(arrays: Sequence[Any], shape: tuple[int, ...], dtype: Any) -> Any:
-    """Return a new array of zeros, of the library of the first of ``arrays`` where it is known."""
+    """Return a new array of zeros, from the library of the first of ``arrays`` if it is known."""
     first = arrays[0] if arrays else None
     name = type(first).__module__.partition(".")[0]
     if name == "torch":
@@ -122,7 +122,7 @@ def zeros_like_others(arrays: Sequence[Any], shape: tuple[int, ...], dtype: Any)
 def bfloat16_view(tensor: Any) -> Any:
     """Return an array in the memory of a tensor of a library such as PyTorch.
 
-    NumPy's reader of DLPack has no such elements, so their bits are handed over as INT16.
+    NumPy's DLPack reader has no such element type, so the bits are passed as INT16.
     """
     import sys
 
@@ -139,7 +139,7 @@ def number_in(arg: Any, argument: Argument) -> Any:
     """Return the number in an array without dimensions.
 
     Raises:
-        CallError: its memory does not hold it.
+        CallError: its memory does not hold the number.
     """
     if is_array(arg):
         _refuse_array(arg, argument)
@@ -152,12 +152,12 @@ def number_in(arg: Any, argument: Argument) -> Any:
 
 
 # --------------------------------------------------------------------------------------------
-# NumPy's own
+# NumPy's own arrays
 # --------------------------------------------------------------------------------------------
 
 
 def _refuse_array(arg: Array, argument: Argument) -> None:
-    """Raise CallError for a subclass, but for those whose memory is known to be what they mean."""
+    """Raise CallError for a subclass, unless its memory is known to hold its values."""
     kind: type[Any] = type(arg)
     if kind in (np.ndarray, np.memmap, np.matrix, np.recarray):
         return
@@ -171,12 +171,12 @@ def _refuse_array(arg: Array, argument: Argument) -> None:
 
 
 # --------------------------------------------------------------------------------------------
-# Tensors of other libraries, as PyTorch has them
+# Tensors of other libraries, such as PyTorch
 # --------------------------------------------------------------------------------------------
 
 
 def _refuse_tensor(arg: Any, argument: Argument) -> None:
-    """Raise CallError for a tensor that exports its memory, which does not hold its values."""
+    """Raise CallError for a tensor that exports memory which does not hold its values."""
     name = argument.name
     if _redefines_ops(arg.__class__):
         made = f"{name}.to_tensor(0)" if hasattr(arg, "to_tensor") else f"{name}.detach().clone()"
@@ -188,7 +188,7 @@ def _refuse_tensor(arg: Any, argument: Argument) -> None:
     storage, address = _ask(arg, "untyped_storage"), _ask(arg, "data_ptr")
     if storage is None or not arg.nbytes:
         return
-    # Of a tensor with gaps this is too little, and its layout will be refused.
+    # For a tensor that is not contiguous this is too little, but its layout is rejected later.
     wanted: int = arg.nbytes + arg.storage_offset() * arg.itemsize
     found: int = storage.nbytes() if address else 0
     if found < wanted:
@@ -199,7 +199,7 @@ def _refuse_tensor(arg: Any, argument: Argument) -> None:
 
 
 def _made_usable(arg: Any, argument: Argument) -> str | None:
-    """Return a hint for a tensor that says itself that its memory is not to be used."""
+    """Return a hint for a tensor that itself declares its memory unusable."""
     if _ask(arg, "is_conj"):
         return f"pass {argument.name}.resolve_conj()"
     if getattr(arg, "is_meta", False) is True:
@@ -217,14 +217,14 @@ def _redefines_ops(kind: type[Any]) -> bool:
             own = vars(base).get(hook)
             if own is None or (base.__module__, base.__name__) == ("torch", "Tensor"):
                 continue
-            # What PyTorch gives classes that want none, such as Parameter.
+            # PyTorch's hook for classes that opt out, such as Parameter.
             if not getattr(own, "__name__", "").startswith("_disabled_"):
                 return True
     return False
 
 
 def _ask(arg: Any, method: str) -> Any:
-    """Return what a method gives, None where there is none or it fails: there is no such answer."""
+    """Return the result of a method, None if it is missing or fails: there is no answer then."""
     call = getattr(arg, method, None)
     if call is None:
         return None

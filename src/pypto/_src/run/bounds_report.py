@@ -1,6 +1,6 @@
-"""What a compiled kernel reports of a transfer that leaves its tensor, in words.
+"""The error message for a transfer out of bounds that a compiled kernel reports.
 
-Owns the form of that report, which ``include/pto/detail/core/bounds.hpp`` fills in, and its text
+Owns the layout of that report, which ``include/pto/detail/core/bounds.hpp`` fills in, and its text
 and hint. Knows nothing of how it gets here.
 """
 
@@ -13,7 +13,7 @@ from typing import Final
 from pypto._src.records import NamedTuple
 
 MARK: Final = b"\x01"
-"""First byte of a report; texts do not begin with it."""
+"""First byte of a report; plain messages do not begin with it."""
 
 
 class Report(ctypes.Structure):
@@ -38,7 +38,7 @@ class Report(ctypes.Structure):
 
 
 class Said(NamedTuple):
-    """What a kernel said of one dimension: it takes ``size`` from ``begin`` on, of ``limit``."""
+    """A kernel's report on one dimension: it accesses ``size`` of ``limit`` from ``begin`` on."""
 
     begin: int
     size: int
@@ -46,14 +46,14 @@ class Said(NamedTuple):
 
 
 class Access(NamedTuple):
-    """Which tensor a transfer leaves, and whether it writes it."""
+    """The tensor whose bounds a transfer exceeds, and whether it writes it."""
 
     tensor: str
     writes: bool
 
 
 def access(report: Report) -> Access | None:
-    """Return what a kernel reports of its access, None if it does not know the tensor."""
+    """Return the access that a kernel reports, None if it does not know the tensor."""
     if report.tensor is None:
         return None
     return Access(report.tensor.decode(), b"write" in report.verb)
@@ -69,7 +69,7 @@ def rename(report: Report, kernel: str | None, names: Mapping[str, str]) -> None
 
 
 def words(report: Report) -> tuple[str, str | None]:
-    """Return the message and, where one can be typed, the hint."""
+    """Return the message and, where there is something to type, the hint."""
     kernel = "" if report.kernel is None else f"{report.kernel.decode()}: "
     verb = report.verb.decode()
     if not report.size:
@@ -98,7 +98,7 @@ def words(report: Report) -> tuple[str, str | None]:
 
 
 def _of_parts(said: Mapping[int, Said]) -> str:
-    """Return what the regions are in a part of a tensor that the kernel took."""
+    """Return the text on where regions are in a part of a tensor that the kernel took."""
     return "".join(
         f", {begin}:{begin + size} of the {limit} elements that its part has in dimension {axis}"
         for axis, (begin, size, limit) in said.items()
@@ -108,9 +108,9 @@ def _of_parts(said: Mapping[int, Said]) -> str:
 def _coordinates(
     element: int, shape: Sequence[int], strides: Sequence[int], said: Mapping[int, Said]
 ) -> list[int] | None:
-    """Return where an element is in a dense tensor, None if ``strides`` are not its strides.
+    """Return an element's coordinates in a dense tensor, None if ``strides`` are not its strides.
 
-    It is inside of each dimension but the outermost and those of which something is ``said``.
+    It is within each dimension except the outermost and those with a report in ``said``.
     """
     found: list[int] = []
     stride = 1
@@ -121,7 +121,7 @@ def _coordinates(
         stride *= size
         at = element if axis == 0 else element % size
         if axis in said:
-            # A part begins inside of the tensor, and the region as far from there as was said.
+            # A part begins inside the tensor, and the region at the reported distance from there.
             begin = said[axis].begin
             at = begin + (element - begin) % size
         element = (element - at) // size
@@ -130,7 +130,7 @@ def _coordinates(
 
 
 def _hint(first: Sequence[int], sizes: Sequence[int], shape: Sequence[int]) -> str | None:
-    """Return how to move only what is there, for a region that begins inside of its tensor."""
+    """Return how to move only what is in bounds, for a region that begins inside its tensor."""
     rows = list(zip(first, sizes, shape, strict=True))
     if not all(0 <= begin < size for begin, _, size in rows):
         return None

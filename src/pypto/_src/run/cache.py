@@ -36,25 +36,25 @@ from pypto._src.run.objects.precompiled import PRELUDES, Compilation, Headers, p
 from pypto._src.run.shield import shielded
 from pypto._src.run.toolchain import Toolchain, forget, machine
 
-SCHEMA = 2  # raise it when keys or entries change their meaning
+SCHEMA = 2  # increase it when keys or entries change their meaning
 
-COMPILE_TIMEOUT_S = 600.0  # of wall time: on a busy machine the compiler may wait for most of it
+COMPILE_TIMEOUT_S = 600.0  # of wall time: on a busy machine the compiler may mostly wait
 
 _STALE_AFTER_S = 3600.0
 _WORK_PREFIX = "tmp-"
-_SHOWN_LINES = 8  # of what the compiler wrote
+_SHOWN_LINES = 8  # of the compiler's output
 _FULL_BELOW_BYTES = 1 << 16
 
 Listing = tuple[tuple[str, int, int], ...]  # name below the directory, bytes, mtime in ns
 
 
 class CompileError(PyptoError, RuntimeError):
-    """The C++ compiler refused a source, or took too long over it.
+    """The C++ compiler rejected a source, or took too long over it.
 
     Attributes:
         command: The command line, word by word.
         stderr: All that the compiler wrote.
-        source: The file that was compiled; it stays there to be looked at.
+        source: The file that was compiled; it is kept for inspection.
     """
 
     slug = "compiler"
@@ -63,28 +63,28 @@ class CompileError(PyptoError, RuntimeError):
         self, command: tuple[str, ...], stderr: str, source: Path, code: int | None
     ) -> None:
         super().__init__(_compile_report(command, stderr, code))
-        self.args = (command, stderr, source, code)  # all of them, so that it can be pickled
+        self.args = (command, stderr, source, code)  # all of them, so that it can be unpickled
         self.command = command
         self.stderr = stderr
         self.source = source
         self.code = code
 
     def __str__(self) -> str:
-        """Return how it ended, the first lines about an error, and the command."""
+        """Return how the compiler ended, its first lines about an error, and the command."""
         return self.message
 
 
 class CacheError(PyptoError, RuntimeError):
-    """No directory can keep compiled kernels: the disk is full, and so is that of ``/tmp``."""
+    """No directory can store compiled kernels: the disk is full, and so is that of ``/tmp``."""
 
     slug = "cache"
 
 
 class _UnusableError(Exception):
-    """A directory cannot keep objects; the text goes behind its name."""
+    """A directory cannot store objects; the text follows its name in messages."""
 
     def __init__(self, what: str, wanted: str) -> None:
-        super().__init__(what, wanted)  # to be made again from `args`, without a traceback
+        super().__init__(what, wanted)  # so that a copy without traceback can be made from `args`
         self.what = what
         self.hint = f"set PYPTO_CACHE_DIR to a directory {wanted}"
 
@@ -117,10 +117,10 @@ def build(
     one warning.
 
     Raises:
-        CompileError: The compiler refused the source.
+        CompileError: The compiler rejected the source.
         CacheError: That directory cannot be used, either.
         FileNotFoundError: An include directory does not exist.
-        KnobError: ``PYPTO_CACHE_DIR`` has a value it cannot have.
+        KnobError: ``PYPTO_CACHE_DIR`` has an invalid value.
     """
     flags = (*toolchain.flags, *(f"-I{path.absolute()}" for path in include_dirs), *extra_flags)
     key_now = functools.partial(_key, source, toolchain, include_dirs, extra_flags)
@@ -165,10 +165,10 @@ def _make(
     compiled: Callable[[Path], Path],
     key_now: Callable[[], str],
 ) -> bool:
-    """Compile an entry and put it in its place; False if it is not what is wanted any more."""
+    """Compile an entry and publish it; False if its key has changed meanwhile."""
     with _work_directory(home, entry, root) as work:
         built = compiled(work)
-        # A header edited meanwhile would leave the old key with the new meaning.
+        # A header edited meanwhile would store the new meaning under the old key.
         is_wanted = key_now() == entry.stem
         if is_wanted:
             with _storing():
@@ -177,7 +177,7 @@ def _make(
 
 
 def why_unusable(shared: Path) -> CacheError | None:
-    """Return what keeps a cache directory from being used; None if nothing does. Makes it."""
+    """Create a cache directory; return the reason it cannot be used, None if it can."""
     try:
         with _storing():
             root = Path(os.path.realpath(shared))
@@ -198,7 +198,7 @@ def _entry(home: Path, key: str) -> Path:
 
 
 def _is_ready(entry: Path, root: Path) -> bool:
-    """Return whether an entry can be loaded as it is.
+    """Return whether an entry can be loaded.
 
     Raises:
         _UnusableError: Nothing may be loaded from its directory.
@@ -224,7 +224,7 @@ def _check_directory(directory: Path, root: Path) -> None:
 
 @contextlib.contextmanager
 def _storing() -> Generator[None]:
-    """Report what the file system refuses as a property of the cache directory."""
+    """Turn errors of the file system into errors about the cache directory."""
     try:
         yield
     except (OSError, ValueError) as error:  # ValueError: a zero byte in the path
@@ -275,7 +275,7 @@ def _compile(
         with _storing():
             if _is_full(work, done.stderr):
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        forget(toolchain)  # if it is to blame, the next process finds another one
+        forget(toolchain)  # if the compiler is to blame, the next process finds another one
         raise CompileError(given.line, done.stderr, kept, done.code)
     return built
 
@@ -288,7 +288,7 @@ def _remove_same(path: Path, written: os.stat_result) -> None:
 
 
 def _is_full(directory: Path, stderr: str) -> bool:
-    """Return whether a compiler failed for want of space: tools do not all say so."""
+    """Return whether a compiler failed because the disk is full, which not all tools report."""
     words = (os.strerror(errno.ENOSPC), os.strerror(errno.EDQUOT))
     if any(text in stderr for text in words):
         return True
@@ -297,7 +297,7 @@ def _is_full(directory: Path, stderr: str) -> bool:
 
 @contextlib.contextmanager
 def _work_directory(home: Path, entry: Path, root: Path) -> Generator[Path]:
-    """Give a build a directory of its own, on the file system of the entry, whose own is made."""
+    """Make a build its own directory on the file system of the entry, and the entry's folder."""
     with _storing():
         make_private(entry.parent)
     _check_directory(entry.parent, root)
@@ -335,7 +335,7 @@ def _make_substitute(shared: Path, reason: _UnusableError) -> _Substitute:
     atexit.register(_remove_own, own, os.getpid())
     made = _Substitute(own, reason)
     first = _substitutes.setdefault(shared, made)
-    if first is made:  # no other thread was faster
+    if first is made:  # no other thread was first
         warnings.warn(
             f"{reason.about(shared)}, so compiled kernels are kept for this process only; "
             f"{reason.hint}",
@@ -348,7 +348,7 @@ def _make_substitute(shared: Path, reason: _UnusableError) -> _Substitute:
 def _temporary() -> str:
     with contextlib.suppress(OSError):
         return tempfile.gettempdir()
-    return "a temporary directory"  # there is none that can be written
+    return "a temporary directory"  # none is writable
 
 
 def _remove_own(own: Path, owner: int) -> None:
@@ -359,7 +359,7 @@ def _remove_own(own: Path, owner: int) -> None:
 def _key(
     source: str, toolchain: Toolchain, include_dirs: Iterable[Path], extra_flags: Iterable[str]
 ) -> str:
-    """Return the hash of all that decides what the object does, as hex."""
+    """Return the hash of everything that determines what the object does, as hex."""
     parts = (
         str(SCHEMA),
         source,
@@ -374,14 +374,14 @@ def _key(
 
 
 def _bytes(text: str) -> bytes:
-    """Return a text as a file holds it; the names of files in it may be of any bytes."""
+    """Return a text as it is stored in a file; file names in it may have any bytes."""
     return text.encode(errors="surrogateescape")
 
 
 def _digest(parts: Iterable[bytes]) -> str:
     total = hashlib.sha256()
     for part in parts:
-        total.update(len(part).to_bytes(8, "little"))  # so that ab, c differs from a, bc
+        total.update(len(part).to_bytes(8, "little"))  # so that (ab, c) differs from (a, bc)
         total.update(part)
     return total.hexdigest()
 
@@ -401,13 +401,13 @@ def _listing(directory: Path, below: str = "") -> Listing:
 
 @functools.lru_cache(maxsize=16)
 def _headers_digest(directory: Path, listing: Listing) -> str:
-    """Return the hash of names and contents; where the directory lies does not matter."""
+    """Return the hash of names and contents, which does not depend on the directory's path."""
     files = ((name.encode(), (directory / name).read_bytes()) for name, _, _ in listing)
     return _digest(part for file in files for part in file)
 
 
 def _error_lines(stderr: str) -> list[str]:
-    """Return a few lines from the first one on that reports an error."""
+    """Return a few lines of output, starting at the first that reports an error."""
     lines = [line for line in stderr.splitlines() if line.strip()]
     marks = ("error:", "undefined ")
     is_error = [any(mark in line for mark in marks) for line in lines]

@@ -1,6 +1,6 @@
-"""The kernel calls of a host function as they stand in its text, for programs without arguments.
+"""The kernel calls in the text of a host function, for programs without arguments.
 
-Tells loops, branches, calls and what each call reads and writes, with names where numbers are known
+Lists loops, branches, calls and what each call reads and writes, with names where numbers are known
 only at run time. Knows nothing of how this is drawn.
 """
 
@@ -37,7 +37,7 @@ from pypto._src.run.effects import Effects, effects
 
 
 class CallRow(NamedTuple):
-    """A call, or the head of a loop or branch whose rows follow with a greater depth."""
+    """A call, or the head of a loop or branch whose rows follow at a greater depth."""
 
     depth: int
     text: str
@@ -47,20 +47,20 @@ class CallRow(NamedTuple):
 
 
 class Calls(NamedTuple):
-    """The calls of a function in the order of its text."""
+    """The calls of a function in textual order."""
 
     entry: str
     rows: tuple[CallRow, ...]
 
     def as_data(self) -> dict[str, Any]:
-        """Return the rows as what JSON can say."""
+        """Return the rows as data that JSON can represent."""
         return {"entry": self.entry, "calls": [row._asdict() for row in self.rows]}
 
 
 def depends_on_values(program: Program, entry: str) -> bool:
     """True if the tasks of a run may depend on more than the program's text.
 
-    That is so if a size or a scalar is given at the call, or if the host reads elements of tensors.
+    That is so if the call supplies a size or a scalar, or if the host reads elements of tensors.
     """
     function = program.get_function(entry)
     assert function is not None
@@ -84,7 +84,7 @@ class _Reader:
     def __init__(self, program: Program) -> None:
         self.functions = {f.name: f for f in program.functions_}
         self.effects = effects(program)
-        self.regions: dict[Var, str] = {}  # views by their variables
+        self.regions: dict[Var, str] = {}  # texts of views, by their variables
 
     def rows(self, function: Function) -> Iterator[CallRow]:
         """Yield the rows of a function; not recursive, as branches nest without limit."""
@@ -178,7 +178,7 @@ def _reversed(depth: int, stmts: Sequence[Stmt]) -> list[tuple[int, Stmt | str]]
 
 
 def _head(stmt: Stmt) -> str | None:
-    """Return the first line of a loop or branch as the user writes it, None for others."""
+    """Return the first line of a loop or branch as in the source, None for other statements."""
     match stmt:
         case ForStmt():
             name = "parallel" if stmt.kind is ForKind.Parallel else "range"

@@ -1,8 +1,8 @@
-"""Kernels that are one kernel but for names, of which one is compiled for all.
+"""Kernels that differ only in names, of which one is compiled for all.
 
-The regions of a model's layers are such kernels. Two are alike if their IR has one structure and
-their C++ differs, one to one, in identifiers alone that it declares itself: then one object serves
-both, and only what it reports of itself has to be renamed.
+The regions of a model's layers are such kernels. Two are alike if their IR has the same structure
+and their C++ differs only by a one-to-one renaming of identifiers that it declares itself: then one
+object serves both, and only names in its reports have to be changed.
 """
 
 from __future__ import annotations
@@ -32,15 +32,15 @@ from pypto._src.run.toolchain import Toolchain
 
 _TOKEN: Final = re.compile(r'//[^\n]*|"(?:[^"\\]|\\.)*"|[A-Za-z_]\w*|\s+|\d[\w.]*|.', re.DOTALL)
 
-# What stands behind a type and before an initializer, arguments or the end: a declaration, or an
-# operand of `return` and the like, which a declaration has to precede.
+# A name after a type and before an initializer, arguments or the end: a declaration, or an operand
+# of `return` and the like, which needs an earlier declaration anyway.
 _DECLARED: Final = re.compile(
     r"\busing (\w+) =|(?<!\breturn)(?<!\belse)(?<!\bcase)(?:\w|(?<=\S)>)[*&]? +(\w+)\s*[=(;,){\[]"
 )
 
 
 class Launched(NamedTuple):
-    """A compiled kernel, and what to call what it names if another one was compiled for it."""
+    """A compiled kernel, and new names for its reports if it was compiled from another one."""
 
     kernel: NativeKernel
     names: Mapping[str, str]
@@ -49,7 +49,7 @@ class Launched(NamedTuple):
 def compile_kernels(
     functions: Sequence[Function], sources: Mapping[str, str], toolchain: Toolchain
 ) -> dict[str, Launched]:
-    """Compile kernels at the same time; of those that are alike, the first for all.
+    """Compile kernels in parallel; of those that are alike, the first for all.
 
     Args:
         functions: Kernels after the passes, each name once.
@@ -57,7 +57,7 @@ def compile_kernels(
         toolchain: What compiles it.
 
     Raises:
-        CompileError: the compiler refused a text.
+        CompileError: the compiler rejected a text.
     """
     sizes = {function.name: tensor_sizes(function) for function in functions}
     texts = {name: sources[name] + found.functions for name, found in sizes.items()}
@@ -133,7 +133,7 @@ def without_names(text: str) -> str:
 
 
 def renamed(like: Function, function: Function) -> dict[str, str]:
-    """Return what to call the parameters that ``like`` names in reports."""
+    """Return the new names of the parameters that ``like`` names in reports."""
     if like is function:
         return {}
     return {a.name: b.name for a, b in zip(like.params, function.params, strict=True)}
@@ -148,7 +148,7 @@ def _launch_tensors(
 ) -> list[LaunchTensor | None]:
     """Return for each parameter its tensor, None for a scalar; see `launcher_source`.
 
-    Empty, so that nothing is checked, if there are too many.
+    The list is empty, so that nothing is checked, if there are too many.
     """
     found: list[LaunchTensor | None] = []
     for param in function.params:

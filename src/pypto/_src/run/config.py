@@ -17,15 +17,15 @@ DEVICES: Final = {"a2a3": "an Ascend 910B", "a5": "an Ascend 950"}
 
 @dataclass(frozen=True)
 class RunConfig:
-    """The platform, and what else a run may be told; this machine is ``a2a3sim``.
+    """The platform and other options of a run; this machine is ``a2a3sim``.
 
-    ``strategy`` chooses the passes, ``overlap`` lets iterations of loops overlap, or not, whatever
-    the kernel was declared with. Before a run, ``dump_passes`` writes the program after each of
-    them to the folder ``passes_dump`` of the program's ``output_dir``, and ``save_kernels`` the
+    ``strategy`` chooses the passes, ``overlap`` says whether iterations of loops overlap,
+    overriding the kernel's declaration. Before a run, ``dump_passes`` writes the program after each
+    pass to the folder ``passes_dump`` of the program's ``output_dir``, and ``save_kernels`` the
     texts for the device; ``save_kernels_dir`` is that folder. ``check_blocks`` runs the program on
-    copies of the arguments first, with blocks of launches in other orders, and refuses one whose
-    results depend on them. Fields that steer a device's runtime,
-    or its diagnostics, are kept and change nothing here.
+    copies of the arguments first, with blocks of launches in other orders, and rejects one whose
+    results depend on the order. Fields that steer a device's runtime or its diagnostics are kept
+    and change nothing here.
     """
 
     platform: str = "a2a3sim"
@@ -59,7 +59,7 @@ class RunConfig:
     check_blocks: bool = False
 
     def __post_init__(self) -> None:
-        """Check the name of the platform, and what this machine does something about.
+        """Check the name of the platform, and the fields that have an effect on this machine.
 
         Raises:
             ValueError: there is no such platform.
@@ -87,17 +87,17 @@ class DistributedConfig:
     runtime: str = "tensormap_and_ringbuffer"
     aicpu_thread_num: int = 0
     on: str | None = None
-    """Where the ranks are: threads of this process, or processes of a cluster. ``ray`` is the
-    session of Ray that this process has, else a new one on this machine; any other text is the
-    address of a cluster, such as ``auto``."""
+    """Where the ranks run: None for threads of this process, else processes of a cluster. ``ray``
+    is this process's session of Ray, or a new one on this machine; any other text is the address
+    of a cluster, such as ``auto``."""
     timeout: float = 60.0
-    """After so many seconds in which no rank has gone on, a run on a cluster ends with an error."""
+    """Seconds without progress of any rank after which a run on a cluster ends with an error."""
 
     def __post_init__(self) -> None:
         """Check the numbers of the devices.
 
         Raises:
-            ValueError: there are none, or one is negative or there twice; or the time is none.
+            ValueError: there are none, one is negative or repeated, or the timeout is not positive.
         """
         if not self.timeout > 0:
             raise ValueError(f"timeout is a number of seconds, got {self.timeout!r}")
@@ -108,7 +108,7 @@ class DistributedConfig:
 
 
 def check_runs_here(config: RunConfig) -> None:
-    """Refuse to run on a device, which needs what is not part of this package.
+    """Reject running on a device, which needs software that is not part of this package.
 
     Raises:
         CallError: the platform is a device.

@@ -1,4 +1,4 @@
-"""The sizes of arguments that nobody has made yet: what symbolic dimensions are, given their names.
+"""The sizes of arguments that do not exist yet: the values of symbolic dimensions, by name.
 
 Knows signatures and numbers; knows nothing of arrays.
 """
@@ -21,7 +21,7 @@ from pypto._src.ir.types import ScalarType
 
 
 class SizeMissingError(CallError):
-    """Nobody gave the sizes called ``names``."""
+    """The sizes called ``names`` were not given."""
 
     slug = "size-missing"
 
@@ -64,7 +64,7 @@ class Sizes:
             given: Sizes by the names of dimensions, and of parameters that are integers.
 
         Raises:
-            CallError: there is no such name, a dimension has none, or its size is not given or
+            CallError: there is no such name, a dimension has none, or its size is missing or
                 makes no sense.
         """
         self._function = function
@@ -83,13 +83,13 @@ class Sizes:
 
     @classmethod
     def of(cls, function: Function, values: Mapping[Var, int]) -> Sizes:
-        """Return the sizes of a call: ``values`` of dimensions and numbers, whatever they are."""
+        """Return the sizes of a call from the unchecked ``values`` of dimensions and numbers."""
         sizes = cls(function, {})
         sizes._values = dict(values)
         return sizes
 
     def number(self, param: Var) -> int | None:
-        """Return what an integer parameter is given as, None if nothing."""
+        """Return the value given for an integer parameter, None if there is none."""
         return self._values.get(param)
 
     def shape(self, param: Var, kind: TensorType) -> tuple[int, ...]:
@@ -97,7 +97,7 @@ class Sizes:
         return tuple(self._size(param, axis, dim) for axis, dim in enumerate(kind.shape))
 
     def _vars(self) -> Iterator[Var]:
-        """Yield what may be given, in the order of the parameters."""
+        """Yield the variables that may be given, in the order of the parameters."""
         for param in self._function.params:
             if isinstance(param.type, TensorType):
                 yield from uses(symbols_of_type(param.type))
@@ -147,7 +147,7 @@ class Sizes:
         return size
 
     def _missing(self) -> list[str]:
-        """Return the names of all dimensions whose size nobody gave."""
+        """Return the names of all dimensions whose size was not given."""
         params = self._function.params
         kinds = [param.type for param in params if isinstance(param.type, TensorType)]
         found = (var for kind in kinds for var in uses(kind.shape))

@@ -1,8 +1,8 @@
-"""Which parameters a function writes, and which of them its results are.
+"""Effects of functions: which parameters each writes, and which of them it returns.
 
 A store mutates: its value is the tensor it writes. So a parameter without direction may be written,
 too, and a returned tensor usually is a parameter. One pass over a program notes for each name which
-others it may stand for; what a loop or branch gives may be any that meets there.
+others it may alias; the result of a loop or branch may alias any value that merges there.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Effects(NamedTuple):
 
     writes: tuple[bool, ...]  # for each parameter
     results: tuple[tuple[int, ...], ...]  # for each result, the parameters that it may be
-    reads: tuple[bool, ...]  # for each parameter: false where it is only written, or handed on
+    reads: tuple[bool, ...]  # for each parameter: false where it is only written, or passed on
 
 
 def effects(program: Program) -> dict[str, Effects]:
@@ -50,7 +50,7 @@ Name = int
 """Stands for a tensor variable, or for one element of a tuple variable."""
 
 WHOLE: Final = -1
-"""Stands for a variable itself where elements of tuples are numbered."""
+"""Stands for the variable itself in place of the number of a tuple's element."""
 
 
 class _Analysis:
@@ -88,7 +88,7 @@ class _Analysis:
         return elements[element]
 
     def reached(self, names: Iterable[Name]) -> set[Name]:
-        """Return names with all that they may stand for."""
+        """Return names with all that they may alias, directly or indirectly."""
         pending = list(names)
         found: set[Name] = set()
         while pending:
@@ -126,14 +126,14 @@ class _Analysis:
                     self.stands_for[self.name(target)] += self.names(value)
 
     def names(self, value: Expr) -> list[Name]:
-        """Return the names of the buffer that ``value`` is."""
+        """Return the names of the buffer that ``value`` denotes."""
         return self.values(value).get(WHOLE, [])
 
     def values(self, value: Expr) -> dict[int, list[Name]]:
         """Return the names of the buffers of a value or of its elements; note what it writes."""
         match value:
             case Var():
-                # A copy of a tuple variable hands on its elements, as far as they have been seen.
+                # A copy of a tuple variable passes on the elements that have been seen so far.
                 elements = self.numbers.get(value, {})
                 return {WHOLE: [self.name(value)], **{i: [n] for i, n in elements.items()}}
             case TupleGetItemExpr(tuple=Var() as source, index=index):
@@ -146,7 +146,7 @@ class _Analysis:
                 return {}
 
     def call(self, call: Call) -> dict[int, list[Name]]:
-        """Return what `values` does; calls in calls may be thousands deep."""
+        """Return what `values` does for a call; calls may be nested thousands deep."""
         stack: list[tuple[Call, Iterator[Expr], list[list[Name]]]] = [(call, iter(call.args), [])]
         while True:
             outer, rest, args = stack[-1]

@@ -1,10 +1,10 @@
-"""Signals while native code runs: what it shares with Python, and who makes it look.
+"""Signals during native code: the memory it shares with Python, and the thread that prompts it.
 
-Python runs the handlers of signals in the main thread, between two of its own instructions: never
-while that thread is in native code. So native code stops now and then and runs them itself, where
-it can end: at the begin of an iteration of a loop. It looks at one word of memory there, which a
-thread sets at an interval as long as the main thread is in native code. What a handler raises ends
-the run and comes out of the call. Knows nothing of kernels and tasks.
+Python runs signal handlers in the main thread, between two bytecode instructions: never while
+that thread is in native code. So native code pauses now and then to run them itself, at points
+where it can stop: at the start of a loop's iteration. There it checks one word of memory, which a
+thread sets at intervals while the main thread is in native code. What a handler raises ends the
+run and propagates out of the call. Knows nothing of kernels and tasks.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ import time
 from typing import Final
 
 TICK_S: Final = 0.03
-"""A signal waits at most about so long for its handler."""
+"""The longest that a signal waits for its handler, roughly."""
 
 _QUIET_S: Final = 1.0
-"""The thread that ticks ends when the main thread has called no native code for so long."""
+"""The ticking thread ends when the main thread has called no native code for this long."""
 
 NOT_TICKING: Final = b"\x02"
-"""What native code answers when `start_ticking` has to be called first (``kNotTicking``)."""
+"""What native code returns when `start_ticking` has to be called first (``kNotTicking``)."""
 
 IN_A_HANDLER: Final = "a signal handler cannot run a kernel while its thread is in the midst of one"
-"""What is said of a native call by a handler that a native call runs."""
+"""The error for a native call from a signal handler that a native call runs."""
 
 
 def _address(name: str) -> int:
-    """Return where a function of Python's C interface is."""
+    """Return the address of a function of Python's C API."""
     return ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value or 0
 
 
@@ -78,17 +78,17 @@ HOST: Final = Host(
     acquire=_address("PyEval_RestoreThread"),
     check_signals=_address("PyErr_CheckSignals"),
 )
-"""The one of this process; its memory lives as long as the module."""
+"""The only instance of this process; its memory lives as long as the module."""
 
 _run = _Run(ctypes.pointer(HOST), None)
 RUN: Final = ctypes.byref(_run)
-"""Says to a kernel that Python has called it."""
+"""Tells a kernel that Python has called it."""
 
 
 def start_ticking() -> None:
-    """Start the thread that makes native code of the main thread look for signals."""
+    """Start the thread that prompts native code in the main thread to check for signals."""
     HOST.is_ticking = 1
-    with contextlib.suppress(RuntimeError):  # the process is about to exit, or has no room
+    with contextlib.suppress(RuntimeError):  # the process is exiting, or cannot start a thread
         _thread.start_new_thread(_tick, ())
 
 
@@ -111,12 +111,12 @@ def _has_ended(calls: int) -> bool:
     HOST.is_ticking = 0
     if HOST.calls == calls:
         return True
-    HOST.is_ticking = 1  # the call has seen it ticking, or a second thread ticks beside this one
+    HOST.is_ticking = 1  # the call saw this thread ticking, or started a second one beside it
     return False
 
 
 def _after_fork() -> None:
-    """A child has the thread that forked as its main one, and none of the others."""
+    """Reset the state in a child: its main thread is the one that forked, and it has no other."""
     HOST.main_thread = threading.get_ident()
     HOST.is_ticking = 0
 

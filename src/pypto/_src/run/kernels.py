@@ -1,4 +1,4 @@
-"""Kernels as their callers see them: what fits a parameter, what is written, what comes back.
+"""Kernels as their callers see them: what parameters accept, what is written and returned.
 
 Knows functions after the passes; knows nothing of compilers and tasks.
 """
@@ -20,14 +20,14 @@ from pypto._src.run.effects import Effects
 
 
 class KernelParameter(NamedTuple):
-    """A parameter of a kernel: what fits it, and what a call does to it."""
+    """A parameter of a kernel: what it accepts, and what a call does to it."""
 
     name: str
     text: str
     is_tensor: bool
     dtype: DataType
     sizes: tuple[int | None, ...]
-    """Of a tensor's dimensions, None where any will do."""
+    """The sizes of a tensor's dimensions, None where any size is accepted."""
     writes: bool
 
 
@@ -42,8 +42,8 @@ class KernelSignature:
             effects: What it does to its parameters.
 
         Raises:
-            EvaluationError: a result is not one of the parameters, so no caller can have it.
-            CallError: nothing tells one of its sizes.
+            EvaluationError: a result is not one of the parameters, so no caller can get it.
+            CallError: nothing determines one of its sizes.
         """
         self.name = function.name
         self.results = [
@@ -58,7 +58,7 @@ class KernelSignature:
         rows = zip(function.params, effects.writes, strict=True)
         self.params = [_parameter(var, writes) for var, writes in rows]
         self.sizes = SizeWords(function)
-        ToldSizes(function, len(self.params))  # raises where one cannot be computed
+        ToldSizes(function, len(self.params))  # raises if a size cannot be computed
 
 
 class Launcher(Protocol):
@@ -66,11 +66,11 @@ class Launcher(Protocol):
 
     @property
     def address(self) -> int:
-        """Of its C function."""
+        """The address of its C function."""
         ...
 
     def __call__(self, words: Sequence[int]) -> None:
-        """Run it on the words of its arguments."""
+        """Run one block on argument words."""
         ...
 
 
@@ -80,14 +80,14 @@ class Kernel(NamedTuple):
     signature: KernelSignature
     launcher: Launcher
     counters: int = 0
-    """Address of the counters that a profiled kernel takes as its last argument; else 0."""
+    """Address of the counters that a profiled kernel takes as its last argument; otherwise 0."""
     names: Mapping[str, str] = {}
-    """What to call the parameters that the launcher names, if it is that of another kernel."""
+    """New names for parameters in the launcher's reports, if it was made for another kernel."""
 
 
 def _parameter(var: Var, writes: bool) -> KernelParameter:
     kind = var.type
-    assert isinstance(kind, TensorType | ScalarType)  # the C++ emitter refuses others
+    assert isinstance(kind, TensorType | ScalarType)  # the C++ emitter rejects others
     is_tensor = isinstance(kind, TensorType)
     sizes = tuple([const_value(dim) for dim in kind.shape]) if is_tensor else ()
     return KernelParameter(var.name, type_text(kind), is_tensor, kind.dtype, sizes, writes)

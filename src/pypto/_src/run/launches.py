@@ -36,7 +36,7 @@ class Touched(NamedTuple):
 
 
 class Launch(NamedTuple):
-    """A kernel that one device runs."""
+    """A launch of a kernel on one device."""
 
     name: str
     device: int
@@ -48,14 +48,14 @@ class Launch(NamedTuple):
     takes_turns: bool
     """True if the interpreter runs it: one rank at a time, so that every run is the same."""
     segment: int = 0
-    """Those of a segment begin when all of the earlier ones have ended."""
+    """Launches of a segment begin when all launches of earlier segments have ended."""
 
 
 class Cluster(Protocol):
-    """Where ranks are processes."""
+    """Ranks that are processes."""
 
     def watched(self, world: World, name: Callable[[int], str]) -> Callable[[], None]:
-        """Look after the ranks while a world runs; return what ends that."""
+        """Watch the ranks while a world runs; return the function that ends the watch."""
         ...
 
 
@@ -69,12 +69,12 @@ def run_launches(
 ) -> None:
     """Run launches on ``count`` devices until all have ended.
 
-    ``name`` says what the signal at an address is called, ``seed`` in which order ranks take turns
-    if they do. The ranks of a ``cluster`` run elsewhere, all at the same time. ``watch`` looks on
-    where they take turns.
+    ``name`` returns the name of the signal at an address, ``seed`` selects the order in which
+    ranks take turns, if they do. The ranks of a ``cluster`` run elsewhere, all at the same time.
+    ``watch`` observes ranks that take turns.
 
     Raises:
-        PyptoError: what a kernel reports, or that the ranks wait for each other.
+        PyptoError: a kernel reports an error, or the ranks deadlock.
     """
     connect()
     if cluster is None:
@@ -115,7 +115,7 @@ def run_launches(
 
 
 _ONE_WORLD: Final = threading.Lock()
-"""The ranks of two programs would hold each other up, as both want all threads."""
+"""The ranks of two programs would block each other, as both want all threads."""
 
 
 def _await(world: World, first: Launch, launch: Launch, ended: list[bool], index: int) -> None:
@@ -129,7 +129,7 @@ def _await(world: World, first: Launch, launch: Launch, ended: list[bool], index
 
 
 def orders(launches: Sequence[Launch]) -> list[list[int]]:
-    """Return for each launch the earlier ones on other devices that it has to wait for."""
+    """Return for each launch the earlier ones on other devices that it must wait for."""
     seen: list[tuple[int, int, int, Touched]] = []  # launch, first and last byte, memory
     found: list[list[int]] = []
     latest: dict[int, int] = {}
@@ -166,7 +166,7 @@ def _bounds(array: Array) -> tuple[int, int]:
 
 
 # --------------------------------------------------------------------------------------------
-# The way from native code to signals
+# Signals for native code
 # --------------------------------------------------------------------------------------------
 
 _Notify = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int32)
@@ -197,12 +197,12 @@ def _transferred(first: int, kind: int, rank: int, sizes: Any, strides: Any) -> 
 
 
 def _of_callback(work: Callable[[], None]) -> int:
-    """Do what native code asks for; return 0 if the run has failed."""
+    """Perform a request of native code; return 0 if the run has failed."""
     try:
         work()
     except ranks.Stopped:
         return 0
-    except BaseException as error:  # nothing may leave a callback
+    except BaseException as error:  # no exception may leave a callback
         rank = ranks.current()
         if rank is not None:
             rank.world.fail(error)

@@ -1,9 +1,9 @@
-"""What memory a host function needs for the tensors that it makes, known before it runs.
+"""A lower bound of the memory that a host function needs for its tensors, known before it runs.
 
-A tensor is made where its statement stands and lives until the last statement that names it, or a
-view or result of it. So those that live at one statement have to be there at one time, however
-tasks overlap; the most of that is what a call needs at least. Sizes that only a run tells count as
-nothing, and of several tensors that loops and branches make inside of a statement the largest.
+A tensor is allocated by its statement and live until the last statement that names it, or a view
+or result of it. So tensors live at the same statement are allocated at the same time, however
+tasks overlap; the peak of their sizes is what a call needs at least. Sizes known only at run time
+count as nothing; of several tensors made by loops and branches in a statement the largest counts.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ from pypto._src.records import NamedTuple
 from pypto._src.run.arguments import Computation, KnownSizes
 
 _SMALL: Final = 1 << 28
-"""Who needs less is not refused: the system's own figure is not better than that."""
+"""Calls that need less are not checked: the system's own figure is no more accurate than that."""
 
 _NAMED: Final = 3
-_MOST_DEFINITIONS: Final = 16  # behind one another, of a size
+_MOST_DEFINITIONS: Final = 16  # substituted one after the other in a size
 
 
 class NeededTensor(NamedTuple):
@@ -43,7 +43,7 @@ class NeededTensor(NamedTuple):
 
     @property
     def name(self) -> str:
-        """What the source calls it."""
+        """Its name in the source."""
         from pypto._src.ir.inspect.source_names import user_name
 
         return user_name(self.var)
@@ -53,12 +53,12 @@ class NeededTensor(NamedTuple):
 
 
 class MemoryNeed(NamedTuple):
-    """What a call needs at least for tensors that the program makes."""
+    """The least memory that a call needs for tensors that the program makes."""
 
     bytes: int
-    """Of those that are there at one time."""
+    """The peak of the bytes live at one time."""
     tensors: tuple[NeededTensor, ...]
-    """Those that are there then, the largest first."""
+    """The tensors live at the peak, the largest first."""
 
 
 class _Made(NamedTuple):
@@ -66,17 +66,17 @@ class _Made(NamedTuple):
     dtype: str
     element_bytes: int
     sizes: tuple[int, ...]
-    """Where its dimensions stand among all that are computed."""
+    """Indices of its dimensions among all dimensions that are computed."""
     first: int
     last: int
     is_nested: bool
 
 
 class MemoryNeeds:
-    """What calls of a host function need."""
+    """The memory that calls of a host function need."""
 
     def __init__(self, function: Function, program: Program) -> None:
-        """Find the tensors of a function after the passes, and how long they live."""
+        """Find the tensors of a function after the passes, and their live ranges."""
         self._function = function
         self._known = KnownSizes(function, len(function.params))
         self._dims: list[Expr] = []
@@ -88,7 +88,7 @@ class MemoryNeeds:
 
     @property
     def are_small(self) -> bool:
-        """True if no call needs enough to be looked at."""
+        """True if no call needs enough to be checked."""
         return self._fixed is not None and self._fixed.bytes < _SMALL
 
     def of(self, values: Sequence[object]) -> MemoryNeed:
@@ -100,10 +100,10 @@ class MemoryNeeds:
         return self._need(self._plan.of([known[var] for var in self._vars]))
 
     def check(self, values: Sequence[object]) -> None:
-        """Refuse a call that needs more than the machine has left.
+        """Reject a call that needs more than the machine has left.
 
         Raises:
-            MemoryError: with the largest tensors.
+            MemoryError: the memory is too small; the text names the largest tensors.
         """
         need = self.of(values)
         if need.bytes < _SMALL:
@@ -120,7 +120,7 @@ class MemoryNeeds:
         stmts = statements(self._function.body)
         try:
             roots = tensor_roots(self._function, Results(program))
-        except EmitError:  # a function returns what is none of its parameters: lives seem shorter
+        except EmitError:  # a function returns a tensor of its own: live ranges seem shorter
             roots = tensor_roots(self._function)
         last: dict[Var, int] = {}
         for number, stmt in enumerate(stmts):
@@ -149,7 +149,7 @@ class MemoryNeeds:
                 yield _Made(inner.var, str(dtype), dtype.bytes, sizes, number, end, is_nested)
 
     def _definitions(self, stmts: Sequence[Stmt]) -> dict[Var, Expr]:
-        """Return what the scalars of the function are, as far as sizes may be made of them."""
+        """Return the definitions of those scalars of the function that sizes may depend on."""
         found: dict[Var, Expr] = {}
         for stmt in stmts:
             if not isinstance(stmt, AssignStmt) or not isinstance(stmt.var.type, ScalarType):
@@ -165,7 +165,7 @@ class MemoryNeeds:
         return found
 
     def _resolved(self, dim: Expr, definitions: dict[Var, Expr]) -> Expr | None:
-        """Return a size in terms of what the arguments tell; None if they do not."""
+        """Return a size in terms of what the arguments determine; None if they do not."""
         for _ in range(_MOST_DEFINITIONS):
             if isinstance(dim, ConstInt):
                 return dim
@@ -203,12 +203,12 @@ class MemoryNeeds:
 
 
 def size_text(count: int) -> str:
-    """Return a number of bytes for people."""
+    """Return a number of bytes as readable text."""
     return f"{count / 2**30:.1f} GiB" if count >= 2**30 else f"{count / 2**20:.1f} MiB"
 
 
 def available_bytes() -> int | None:
-    """Return the memory that this machine can still give, None where that is not known."""
+    """Return the memory that this machine has available, None where that is not known."""
     try:
         for line in Path("/proc/meminfo").read_text(encoding="ascii").splitlines():
             if line.startswith("MemAvailable:"):

@@ -51,17 +51,17 @@ extern "C" PYPTO_EXPORT const char* pypto_launch(
 
 
 MAX_CHECKED_TENSORS = 64
-"""Tensors whose bounds a launch can hand to the headers (``kMaxExtents`` there)."""
+"""The most tensors whose bounds a launch can pass to the headers (``kMaxExtents`` there)."""
 
-_LOOP = re.compile(r"^( *(?:for|while) \(.*\) \{)$", re.MULTILINE)  # as the emitter writes it
+_LOOP = re.compile(r"^( *(?:for|while) \(.*\) \{)$", re.MULTILINE)  # as the emitter writes loops
 
-_ANY_BYTES = "int64_t{1} << 62"  # the end of a tensor that may be anywhere
+_ANY_BYTES = "int64_t{1} << 62"  # the size of a tensor whose end is not known
 
 WHERE = 'run it with target="interpreter", which names the line'
 
 
 class KernelError(EvaluationError):
-    """A kernel reported a mistake while it ran, or its object cannot be called."""
+    """A kernel reported an error while it ran, or its object cannot be called."""
 
     slug = "kernel"
     access: bounds_report.Access | None = None
@@ -70,12 +70,12 @@ class KernelError(EvaluationError):
     def of(
         cls, reported: bytes, kernel: str | None = None, names: Mapping[str, str] | None = None
     ) -> KernelError:
-        """Return the error for what a kernel reported: a text, or a report of `outside`.
+        """Return the error for what a kernel reported: a text, or a report as in `bounds_report`.
 
         Args:
             reported: The report.
-            kernel: What to call the kernel, and by ``names`` its tensors, if not as it does.
-            names: Other names of tensors.
+            kernel: The kernel's name in the message, if ``names`` is given.
+            names: New names for tensors, by the names in the report.
         """
         if not reported.startswith(bounds_report.MARK):
             return cls(reported.partition(b"\0")[0].decode(errors="replace"), hint=WHERE)
@@ -98,10 +98,10 @@ class LaunchTensor(NamedTuple):
 
 
 class Library:
-    """A shared object, loaded until nobody holds this any more.
+    """A shared object, which stays loaded as long as this is referenced.
 
-    Whoever has taken a function or an address of it, and calls it, has to hold the library. What
-    is loaded when the process ends stays loaded: its threads may still run in it.
+    A caller of one of its functions or addresses must hold a reference. Objects that are loaded
+    when the process ends stay loaded: its threads may still run in them.
     """
 
     __slots__ = ("__weakref__", "_object", "path")
@@ -121,8 +121,8 @@ class Library:
 
         Args:
             symbol: Its name.
-            releases_lock: Other Python threads go on while it runs. Without this it releases
-                Python's lock itself, if it wants to, and may come back with an exception.
+            releases_lock: Other Python threads run meanwhile. Without this the function releases
+                Python's lock itself if it wants to, and may return with an exception set.
 
         Raises:
             KernelError: the object has no such symbol.
@@ -137,10 +137,10 @@ class Library:
 
 
 class NativeKernel:
-    """A compiled kernel that runs when called; other Python threads go on meanwhile.
+    """A compiled kernel that runs when called; other Python threads run meanwhile.
 
-    Calls from several threads at once do not disturb each other, as far as the kernel's own
-    memory accesses do not. The object is loaded as long as this, or a call, is there.
+    Calls from several threads at once are safe if the kernel's own memory accesses do not
+    conflict. The object stays loaded as long as this, or a call, exists.
     """
 
     __slots__ = ("_launch", "_library", "path")
@@ -150,7 +150,7 @@ class NativeKernel:
 
         Args:
             path: A shared object made by `build`, which may be loaded already.
-            symbol: A function with the signature that `launcher_source` gives.
+            symbol: A function with the signature in `launcher_source`.
 
         Raises:
             OSError: The object cannot be loaded.
@@ -159,7 +159,7 @@ class NativeKernel:
         self._library = path if isinstance(path, Library) else Library(path)
         self.path = self._library.path
         self._launch = self._library.function(symbol)
-        # No argtypes: __call__ passes what they would convert to, and half of a call is saved.
+        # No argtypes: __call__ passes what they would convert to, which halves the cost of a call.
         self._launch.restype = ctypes.c_void_p
 
     @property
@@ -174,15 +174,15 @@ class NativeKernel:
 
         Args:
             words: The arguments, a word each: addresses, scalars. An array from `pack` is passed
-                on as it is, and the kernel can write to it; another sequence is copied.
+                directly, so the kernel can write to it; any other sequence is copied.
             block_idx: Which block this is, from 0.
             block_num: How many blocks there are.
 
         Raises:
-            KernelError: The kernel reported a mistake; the message is its text.
-            KeyboardInterrupt: Ctrl-C came while this, the main thread, ran the kernel, which has
-                ended; or whatever else the handler of a signal raised.
-            OverflowError: A word does not fit 64 bits with sign.
+            KernelError: The kernel reported an error; the message is its text.
+            KeyboardInterrupt: Ctrl-C arrived while this, the main thread, ran the kernel, which
+            has ended; or whatever else a signal handler raised.
+            OverflowError: A word does not fit in 64 signed bits.
         """
         packed = words if isinstance(words, ctypes.Array) else pack(words)
         error: int | None = self._launch(packed, block_idx, block_num, RUN)
@@ -200,21 +200,21 @@ class NativeKernel:
 
 
 def pack(words: Sequence[int]) -> Words:
-    """Return the words as a C array, to be kept and used for many calls.
+    """Return the words as a C array that can be reused for many calls.
 
     Raises:
-        OverflowError: A word does not fit 64 bits with sign.
+        OverflowError: A word does not fit in 64 signed bits.
         TypeError: A word is not an integer.
     """
-    checked = array("q", words)  # ctypes alone would cut off the upper bits of a large integer
+    checked = array("q", words)  # ctypes alone would truncate a large integer
     return (ctypes.c_int64 * len(checked)).from_buffer(checked)
 
 
 def with_checkpoints(source: str) -> str:
     """Return a kernel's C++ with a checkpoint in each of its loops, where it can be stopped.
 
-    The text keeps its lines. It is that of this machine alone: on the device a host cannot stop a
-    kernel so.
+    Line numbers do not change. The text is only for this machine: on the device a host cannot stop
+    a kernel in this way.
     """
     return _LOOP.sub(r"\1 pto::cpu::checkpoint();", source)
 
@@ -222,7 +222,7 @@ def with_checkpoints(source: str) -> str:
 def launcher_source(
     entry: str, tensors: Sequence[LaunchTensor | None] = (), name: str | None = None
 ) -> str:
-    """Return the C++ text that goes after a kernel, so that `NativeKernel` can call it.
+    """Return the C++ text to append to a kernel, so that `NativeKernel` can call it.
 
     The kernel's source includes ``pto/pto-inst.hpp`` and defines ``entry`` with one parameter of
     type ``int64_t*``.
@@ -230,14 +230,14 @@ def launcher_source(
     Args:
         entry: The kernel's function.
         tensors: For each argument the tensor it points to, None for a scalar. If given, loads and
-            stores that leave these tensors are errors and touch nothing.
-        name: What messages call the kernel.
+            stores out of bounds of these tensors are errors and access nothing.
+            name: The kernel's name in messages.
     """
     return _LAUNCHER.replace("@body@", launch_body(entry, tensors, name))
 
 
 def launch_body(entry: str, tensors: Sequence[LaunchTensor | None], name: str | None) -> str:
-    """Return the C++ statements of a launch, see `launcher_source`: what it may touch, the call."""
+    """Return the C++ statements of a launch: its bounds, and the call; see `launcher_source`."""
     if not (entry.isascii() and entry.isidentifier()):
         raise ValueError(f"{entry!r} is not the name of a C++ function")
     named = "" if name is None else f"        pto::cpu::name_kernel({string_literal(name)});\n"
@@ -248,7 +248,7 @@ def launch_body(entry: str, tensors: Sequence[LaunchTensor | None], name: str | 
 
 
 def _allowance(index: int, tensor: LaunchTensor) -> str:
-    """Return the lines that name argument number ``index`` to the headers."""
+    """Return the lines that pass the bounds and name of argument ``index`` to the headers."""
     pointer = f"reinterpret_cast<const void*>(args[{index}])"
     name = string_literal(tensor.name)
     if tensor.shape is None:
@@ -290,7 +290,7 @@ def load_kernel(
 
 
 def load(make: Callable[[], Path]) -> Library:
-    """Load what ``make`` builds or finds; what does not load is removed and made anew, once.
+    """Load the object that ``make`` builds or finds; one that fails to load is rebuilt once.
 
     Raises:
         KernelError: The object does not load, even when new.

@@ -1,4 +1,4 @@
-"""What kernels that count their calls and time have counted: `CppOptions.profile`.
+"""The counters of kernels that record their calls and time: `CppOptions.profile`.
 
 Owns the two words that each kernel writes to. Knows nothing about what kernels do.
 """
@@ -11,11 +11,11 @@ from typing import Final
 
 from pypto._src.records import NamedTuple
 
-_TICKS_PER_SECOND: Final = 1e9  # of the clock that the text uses on a CPU
+_TICKS_PER_SECOND: Final = 1e9  # of the clock that the C++ uses on a CPU
 
 
 class Timing(NamedTuple):
-    """How often a kernel ran and how long its runs took together."""
+    """How often a kernel ran, and the total time of its runs."""
 
     calls: int
     seconds: float
@@ -28,7 +28,7 @@ class Profile:
         self._counters = {name: (ctypes.c_int64 * 2)(0, 0) for name in names}
 
     def address(self, name: str) -> int:
-        """Return where the counters of a kernel are, as long as the profile lives."""
+        """Return the address of a kernel's counters, valid as long as the profile lives."""
         return ctypes.addressof(self._counters[name])
 
     def timings(self) -> dict[str, Timing]:

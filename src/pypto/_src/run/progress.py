@@ -1,7 +1,7 @@
-"""What is being built, for whoever sits before the terminal and waits for longer than a second.
+"""Progress of a build, shown to a user who waits at the terminal for longer than a second.
 
-One line on standard error, written over until it is cleared. Nothing where that is no terminal. Of
-works within works, such as the compilations of a demo, the outermost has the line.
+One line on standard error, overwritten until it is cleared. Nothing if that is not a terminal. Of
+nested jobs, such as the compilations of a demo, the outermost owns the line.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from typing import Final, TextIO
 
 _AFTER_S: Final = 1.0
 _EVERY_S: Final = 0.2
-_line = threading.Lock()  # held by the work that has the line
+_line = threading.Lock()  # held by the job that owns the line
 
 
 class Progress:
-    """How many of the parts of a work are done, and which are under way."""
+    """How many parts of a job are done, and which are under way."""
 
     def __init__(self, what: str, total: int) -> None:
         """Begin to count.
@@ -37,7 +37,7 @@ class Progress:
 
     @contextlib.contextmanager
     def part(self, name: str) -> Generator[None]:
-        """Count one part while it is worked on, and as done after that."""
+        """Count one part as under way inside the block, and as done after it."""
         with self._lock:
             self._active.append(name)
         try:
@@ -56,7 +56,7 @@ class Progress:
 
     @contextlib.contextmanager
     def shown(self, stream: TextIO | None = None) -> Generator[None]:
-        """Show the line from the first second on, if ``stream`` (standard error) is a terminal."""
+        """Show the line after the first second, if ``stream`` (standard error) is a terminal."""
         out = sys.stderr if stream is None else stream
         if not _is_terminal(out) or not _line.acquire(blocking=False):
             yield

@@ -50,7 +50,7 @@ else:
     np = lazy_module("numpy")
 
 _RUNTIME: Final = '#include "pto/runtime/runtime.hpp"\n'
-# Integers wrap, as the language says; kernels do not throw, and the host's exceptions stay inside.
+# Integers wrap, as the language says; kernels do not throw, and the host catches its exceptions.
 _HOST_FLAGS: Final = ("-O1", "-fwrapv")
 _RUNTIME_FLAGS: Final = ("-pthread",)
 
@@ -121,7 +121,7 @@ class _Report(ctypes.Structure):
     in_kernel: int
     stopped: int
     slug: bytes
-    message: ctypes.Array[ctypes.c_uint8]  # a text, or a report (jit/captures.py)
+    message: ctypes.Array[ctypes.c_uint8]  # a text, or a report (bounds_report.py)
     tasks: int
     peak_bytes: int
     most_open: int
@@ -164,33 +164,33 @@ class _Options(ctypes.Structure):
 
 @dataclass(frozen=True)
 class Scheduling:
-    """Limits of one call, for tests and measurements; 0 is the runtime's own."""
+    """Limits of one call, for tests and measurements; 0 means the runtime's default."""
 
     window: int = 0
-    """Tasks that may be submitted and not finished."""
+    """The most tasks that may be submitted and not yet finished."""
 
     delay_ns: int = 0
-    """Each task waits up to so long before it runs, by its number."""
+    """The longest delay before a task runs; each task's delay depends on its number."""
 
     budget_bytes: int = 0
-    """Of tensors that no variable names any more and tasks still use."""
+    """The most bytes of tensors that no variable names any more but tasks still use."""
 
 
 @dataclass(frozen=True)
 class Usage:
-    """What the last call took."""
+    """Resources that the last call used."""
 
     tasks: int
-    """Kernels that were submitted."""
+    """Number of submitted kernels."""
 
     peak_bytes: int
-    """Of tensors made by the program, at one time."""
+    """Peak of the bytes of tensors made by the program."""
 
     most_open: int
-    """Tasks that were submitted and not finished, at one time."""
+    """The most tasks that were submitted and not finished at one time."""
 
     argument_bytes: int = 0
-    """Of the caller's tensors, which are used where they are."""
+    """Bytes of the caller's tensors, which are used in place."""
 
 
 def thread_count() -> int:
@@ -218,7 +218,7 @@ class Scheduler:
         self._pools: dict[tuple[int, int, int | None], tuple[int, threading.Lock]] = {}
 
     def pool(self, threads: int) -> tuple[int, threading.Lock]:
-        """Return so many threads, and the lock that gives them to one call at a time.
+        """Return a pool of ``threads`` threads, and the lock that gives it to one call at a time.
 
         Each rank of a program on several devices has one thread of its own, which may wait for
         signals of the others.
@@ -240,7 +240,7 @@ def _scheduler(path: Path) -> Scheduler:
 
 
 class NativeHost:
-    """A host function with all that it calls, compiled.
+    """A compiled host function, with everything it calls.
 
     Calls from several threads run one after the other; the tasks of one call run in parallel.
     """
@@ -264,7 +264,7 @@ class NativeHost:
             include_dirs: Where ``pto/runtime`` is.
 
         Raises:
-            CompileError: the compiler refused the text.
+            CompileError: the compiler rejected the text.
         """
         make = functools.partial(build, toolchain=toolchain, include_dirs=include_dirs)
         runtime = load(functools.partial(make, _RUNTIME, extra_flags=_RUNTIME_FLAGS))
@@ -289,12 +289,12 @@ class NativeHost:
         self.usage = Usage(0, 0, 0)
 
     def launch(self, bound: Bound) -> Any:
-        """Call the function on arguments that fit; return its results when all is done.
+        """Call the function on checked arguments; return its results when all tasks have ended.
 
         Raises:
-            EvaluationError: the program, or a kernel, does something that has no meaning.
-            KeyboardInterrupt: Ctrl-C came while this, the main thread, was in the call; no task
-                runs any more. Or whatever else the handler of a signal raised.
+            EvaluationError: the program, or a kernel, does something undefined.
+            KeyboardInterrupt: Ctrl-C arrived while this, the main thread, was in the call; no task
+            runs any more. Or whatever else a signal handler raised.
         """
         words = [*bound.words, *(bound.values[i].shape[axis] for i, axis in self._sizes)]
         count = len(leaf_types(self._return_types))
@@ -313,7 +313,7 @@ class NativeHost:
         args = (ctypes.c_uint64 * len(words))(*(word & _MASK for word in words))
         pool, lock = self._scheduler.pool(thread_count())
         if HOST.is_handling and threading.get_ident() == HOST.main_thread:
-            raise KernelError(IN_A_HANDLER)  # the thread has the lock
+            raise KernelError(IN_A_HANDLER)  # this thread holds the lock
         with lock, _interrupts_kept(in_python) if self._text.ops else nullcontext():
             while True:
                 refusal: bytes | None = self._scheduler.call(
@@ -379,7 +379,7 @@ class NativeHost:
             name, reported = kernel.signature.name, bytes(report.message)
             return KernelError.of(reported, name, kernel.names).at(span)
         if slug == "python":
-            # Without trouble a signal came before the op had begun to catch what handlers raise.
+            # Without trouble, a signal arrived before the op could catch what its handler raised.
             error = trouble[0] if trouble else KeyboardInterrupt()
             return error.at(span) if isinstance(error, PyptoError) else error
         if slug == "argument-shape":
@@ -391,7 +391,7 @@ class NativeHost:
     def _value(
         self, kind: Type, results: Iterator[_Result], bound: Bound, made: dict[int, Array]
     ) -> Any:
-        """Return the next result as what Python has for it."""
+        """Return the next result as a Python value."""
         if isinstance(kind, TupleType):
             return tuple([self._value(item, results, bound, made) for item in kind.types])
         result = next(results)
@@ -404,7 +404,7 @@ class NativeHost:
         return _part(whole, result)
 
     def _made(self, result: _Result, made: dict[int, Array]) -> Array:
-        """Return the array over a tensor's memory, which is freed after the last array over it."""
+        """Return the array over a tensor's memory, which is freed with the last array over it."""
         address = result.data or 0
         found = made.get(address)
         if found is None:
@@ -428,7 +428,7 @@ class NativeHost:
             if key not in self._ops_of_rank:
                 self._ops_of_rank[key] = [_PythonOp(call) for call in self._text.ops]
             self._ops_of_rank[key][number].run([values[i] for i in range(count)], made[0])
-        except BaseException as error:  # nothing may leave a callback
+        except BaseException as error:  # no exception may leave a callback
             trouble.append(error)
         else:
             is_done[0] = 1
@@ -436,9 +436,9 @@ class NativeHost:
 
 @contextmanager
 def _interrupts_kept(callback: object) -> Generator[None]:
-    """Let an interrupt right before ``callback`` can catch it end the call, and not be printed.
+    """Make an interrupt that ``callback`` is too late to catch end the call, and not be printed.
 
-    Python runs handlers of signals where a function begins; ctypes prints what they raise there.
+    Python runs signal handlers at the start of a function; ctypes prints what they raise there.
     """
     if threading.get_ident() != HOST.main_thread:
         yield  # handlers run in the main thread
@@ -474,7 +474,7 @@ def _number(dtype: DataType, word: int) -> Any:
 
 
 def _array_over(result: _Result) -> tuple[ctypes.Array[ctypes.c_char], Array]:
-    """Return an array over the whole buffer of a tensor, and the memory that it keeps alive."""
+    """Return the memory of a tensor's whole buffer, and an array that keeps it alive."""
     shape = tuple(result.whole[: result.ndim])
     dtype = _DTYPE_OF[result.dtype].numpy
     size = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
@@ -484,7 +484,7 @@ def _array_over(result: _Result) -> tuple[ctypes.Array[ctypes.c_char], Array]:
 
 
 def _part(whole: Array, result: _Result) -> Array:
-    """Return the box of an array that a result is; of all of it, that very array."""
+    """Return the part of an array that a result is; for the whole, the same array object."""
     shape = tuple(result.shape[: result.ndim])
     if shape == whole.shape:
         return whole
@@ -493,7 +493,7 @@ def _part(whole: Array, result: _Result) -> Array:
 
 
 class _PythonOp:
-    """An op on whole tensors, which NumPy computes when the tasks in its way are done."""
+    """An op on whole tensors, which NumPy computes once the tasks that it depends on are done."""
 
     def __init__(self, call: Call) -> None:
         op = op_of(call)
@@ -507,7 +507,7 @@ class _PythonOp:
         self._kept: Array | None = None  # until the runtime has copied it
 
     def run(self, values: Sequence[_Result], made: _Result) -> None:
-        """Compute the op on ``values``, its operands with tuples one by one."""
+        """Compute the op on ``values``, its operands with tuples flattened."""
         rest = iter(values)
         for index, arg in enumerate(self._call.args):
             if isinstance(arg, MakeTuple):

@@ -1,8 +1,8 @@
-"""Work that leaves files and processes behind where a signal cuts it in two: compiling.
+"""Work, such as compiling, that would leave files and processes behind if a signal cut it short.
 
-Such work runs in a thread of its own, where no signal handler raises, while the main thread waits.
-What a handler raises there, as Ctrl-C does, ends the commands that the work has started; the work
-then clears up, and only then the exception goes on. Knows nothing of compilers and files.
+Such work runs in its own thread, where no signal handler raises, while the main thread waits.
+What a handler raises there, as for Ctrl-C, kills the commands that the work has started; the work
+then cleans up, and only then does the exception propagate. Knows nothing of compilers and files.
 """
 
 from __future__ import annotations
@@ -15,20 +15,20 @@ from typing import Final, TypeVar
 T = TypeVar("T")
 
 _CLEARING_S: Final = 10.0
-"""An interrupted work has so long to remove its files."""
+"""How long interrupted work has to remove its files."""
 
 
 _LOOK_S: Final = 0.03
-"""How often the main thread runs handlers while it waits. The system may give a signal to another
-thread, and then ends no wait of this one."""
+"""How often the main thread runs handlers while it waits. The system may deliver a signal to
+another thread, which does not end the main thread's wait."""
 
 
 class Abandoned(BaseException):
-    """Nobody waits for this work any more. Not an Exception: it is no result of a command."""
+    """Nobody waits for this work any more. Not an Exception: it is not a command's failure."""
 
 
 class Shield:
-    """The commands of one work, and whether it is still wanted."""
+    """The commands of one piece of work, and whether it is still wanted."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -36,7 +36,7 @@ class Shield:
         self._is_abandoned = False
 
     def abandon(self) -> None:
-        """Kill the commands that run, and refuse others."""
+        """Kill the running commands, and any that start later."""
         with self._lock:
             self._is_abandoned = True
             for kill in self._kills:
@@ -63,7 +63,7 @@ class Shield:
 
 
 class _OfThread(threading.local):
-    shield = Shield()  # of threads that work for nobody, which nothing abandons
+    shield = Shield()  # of threads outside any shielded work; it is never abandoned
 
 
 _of_thread = _OfThread()
@@ -75,19 +75,19 @@ def current() -> Shield:
 
 
 def adopt(shield: Shield) -> None:
-    """Let this thread, which works for another one, work under that one's shield."""
+    """Put this thread, which works for another one, under that thread's shield."""
     _of_thread.shield = shield
 
 
 def shielded(work: Callable[[], T]) -> T:
-    """Return ``work()``, out of reach of what signal handlers raise.
+    """Return ``work()``, protected from what signal handlers raise.
 
     Raises:
         BaseException: what ``work`` raises; or what a handler raised meanwhile, when ``work`` has
             ended.
     """
     if threading.current_thread() is not threading.main_thread():
-        return work()  # no handler runs here
+        return work()  # no signal handler runs here
     shield, done = Shield(), threading.Event()
     results: list[T] = []
     errors: list[BaseException] = []

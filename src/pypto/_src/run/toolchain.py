@@ -37,7 +37,7 @@ NAMES = ("c++", "g++", "clang++")  # looked for on PATH, in this order
 VERSION_TIMEOUT_S = 30.0
 PROBE_TIMEOUT_S = 600.0  # zig builds its C++ library at first use: 40 s on four cores
 _DYING_S = 5.0  # until killed processes are gone
-NOTICE_AFTER_S = 3.0  # so long a user waits without a word
+NOTICE_AFTER_S = 3.0  # how long a user waits without a message
 
 # Results have to be the same on every machine and equal NumPy's, so nothing that reorders or fuses
 # arithmetic is allowed: no -ffast-math, and no contraction of a * b + c into one rounding. Where
@@ -55,17 +55,17 @@ _COMMON = ("-std=c++17", "-fPIC", "-shared", "-fvisibility=hidden", *_NUMERICS)
 FAST = ("-O3", "-fno-sanitize=undefined")
 _SANITIZE = ("-O1", "-g", "-fno-omit-frame-pointer", "-fno-sanitize-recover=all")
 
-# The compiler may spell "this machine" in two ways, or in none.
+# Compilers spell "this machine" in one of two ways, or have no flag for it.
 _TUNINGS: tuple[tuple[str, ...], ...] = (("-march=native",), ("-mcpu=native",), ())
 _ZIG_TUNINGS = (_TUNINGS[1], _TUNINGS[2])
 
 ADDRESS = "address,undefined"
-"""The sanitizers of memory and of undefined behaviour; `THREAD` cannot be had with them."""
+"""The sanitizers of memory and undefined behaviour, which cannot be combined with `THREAD`."""
 
 THREAD = "thread"
 
 POISON = "poison"
-"""No sanitizer of the compiler: tiles and tensors begin as NaN (-1 in integers), not as zeros."""
+"""Not a compiler sanitizer: tiles and tensors begin as NaN (-1 in integers), not as zeros."""
 
 _CLANG_NAMES = {ADDRESS: "asan", THREAD: "tsan"}
 _RUNTIMES: dict[tuple[Kind, str], tuple[str, ...]] = {
@@ -82,7 +82,7 @@ _RUNTIMES: dict[tuple[Kind, str], tuple[str, ...]] = {
 }
 _NOT_RACES = Path(__file__).with_name("thread_sanitizer.txt")
 _SANITIZER_OPTIONS = {
-    # Python itself leaves memory behind at exit.
+    # Python itself leaks memory at exit.
     ADDRESS: {"ASAN_OPTIONS": "detect_leaks=0"},
     THREAD: {"TSAN_OPTIONS": f"halt_on_error=1:exitcode=66:suppressions='{_NOT_RACES}'"},
 }
@@ -101,10 +101,10 @@ class ToolchainError(PyptoError, RuntimeError):
 
 @dataclass(frozen=True)
 class Toolchain:
-    """A compiler that was seen to build a shared object which loads here.
+    """A compiler that has built a shared object which loads here.
 
-    ``[*command, *flags, source, "-o", output]`` is a complete command line. ``version`` is all that
-    ``--version`` prints.
+    ``[*command, *flags, source, "-o", output]`` is a complete command line. ``version`` is the
+    whole output of ``--version``.
     """
 
     command: tuple[str, ...]
@@ -115,7 +115,7 @@ class Toolchain:
 
     @property
     def label(self) -> str:
-        """One line for people: the command and the first line of its version."""
+        """One readable line: the command and the first line of its version."""
         first_line = self.version.partition("\n")[0]
         return f"{shlex.join(self.command)} ({first_line})"
 
@@ -131,7 +131,7 @@ class Toolchain:
     def _sanitizers(self) -> tuple[str, ...]:
         which = ADDRESS if self.sanitize is True else self.sanitize
         match self.kind:
-            case "zig":  # has no address sanitizer, and says nothing when asked for it
+            case "zig":  # has no address sanitizer, and ignores the flag silently
                 return ("-fsanitize=undefined",)
             case "clang":  # its static runtime cannot be loaded into a running process
                 return (f"-fsanitize={which}", "-shared-libsan")
@@ -141,7 +141,7 @@ class Toolchain:
 
 @dataclass(frozen=True)
 class Finished:
-    """What a process left behind; ``code`` is None when its time ran out."""
+    """The output of a process; ``code`` is None if it timed out."""
 
     code: int | None
     stdout: str
@@ -149,7 +149,7 @@ class Finished:
 
 
 def find_toolchain(*, sanitize: bool | str | None = None) -> Toolchain | None:
-    """Return the compiler to use, or None when the machine has none that works.
+    """Return the compiler to use, or None if no compiler on this machine works.
 
     ``PYPTO_CXX`` decides alone when it is set. Otherwise the first of c++, g++ and clang++ on PATH
     that builds a shared object, then zig from the ``ziglang`` wheel. Each compiler is tried once;
@@ -157,7 +157,7 @@ def find_toolchain(*, sanitize: bool | str | None = None) -> Toolchain | None:
 
     Args:
         sanitize: Build with the sanitizers `ADDRESS` (or True) or `THREAD`. The object then loads
-            only into a process started with `sanitizer_environment`; with `POISON` into every one.
+            only into a process started with `sanitizer_environment`; with `POISON` into any.
             If None, ``PYPTO_SANITIZE`` decides.
 
     Raises:
@@ -180,7 +180,7 @@ def find_toolchain(*, sanitize: bool | str | None = None) -> Toolchain | None:
 
 
 def _check_loaded(toolchain: Toolchain) -> None:
-    """Refuse sanitizers whose runtime is not loaded: the first kernel would end the process."""
+    """Reject sanitizers whose runtime is not loaded: the first kernel would end the process."""
     needed = sanitizer_environment(toolchain)
     if not needed:
         raise ToolchainError(
@@ -197,7 +197,7 @@ def _check_loaded(toolchain: Toolchain) -> None:
 
 
 def no_compiler_message() -> str:
-    """Return what was tried, why each candidate was passed over, and what to type."""
+    """Return what was tried, why each candidate was rejected, and what to type."""
     tried = [f"  {name}: {found}" for name, found in candidates() if isinstance(found, str)]
     return "\n".join(
         (
@@ -211,8 +211,8 @@ def no_compiler_message() -> str:
 def sanitizer_environment(toolchain: Toolchain) -> dict[str, str]:
     """Return the variables to start Python with before it loads sanitized objects.
 
-    A sanitizer has to be loaded before everything else, and the C++ library with it, whose
-    exceptions it wants to see.
+    A sanitizer has to be loaded before everything else, together with the C++ library, whose
+    exceptions it intercepts.
     """
     if not toolchain.sanitize or toolchain.sanitize == POISON:
         return {}
@@ -227,11 +227,11 @@ def sanitizer_environment(toolchain: Toolchain) -> dict[str, str]:
 
 
 def _library(toolchain: Toolchain, names: Sequence[str]) -> Path | None:
-    """Return the first of these libraries that the compiler has."""
+    """Return the path of the first of these libraries that the compiler has."""
     for name in names:
         done = run([*toolchain.command, f"-print-file-name={name}"], timeout_s=VERSION_TIMEOUT_S)
         path = Path(done.stdout.strip())
-        if path.is_absolute():  # a name that the compiler does not know comes back as it was
+        if path.is_absolute():  # the compiler echoes a name that it does not know
             return path
     return None
 
@@ -242,8 +242,8 @@ def run(
     """Run a command to its end, without a shell, and return its output.
 
     On a timeout, or when the work that it is part of is abandoned (`shield`), the command and all
-    that it started are killed: a compiler driver's own children would otherwise go on. They have
-    ended when this returns, and write no file any more. A sanitizer that is loaded into
+    that it started are killed: a compiler driver's own children would otherwise keep running. They
+    have ended when this returns, and write no more files. A sanitizer that is loaded into
     this process is not loaded into the command, which would take three times as long under it.
 
     Args:
@@ -264,7 +264,7 @@ def run(
         stderr=subprocess.PIPE,
         encoding="utf-8",
         errors="replace",
-        # English messages, so that errors can be told from notes.
+        # English messages, so that errors can be distinguished from notes.
         env={**_without_sanitizers(os.environ), "LC_ALL": "C", **(environment or {})},
         process_group=None if sys.platform == "win32" else 0,
     )
@@ -282,7 +282,7 @@ def run(
 
 
 def _without_sanitizers(variables: Mapping[str, str]) -> dict[str, str]:
-    """Return the variables without what `sanitizer_environment` loads ahead of a program."""
+    """Return the variables without the libraries that `sanitizer_environment` preloads."""
     found = dict(variables)
     runtimes = {name for names in _RUNTIMES.values() for name in names}
     for variable in ("LD_PRELOAD", "DYLD_INSERT_LIBRARIES"):
@@ -310,7 +310,7 @@ def _chosen(text: str) -> Toolchain:
 
 
 def _words(text: str) -> tuple[str, ...]:
-    """Split as a shell does; a path with spaces that exists is one word."""
+    """Split as a shell does; an existing path with spaces is one word."""
     if Path(text).is_file():
         return (text,)
     try:
@@ -374,18 +374,18 @@ def _tried(command: tuple[str, ...]) -> Toolchain | str:
 
 
 def _record(command: tuple[str, ...], version: str) -> Path | None:
-    """Return the file that says with what tuning this very compiler worked on this machine."""
+    """Return the file that records the tuning with which this exact compiler works here."""
     try:
         status = Path(command[0]).stat()
         parts = (*command, str(status.st_mtime_ns), str(status.st_size), version, machine())
         digest = hashlib.sha256("\0".join(parts).encode(errors="surrogateescape")).hexdigest()
         return knobs.CACHE_DIR.get() / "compilers" / digest
-    except (OSError, ValueError):  # what the cache directory lacks is said where kernels are kept
+    except (OSError, ValueError):  # errors of the cache directory are reported later
         return None
 
 
 def _recalled(kept: Path | None) -> tuple[str, ...] | None:
-    """Return the tuning of a compiler that another process has tried."""
+    """Return the tuning of a compiler that another process has tested."""
     if kept is not None:
         with contextlib.suppress(OSError, ValueError):
             words = tuple(kept.read_text(encoding="ascii").split())
@@ -404,7 +404,7 @@ def _remember(kept: Path | None, toolchain: Toolchain) -> None:
 
 
 def forget(toolchain: Toolchain) -> None:
-    """Have the next process try a compiler again, of which others remember that it works."""
+    """Forget that a compiler works, so that the next process tests it again."""
     kept = _record(toolchain.command, toolchain.version)
     if kept is not None:
         with contextlib.suppress(OSError, ValueError):
@@ -413,7 +413,7 @@ def forget(toolchain: Toolchain) -> None:
 
 @contextlib.contextmanager
 def _notice(toolchain: Toolchain) -> Generator[None]:
-    """Say what takes so long, in case it does."""
+    """Report what is running if it takes long."""
     text = f"trying the C++ compiler {shlex.join(toolchain.command)}"
     if toolchain.kind == "zig":
         text += "; zig builds its C++ library first, once, in about a minute"
@@ -435,7 +435,7 @@ def _kind(command: tuple[str, ...], version: str) -> Kind:
 
 
 def _failure(toolchain: Toolchain) -> str:
-    """Return why the toolchain does not work here, as the end of a sentence; empty if it does."""
+    """Return why the toolchain fails here, as the end of a sentence; empty if it works."""
     # Windows cannot remove an object that is loaded.
     with tempfile.TemporaryDirectory(prefix="pypto-", ignore_cleanup_errors=True) as name:
         source, output = Path(name, "probe.cpp"), Path(name, "probe.so")
@@ -448,7 +448,7 @@ def _failure(toolchain: Toolchain) -> str:
 
 
 def _load_failure(output: Path) -> str:
-    """Return why the probe's object cannot be called: a cross compiler makes such objects."""
+    """Return why the probe's object cannot be called, as one of a cross compiler cannot."""
     if not output.exists():
         return "makes no object"
     try:

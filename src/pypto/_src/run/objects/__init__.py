@@ -1,1 +1,1 @@
-"""Compiled files on disk: who can write them, their hashes, and headers compiled ahead."""
+"""Compiled files on disk: who can write them, their hashes, and precompiled headers."""

@@ -1,7 +1,7 @@
-"""Files of the cache that come with their hash: how they are published, and checked before use.
+"""Cache files that are stored with their hash: how they are published, and checked before use.
 
-The hash of ``name.so`` stands in ``name.sha256``. It is written last, so a file that is damaged or
-half replaced does not have its hash. Knows nothing of what the files are for.
+The hash of ``name.so`` is in ``name.sha256``. It is written last, so a file that is damaged or
+half replaced does not match its hash. Knows nothing of what the files are for.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pypto._src.run.objects.ownership import open_own
 
 
 def is_verified(entry: Path) -> bool:
-    """Return whether a file is there, nobody else can write it, and it is what was published."""
+    """Return whether a file exists, only this user can write it, and it matches its hash."""
     with contextlib.suppress(OSError):
         file, kept = open_own(entry), open_own(hash_file(entry))
         with file or contextlib.nullcontext(), kept or contextlib.nullcontext():
@@ -25,10 +25,10 @@ def is_verified(entry: Path) -> bool:
 
 
 def publish(built: Path, entry: Path) -> None:
-    """Move a file to where it is looked for, together with its hash.
+    """Move a file to its final path, together with its hash.
 
     Raises:
-        OSError: the file system refuses it.
+        OSError: the file system does not allow it.
     """
     built.chmod(0o700)
     with built.open("rb") as file:
@@ -50,5 +50,5 @@ def hash_file(entry: Path) -> Path:
 
 
 def _hash_line(digest: str, entry: Path) -> bytes:
-    """Return what the file with an entry's hash holds; ``sha256sum --check`` reads it as well."""
+    """Return the contents of a hash file, in the format of ``sha256sum --check``."""
     return f"{digest}  {entry.name}\n".encode()

@@ -1,8 +1,8 @@
-"""Who can change a file: what is loaded into this process has to be the user's own.
+"""Who can change a file: files loaded into this process must be the user's own.
 
 Others cannot change what a path leads to if they can write neither its directories nor the file.
-Then it does not matter how much time passes between a check and a use of that path. Knows owners
-and modes, not what the files are for.
+Then the time between a check and a use of that path does not matter. Knows owners and modes, not
+what the files are for.
 """
 
 from __future__ import annotations
@@ -16,29 +16,29 @@ from pathlib import Path
 
 
 def make_private(directory: Path) -> None:
-    """Make a directory, and those above it that are missing, for this user alone.
+    """Create a directory and its missing parents, accessible only to this user.
 
     Raises:
-        OSError: it cannot be made.
+        OSError: it cannot be created.
     """
     missing: list[Path] = []
     for path in (directory, *directory.parents):
         try:
-            path.lstat()  # a path that is too long fails here, before half of it is made
+            path.lstat()  # a path that is too long fails here, before half of it is created
             break
         except FileNotFoundError:
             missing.append(path)
     for path in reversed(missing):
-        with suppress(FileExistsError):  # made by another process meanwhile
+        with suppress(FileExistsError):  # created by another process meanwhile
             path.mkdir(mode=0o700)
 
 
 def why_not_trusted(directory: Path, root: Path) -> str | None:
     """Return what lets others change the files in a directory; None if nothing does.
 
-    Directories from ``root`` down must be written by nobody else. Those above it may be written by
-    everybody where nobody removes what is another's, as in ``/tmp``. Windows has lists of rights
-    instead, which give a user's folders to that user; nothing is asked there.
+    Directories from ``root`` down must not be writable by others. Those above it may be writable
+    by everybody if they are sticky, as ``/tmp`` is. Windows has access control lists instead, which
+    give a user's folders to that user; nothing is checked there.
 
     Args:
         directory: Where the files are; it exists, and no part of its path is a symbolic link.
@@ -61,7 +61,7 @@ def why_not_trusted(directory: Path, root: Path) -> str | None:
         if is_above and (status.st_mode & stat.S_ISVTX):
             writers = 0
         if is_above and status.st_gid == os.getegid() == os.geteuid():
-            writers &= ~stat.S_IWGRP  # a group of this user alone has the user's number
+            writers &= ~stat.S_IWGRP  # the user's private group has the user's number
         if writers:
             return f"{path} can be written by other users"
         is_above = is_above or path == root
@@ -69,10 +69,10 @@ def why_not_trusted(directory: Path, root: Path) -> str | None:
 
 
 def open_own(path: Path) -> BufferedReader | None:
-    """Open a file that only this user can write; None if it is not there or anything else.
+    """Open a regular file that only this user can write; None if there is no such file.
 
-    Links are not followed, and nothing waits for the other end of a pipe. The answer is about the
-    file that is open, whatever the path leads to afterwards.
+    Links are not followed, and opening a pipe does not block. The check is made on the open file,
+    wherever the path leads afterwards.
     """
     flags = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOFOLLOW", 0)
     try:
@@ -97,7 +97,7 @@ def _is_own(status: os.stat_result) -> bool:
 def _trusted_users() -> frozenset[int]:
     """Return this user, the administrator, and the owner of the root directory.
 
-    In a container that maps no administrator the last one stands for it: all programs are theirs.
+    In a container that maps no administrator the last one takes that role: it owns all programs.
     """
     assert sys.platform != "win32"
     return frozenset({os.geteuid(), 0, Path("/").stat().st_uid})

@@ -1,12 +1,12 @@
-"""What all kernels include, compiled once: a precompiled header for each toolchain.
+"""The includes that all kernels share, compiled once: a precompiled header for each toolchain.
 
-With it goes an object of the functions that are the same in every kernel: the header only declares
+An object beside it has the functions that are the same in every kernel: the header only declares
 them, so that no kernel compiles them again, which took two fifths of a small one's time.
 
-Owns which includes are worth it, where header and object lie in the cache, and when they are made:
-beside the first source that has them, which does not wait for them. Nothing depends on them: a
-source that fails with them is compiled again without, and does the same. Knows a source by the
-lines that it begins with.
+Owns which includes are worth it, where header and object are in the cache, and when they are built:
+in parallel with the first source that includes them, which is compiled without. They are optional:
+a source that fails with them is compiled again without them, to the same effect. Recognises a
+source by its first lines.
 """
 
 from __future__ import annotations
@@ -31,20 +31,20 @@ PRELUDES: Final[dict[tuple[str, ...], str]] = {
     ("<cstdint>", "<pto/pto-inst.hpp>"): "kernel.hpp",
     ("<stddef.h>", "<stdint.h>", '"pto_orchestration_api.h"'): "host.hpp",
 }
-"""What kernels and host functions include first, and the name of the header that stands for it."""
+"""The first includes of kernels and host functions, and the name of the header for them."""
 
 _AHEAD: Final = {"kernel.hpp": ("PTO_COMPILED_AHEAD", "PTO_COMPILES_AHEAD")}
-"""Headers with functions to be compiled ahead: what leaves them out, and what makes an object of
-them (config.hpp)."""
+"""Headers with functions to be compiled ahead: the macro that leaves them out, and the one that
+defines them for an object (config.hpp)."""
 
 _INCLUDE: Final = re.compile(r"#include ([<\"]\S+[>\"])")
 _SUFFIXES: Final[dict[Kind, str]] = {"gcc": ".gch", "clang": ".pch"}
-"""A compiled header stands beside its text under these names; ``-include`` of the text finds it."""
+"""Suffixes of compiled headers, which are beside their texts: ``-include`` finds them there."""
 
 _PORTABLE: Final[dict[Kind, tuple[str, ...]]] = {"clang": ("-Xclang", "-fno-pch-timestamp")}
-"""The folder's name has the hash of all texts, so that their times do not matter."""
+"""The folder's name has the hash of all texts, so timestamps do not matter."""
 
-# GCC keeps no pragmas in such a header. An always_inline function that is not inline is meant so.
+# GCC drops pragmas from such a header. Functions are always_inline without inline on purpose.
 _QUIET: Final[dict[Kind, tuple[str, ...]]] = {"gcc": ("-Wno-attributes", "-Wno-psabi")}
 _OBJECT: Final = "ahead.o"
 _UNUSED_AFTER_S: Final = 7 * 24 * 3600.0
@@ -59,7 +59,7 @@ class Compilation(NamedTuple):
     source: Path
     output: Path
     work: Path
-    """A directory for files that nobody else looks at."""
+    """A private directory for temporary files."""
     timeout_s: float
 
     @property
@@ -73,7 +73,7 @@ class Compilation(NamedTuple):
 
 
 def prelude(source: str) -> tuple[str, ...]:
-    """Return what a source includes before it says anything else."""
+    """Return the includes at the beginning of a source."""
     found: list[str] = []
     for line in source.splitlines():
         text = line.strip()
@@ -90,22 +90,22 @@ class Headers:
     """The precompiled headers of one folder, as far as this process knows them."""
 
     def __init__(self, folder: Path, root: Path) -> None:
-        """Look at a folder that is named by all that its headers depend on.
+        """Use a folder whose name identifies all that its headers depend on.
 
         Args:
             folder: Where they are or will be; ``root`` or a directory below.
-            root: What is above it may be written by others as far as `why_not_trusted` allows.
+            root: Directories above it may be writable by others as far as `why_not_trusted` allows.
         """
         self._folder, self._root = folder, root
         self._lock = threading.Lock()
         self._verified: set[Path] = set()
         self._taken: set[Path] = set()
-        """Those that a thread makes, or that cannot be made or used."""
+        """Headers that a thread is building, or that cannot be built or used."""
 
     def compile(self, given: Compilation, includes: tuple[str, ...]) -> Finished:
-        """Compile a source that begins with ``includes``, with the header if it is there.
+        """Compile a source that begins with ``includes``, with their header if it exists.
 
-        One that is not there is made meanwhile, by the first thread that wants it.
+        A missing header is built meanwhile, by the first thread that needs it.
         """
         name, suffix = PRELUDES.get(includes), _SUFFIXES.get(given.kind)
         if name is None or suffix is None:
@@ -119,7 +119,7 @@ class Headers:
             done = given.run((*given.line[:-3], *ahead, source, *objects, *output))
             if done.code in (0, None):
                 return done
-            # Whether the header or the source is to blame, what is said of the source alone counts.
+            # Whether header or source is to blame, only errors of the source alone are reported.
             done = given.run(given.line)
             if done.code == 0:
                 self._give_up(entry)
@@ -167,7 +167,7 @@ class Headers:
             self._taken.add(entry)
 
     def _make(self, header: Path, entry: Path, includes: Sequence[str], given: Compilation) -> None:
-        """Compile a header and its object; if that is interrupted, the next one tries again."""
+        """Compile a header and its object; if that is interrupted, the next caller tries again."""
         done = None
         try:
             make_private(header.parent)
@@ -202,7 +202,7 @@ def _define(macro: str) -> str:
 
 
 def _remove_unused(folder: Path) -> None:
-    """Remove the folders beside this one that nobody used for long: of older headers, say."""
+    """Remove sibling folders that have long been unused, such as those of older headers."""
     oldest = time.time() - _UNUSED_AFTER_S
     for other in folder.parent.iterdir():
         with contextlib.suppress(OSError):

@@ -1,1 +1,1 @@
-"""The tasks of a run, what each waits for, and their drawing."""
+"""The tasks of a run, what each waits for, and drawings of them."""

@@ -1,4 +1,4 @@
-"""Draws the tasks of a run, or the calls of a program: as text, as SVG, and as a page with both.
+"""Draws the tasks of a run, or the calls of a program: as text, as SVG, or as a page with both.
 
 Owns what a drawing looks like. Decides nothing about tasks. The same tasks give the same drawing.
 """
@@ -17,7 +17,7 @@ from pypto._src.run.task_graph.tasks import RAW, WAR, WAW, Part, TaskNode, Tasks
 
 
 def summary(tasks: Tasks) -> str:
-    """Return how many tasks of which kernels there are, in how many levels."""
+    """Return the numbers of tasks, of levels, and of tasks of each kernel."""
     waits = sum(len(node.waits) for node in tasks.nodes)
     counts = ", ".join(f"{count} {name}" for name, count in tasks.counts.items())
     return (
@@ -89,9 +89,9 @@ _MEANINGS: Final = {
 
 
 def as_svg(tasks: Tasks) -> str:
-    """Return a drawing: a column for each level, a line for each pair of tasks in an order.
+    """Return a drawing: a column for each level, a line for each pair of ordered tasks.
 
-    The text beside the pointer tells the regions.
+    Tooltips list the regions.
     """
     rows = _rows(tasks)
     positions = {
@@ -111,7 +111,7 @@ def as_svg(tasks: Tasks) -> str:
 
 
 def _rows(tasks: Tasks) -> list[int]:
-    """Return the row of each task: that of the tasks it waits for, on average, or one below."""
+    """Return the row of each task: the average of those it waits for, or the next free one."""
     rows = [0] * len(tasks.nodes)
     for nodes in tasks.levels:
         wanted: list[tuple[float, int]] = []
@@ -192,7 +192,7 @@ def _curve(
 
 
 def calls_as_text(calls: Calls) -> str:
-    """Return the calls in the loops and branches that they stand in."""
+    """Return the calls, nested in their loops and branches."""
     lines = [_calls_title(calls)]
     for row in calls.rows:
         indent = "  " * (row.depth + 1)
@@ -247,7 +247,7 @@ def _call_lines(row: CallRow, x: int, y: int, fill: str) -> Iterator[str]:
 
 
 def _end(calls: Calls, index: int) -> int:
-    """Return the number of the first row behind a frame."""
+    """Return the number of the first row after a frame."""
     depth = calls.rows[index].depth
     behind = range(index + 1, len(calls.rows))
     return next((i for i in behind if calls.rows[i].depth <= depth), len(calls.rows))

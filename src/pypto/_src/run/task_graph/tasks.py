@@ -1,8 +1,8 @@
-"""The tasks of one run of a program as data: which there are, and which waits for which, and why.
+"""The tasks of one run of a program as data: which tasks wait for which, and why.
 
-Runs the program in the interpreter, on copies of its arguments, and notes each kernel call with the
-regions that it reads and writes. Knows nothing of how a graph is drawn, nor of how tasks are
-scheduled: it tells what any schedule has to respect.
+Runs the program in the interpreter, on copies of its arguments, and records each kernel call with
+the regions that it reads and writes. Knows nothing of how a graph is drawn, nor of how tasks are
+scheduled: it gives the constraints on any schedule.
 """
 
 from __future__ import annotations
@@ -34,15 +34,15 @@ else:
     np = lazy_module("numpy")
 
 Box = tuple[tuple[int, int], ...]
-"""First index and the one behind the last, a pair for each dimension of the buffer."""
+"""First and end index, exclusive, for each dimension of the buffer."""
 
 Iterations = tuple[tuple[int, int], ...]
-"""The parallel loops around a call, the outermost first: the number of the run, the index in it."""
+"""The enclosing parallel loops, outermost first: the number of the run, the index in it."""
 
 RAW: Final = "RAW"
 """The later task reads what the earlier one writes."""
 WAW: Final = "WAW"
-"""Both write, and the later one reads none of it."""
+"""Both write, and the later one does not read it."""
 WAR: Final = "WAR"
 """The later task writes what the earlier one reads."""
 
@@ -60,14 +60,14 @@ class Part(NamedTuple):
         return f"{self.buffer}[{', '.join(f'{low}:{high}' for low, high in self.box)}]"
 
     def as_data(self) -> dict[str, Any]:
-        """Return the part as what JSON can say."""
+        """Return the part as data that JSON can represent."""
         return {"tensor": self.buffer, "region": [list(pair) for pair in self.box]}
 
 
 class Wait(NamedTuple):
     """Why a task comes after an earlier one: a region that both access."""
 
-    before: int  # number of the earlier task
+    before: int  # the number of the earlier task
     kind: str  # RAW, WAW or WAR
     part: Part
 
@@ -83,10 +83,10 @@ class TaskNode(NamedTuple):
     reads: tuple[Part, ...]
     writes: tuple[Part, ...]
     waits: tuple[Wait, ...]
-    level: int  # tasks on the longest way to it
+    level: int  # the number of tasks on the longest path to it
 
     def as_data(self) -> dict[str, Any]:
-        """Return the task as what JSON can say."""
+        """Return the task as data that JSON can represent."""
         return {
             "number": self.number,
             "name": self.name,
@@ -111,7 +111,7 @@ class Tasks(NamedTuple):
 
     @property
     def levels(self) -> list[list[TaskNode]]:
-        """The tasks by level, in the order of the program: those of one level may run at once."""
+        """The tasks by level, in program order: those of one level may run in parallel."""
         found: list[list[TaskNode]] = [[] for _ in range(1 + max(self._levels(), default=-1))]
         for node in self.nodes:
             found[node.level].append(node)
@@ -122,14 +122,14 @@ class Tasks(NamedTuple):
 
     @property
     def counts(self) -> dict[str, int]:
-        """How many tasks there are of each kernel, by name in sorted order."""
+        """The number of tasks of each kernel, sorted by name."""
         found: dict[str, int] = {}
         for node in self.nodes:
             found[node.name] = found.get(node.name, 0) + 1
         return dict(sorted(found.items()))
 
     def as_data(self) -> dict[str, Any]:
-        """Return the tasks as what JSON can say."""
+        """Return the tasks as data that JSON can represent."""
         return {"entry": self.entry, "tasks": [node.as_data() for node in self.nodes]}
 
 
@@ -137,7 +137,7 @@ def tasks_of(program: Program, entry: str, args: Sequence[Any]) -> Tasks:
     """Run ``program`` in the interpreter and return its tasks; ``args`` are not written.
 
     Raises:
-        EvaluationError: the program does something that has no meaning, or ``args`` do not fit.
+        EvaluationError: the program does something undefined, or ``args`` do not fit.
     """
     trace = TaskTrace(program)
     return trace.tasks(entry, args)
@@ -149,7 +149,7 @@ def tasks_of(program: Program, entry: str, args: Sequence[Any]) -> Tasks:
 
 
 class _Entry(NamedTuple):
-    """That a task has accessed a box of a buffer."""
+    """An access of a task to a box of a buffer."""
 
     task: int
     box: Box
@@ -159,16 +159,16 @@ class _Entry(NamedTuple):
 
 
 _SECTIONS: Final = 1024
-"""Into how many pieces of equal size a buffer is cut, to find the accesses near an address."""
+"""The number of equal sections of a buffer, used to find the accesses near an address."""
 _FEW: Final = 8
-"""An access to more sections than this is looked at from everywhere."""
+"""An access to more sections than this is checked against all others."""
 
 
 class _Entries:
-    """Accesses to one buffer, by the sections that they touch; none twice."""
+    """Accesses to one buffer, by the sections that they touch; without duplicates."""
 
     def __init__(self) -> None:
-        self.all: dict[_Entry, None] = {}  # in the order of the program
+        self.all: dict[_Entry, None] = {}  # in program order
         self.wide: dict[_Entry, None] = {}
         self.at: dict[int, dict[_Entry, None]] = {}
 
@@ -201,21 +201,21 @@ class _Buffer:
     """One allocation, with the accesses that later tasks may have to wait for."""
 
     def __init__(self, array: Array) -> None:
-        self.array = array  # alive, so that no other allocation gets its address
+        self.array = array  # kept alive, so that no other allocation gets its address
         self.address = array.ctypes.data
         self.name = ""
-        self._readers = _Entries()  # that write nothing
+        self._readers = _Entries()  # accesses that only read
         self._writers = _Entries()
-        self._run = -1  # of the parallel loop that has begun and not yet ended
+        self._run = -1  # of the parallel loop that is running, if any
         self._of_run: dict[int, dict[_Entry, None]] = {}
-        """The accesses in that run, by iterations: those of others are not to be waited for."""
+        """The accesses in that run by iteration: an iteration never waits for those of others."""
         self._overwritten: dict[_Entry, None] = {}
-        """What one iteration has overwritten, and others still have to wait for."""
+        """Accesses that one iteration has overwritten, and others still must wait for."""
 
     def conflicts(self, now: _Entry) -> list[tuple[_Entry, str]]:
-        """Return the accesses that ``now`` has to wait for, and why, in the order of the program.
+        """Return the accesses that ``now`` must wait for, and why, in program order.
 
-        A read waits for writes only, so reads are not searched for it.
+        A read waits only for writes, so earlier reads are not searched for it.
         """
         self._enter(now)
         sections = self._sections(now.box)
@@ -233,7 +233,7 @@ class _Buffer:
         return sorted(found.items())
 
     def note(self, now: _Entry) -> None:
-        """Remember an access; whoever would wait for what it overwrites waits for it instead."""
+        """Record an access; later ones wait for it instead of for what it overwrites."""
         self._enter(now)
         own = self._of_run.setdefault(now.around[0][1], {}) if now.around else {}
         for entry, _ in self.conflicts(now):
@@ -251,7 +251,7 @@ class _Buffer:
             self._table(now).add(now, self._sections(now.box))
 
     def _enter(self, now: _Entry) -> None:
-        """Begin the run that an access is in; that before has ended."""
+        """Begin the run that an access is in, and end the one before."""
         run = now.around[0][0] if now.around else -1
         if run == self._run:
             return
@@ -271,12 +271,12 @@ class _Buffer:
         return range(first * _SECTIONS // whole, last * _SECTIONS // whole + 1)
 
     def box(self, view: Array) -> Box:
-        """Return which part of the buffer an array is."""
+        """Return the box of the buffer that an array views."""
         return box_of(self.array, view)
 
 
 def box_of(buffer: Array, view: Array) -> Box:
-    """Return which part of a buffer an array is: all of it, where it is no plain part."""
+    """Return the box of a buffer that an array views; all of it, if the view is not a box."""
     whole = tuple((0, size) for size in buffer.shape)
     if view.ndim != buffer.ndim:
         return whole
@@ -295,7 +295,7 @@ def _owner(array: Array) -> Array:
 
 
 class _Draft(NamedTuple):
-    """A task whose buffers may not have their names yet."""
+    """A task whose buffers may still be unnamed."""
 
     name: str
     span: Span
@@ -312,10 +312,10 @@ class _Draft(NamedTuple):
 
 
 class TaskTrace(Evaluator):
-    """Evaluates host functions; kernels are noted, and evaluated too, by ``inside`` if given.
+    """Evaluates host functions; kernels are recorded and evaluated, by ``inside`` if given.
 
     With ``zeros``, tensors that the program makes begin as zeros: for an ``inside`` that computes
-    nothing, so that numbers which are read of them steer something sensible.
+    nothing, so that numbers read from them control loops and branches sensibly.
     """
 
     def __init__(
@@ -324,16 +324,16 @@ class TaskTrace(Evaluator):
         super().__init__(program)
         self.zeros = zeros
         self.has_zeros = False
-        """True when there has been such a tensor."""
+        """True once such a tensor has been made."""
         self._kernels = {f.name: f for f in program.functions_ if role(f) is Role.KERNEL}
         self._inside = inside or Evaluator(
             program
-        )  # kernels may call functions, which are no tasks
+        )  # kernels may call functions, which are not tasks
         self._effects = effects(program)
         self._buffers: dict[int, _Buffer] = {}
         self._drafts: list[_Draft] = []
         self.parallel_loops: list[tuple[int, int, Env]] = []
-        """Those that run: the number of the run, the slot of the index, and where that is."""
+        """The running ones: the number of the run, the slot of the index, and its environment."""
         self.parallel_runs = 0
 
     def tasks(self, entry: str, args: Sequence[Any]) -> Tasks:
@@ -368,12 +368,12 @@ class TaskTrace(Evaluator):
         return found
 
     def host_op(self, name: str, span: Span, accesses: Sequence[tuple[Array, bool, bool]]) -> None:
-        """Note an op of the host if it writes a tensor, or reads what a task has written."""
+        """Record an op of the host if it writes a tensor, or reads what a task has written."""
         if any(writes for _, _, writes in accesses) or self._has_to_wait(accesses):
             self._add(name, span, accesses, (), is_host=True)
 
     def buffer_of(self, array: Array) -> _Buffer:
-        """Return the allocation that an array is a part of; a new one for an unknown array."""
+        """Return the allocation that an array is part of; a new one for an unknown array."""
         owner = _owner(array)
         found = self._buffers.get(id(owner))
         if found is None:
@@ -422,7 +422,7 @@ class TaskTrace(Evaluator):
         return tuple(_node(number, draft) for number, draft in enumerate(self._drafts))
 
     def _name_buffers(self) -> None:
-        """Give buffers of the same name different ones: s, s.2, s.3, in the order of creation."""
+        """Rename buffers of the same name: s, s.2, s.3, in order of creation."""
         used: dict[str, int] = {}
         for buffer in self._buffers.values():
             name = buffer.name or "tensor"
@@ -452,7 +452,7 @@ def _part(buffer: _Buffer, box: Box) -> Part:
 
 
 def _kind(before: _Entry, now: _Entry) -> str | None:
-    """Return why ``now`` has to wait for ``before``, None if it need not."""
+    """Return why ``now`` must wait for ``before``, None if it need not."""
     if before.task == now.task:
         return None
     if not (before.writes or now.writes) or _are_parallel(before.around, now.around):
@@ -466,7 +466,7 @@ def _kind(before: _Entry, now: _Entry) -> str | None:
 
 
 def _are_parallel(around: Iterations, other: Iterations) -> bool:
-    """True for two iterations of one parallel loop, which may run in any order."""
+    """True for different iterations of one parallel loop, which may run in any order."""
     for (run, index), (other_run, other_index) in zip(around, other, strict=False):
         if run != other_run:
             return False
@@ -483,7 +483,7 @@ def _common(box: Box, other: Box) -> Box:
 
 
 def _lies_in(inner: Box, outer: Box) -> bool:
-    """True if a box lies inside another one."""
+    """True if a box is inside another one."""
     return _common(inner, outer) == inner
 
 
@@ -493,7 +493,7 @@ def _lies_in(inner: Box, outer: Box) -> bool:
 
 
 class _HostPlan(Plan):
-    """A host function that tells the trace of its ops, and what its variables are called."""
+    """A host function that reports its ops and the names of its variables to the trace."""
 
     def __init__(self, function: Function, trace: TaskTrace) -> None:
         self.trace = trace
