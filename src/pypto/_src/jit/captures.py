@@ -1,8 +1,8 @@
-"""What a kernel's text reads from outside: globals, closure variables, attributes of these.
+"""What a kernel captures: globals, closure variables, and attributes of these.
 
-Tells whether all of it still is what it was, fast enough to be asked at each call, and what of it
-is another value now. Numbers, texts, element types and containers of them count by value,
-functions, programs and other objects by identity. Knows nothing of kernels but their text.
+Tells whether all of it is unchanged, fast enough to be checked at each call, and which values have
+changed. Numbers, texts, element types and containers of them are compared by value, functions,
+programs and other objects by identity. Knows nothing of kernels but their text.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from pypto._src.frontend.syntax.inline import Entry, InlineFunction
 from pypto._src.records import NamedTuple
 
 Path = tuple[str, ...]
-"""A name and the attributes read of it."""
+"""A name and a chain of attributes read from it."""
 
 _ATOMS: Final = frozenset({int, float, complex, str, bytes, bool, type(None), DataType})
 _CONTAINERS: Final = frozenset({tuple, list, set, frozenset, dict})
@@ -35,15 +35,15 @@ class Reader(NamedTuple):
 
 
 class Outside:
-    """The values that definitions read from outside, as they are when this is made.
+    """A snapshot of the values that definitions capture.
 
-    An inline function counts with what it reads itself.
+    The captures of inline functions are included.
     """
 
     def __init__(self, reader: Reader) -> None:
-        self.values: dict[Path, Hashable] = {}  # what tells one value from another
-        self.shown: dict[Path, str] = {}  # as a person reads it
-        self._kept: list[Any] = []  # what is told apart by its identity has to live
+        self.values: dict[Path, Hashable] = {}  # what distinguishes values
+        self.shown: dict[Path, str] = {}  # the value as readable text
+        self._kept: list[Any] = []  # keeps alive what is compared by identity
         self._cells: tuple[list[CellType], list[Any]] = ([], [])
         self._groups: list[tuple[Callable[[Any], Any], Any, tuple[Any, ...]]] = []
         self._absent: list[tuple[Mapping[str, Any], tuple[str, ...]]] = []
@@ -64,11 +64,11 @@ class Outside:
 
     @property
     def key(self) -> Hashable:
-        """What two sets of values have in common that are the same to a kernel."""
+        """A key that is equal for captures that a kernel cannot distinguish."""
         return tuple(self.values.items())
 
     def holds(self) -> bool:
-        """True if all that is read is the very objects that it was."""
+        """True if all captured values are still the same objects."""
         try:
             cells, values = self._cells
             if cells and not all(map(is_, [c.cell_contents for c in cells], values)):
@@ -84,11 +84,11 @@ class Outside:
             return False
 
     def changes(self, before: Outside) -> list[str]:
-        """Return what is not as it was before, as texts."""
+        """Return the changes since ``before``, as texts."""
         found: list[str] = []
         for path, value in self.values.items():
             old = before.values.get(path, MISSING)
-            if old == value or old is MISSING:  # what is new belongs to another one
+            if old == value or old is MISSING:  # a new name comes with another change
                 continue
             name = ".".join(path)
             shown, was = self.shown.get(path), before.shown.get(path)
@@ -97,7 +97,7 @@ class Outside:
         return found
 
     def _add(self, reader: Reader, prefix: Path) -> Iterator[Any]:
-        """Take note of what one definition reads; yield the values."""
+        """Record what one definition reads; yield the values."""
         paths = names_read(reader.node)
         by_layer: dict[int, list[str]] = {}
         absent: dict[int, list[str]] = {}
@@ -124,7 +124,7 @@ class Outside:
             yield from self._attributes((*prefix, name), value, paths[name])
 
     def _attributes(self, path: Path, value: Any, below: Iterable[Path]) -> Iterator[Any]:
-        """Take note of the attributes that are read of a value, and of theirs."""
+        """Record the attributes that are read from a value, recursively."""
         if not _has_attributes(value):
             return
         names = list(dict.fromkeys(each[0] for each in below if each))
@@ -140,7 +140,7 @@ class Outside:
     def _group(
         self, getter: Callable[..., Any], source: Any, names: list[str], values: list[Any]
     ) -> None:
-        if len(names) == 1:  # of one name a getter gives the value, of several a tuple
+        if len(names) == 1:  # a getter returns a value for one name, a tuple for several
             names, values = names * 2, values * 2
         if names:
             self._groups.append((getter(*names), source, tuple(values)))
@@ -157,7 +157,7 @@ class Outside:
 def _content(cell: CellType) -> Any:
     try:
         return cell.cell_contents
-    except ValueError:  # assigned after the kernel
+    except ValueError:  # assigned after the kernel's definition
         return MISSING
 
 
@@ -169,7 +169,7 @@ def cells_of(function: Any) -> dict[str, CellType]:
 
 
 def _has_attributes(value: Any) -> bool:
-    """True for a value whose attributes may be set to others, and mean something in a kernel."""
+    """True for a value whose attributes may be reassigned and have a meaning in a kernel."""
     if isinstance(value, ModuleType):
         return value.__name__.partition(".")[0] != "pypto"
     return type(value) not in _ATOMS and type(value) not in _CONTAINERS
@@ -183,7 +183,7 @@ def _is_mutable(value: Any) -> bool:
 
 
 def _frozen(value: Any) -> Hashable:
-    """Return what is equal for values that mean the same."""
+    """Return a key that is equal for values of the same meaning."""
     kind = cast("type[Any]", type(value))
     if kind is float or kind is complex:
         return kind, repr(value)  # -0.0 is not 0.0
@@ -202,9 +202,9 @@ def _frozen(value: Any) -> Hashable:
 
 
 def names_read(node: ast.FunctionDef) -> dict[str, list[Path]]:
-    """Return the names that a definition reads from outside, with the attributes read of each.
+    """Return the names that a definition captures, with the attributes read from each.
 
-    What it assigns is its own, but for what its header says.
+    Names that it assigns are local, except in its header.
     """
     args = node.args
     listed = [*args.posonlyargs, *args.args, *args.kwonlyargs]

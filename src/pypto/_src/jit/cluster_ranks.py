@@ -1,4 +1,4 @@
-"""Ranks that are processes of a cluster: for one run, or for those of a worker."""
+"""Ranks that are processes of a cluster: for one run, or for all of a worker."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class ClusterRanks:
     """The ranks of a worker, which start at its first run and end with it."""
 
     def __init__(self, resident: Callable[[], Sequence[Array]]) -> None:
-        """Take what says which arrays stay on the ranks between runs."""
+        """Take a function that returns the arrays which stay on the ranks between runs."""
         self._resident = resident
         self._session: Session | None = None
         self._config: DistributedConfig | None = None
@@ -31,7 +31,7 @@ class ClusterRanks:
     def run(
         self, evaluation: Evaluation, config: DistributedConfig, windows: Sequence[Buffer]
     ) -> None:
-        """Run what a call launches; the next run finds ``windows`` as this one leaves them."""
+        """Run what a call launches; the next run gets ``windows`` as this one leaves them."""
         if self._config != config or self._session is None or not self._session.is_usable:
             self.close()
             self._session, self._config = _session(config), config
@@ -51,7 +51,7 @@ class ClusterRanks:
         launches: Sequence[Launch],
         restarts: int,
     ) -> None:
-        """Run launches; begin anew, with ranks that are new, as often as a rank may be lost."""
+        """Run launches; if a rank is lost, retry with new ranks, up to ``restarts`` times."""
         session = self._session
         assert session is not None
         if not restarts:
@@ -59,7 +59,7 @@ class ClusterRanks:
             return
         windows = [buffer.memory for buffer in evaluation.buffers]
         session.begin(windows, evaluation.programs)
-        session.end(windows)  # what ranks have is not lost with them
+        session.end(windows)  # copies the contents here, so that they are not lost with a rank
         rows = session.rows(windows)
         written = [each.array for launch in launches for each in launch.touched if each.is_written]
         copies = [array.copy() for array in written]
@@ -79,7 +79,7 @@ class ClusterRanks:
                 array[...] = copy
 
     def bring(self, array: Array) -> None:
-        """Let an array have what kernels have written to it."""
+        """Copy what kernels have written to an array back into it."""
         if self._session is not None:
             self._session.bring(array)
 
@@ -96,7 +96,7 @@ def run_on(
     config: DistributedConfig,
     windows: Sequence[Buffer],
 ) -> None:
-    """Run what a call launches on the ranks of a worker, or on some for this call alone."""
+    """Run what a call launches on the ranks of a worker, or on new ones for this call alone."""
     if ranks is not None:
         ranks.run(evaluation, config, windows)
         return

@@ -1,8 +1,8 @@
-"""What all ranks do together, written in the language itself: sums, gathers, barriers.
+"""Collectives of all ranks, written in the language itself: sums, gathers, barriers.
 
 Each is a function that is spliced into a region, on every rank. Signals are windows with an INT32
-element for each rank; they are zero before and after. Host functions launch the kernels at the end,
-and may leave the signal out.
+element for each rank; they are zero before and after. Host functions launch the kernels at the end
+of this file, and may leave the signal out.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ else:
     from pypto._src.frontend.markers import range_
 
 _MOST: Final = 32 * 1024
-"""Bytes of a window that are worked on at a time."""
+"""The most bytes of a window that are processed at a time."""
 
 
 _MODES: Final = ("mesh", "ring")
@@ -47,14 +47,14 @@ def _block(rows: int, count: int) -> int:
 
 @jit.inline
 def _take(signal: Any, peer: Any):
-    """Wait for a signal of a peer, and take it back."""
+    """Wait for a signal from a peer, and reset it."""
     pld.wait(signal, peer, 1, cmp=pld.WaitCmp.Ge)
     pld.notify(signal, pld.rank(signal), peer, -1, op=pld.NotifyOp.AtomicAdd)
 
 
 @jit.inline
 def barrier(signal: Any):
-    """Let all ranks come here before any goes on."""
+    """Make each rank wait until all ranks have arrived."""
     for peer in range_(pld.nranks(signal)):
         pld.notify(signal, peer, pld.rank(signal), 1, op=pld.NotifyOp.AtomicAdd)
     for peer in range_(pld.nranks(signal)):
@@ -84,11 +84,11 @@ def allreduce(
     mode: str = "mesh",
     core_num: int = 1,
 ):
-    """Let ``target``, a matrix, be on every rank what ``op`` makes of those of all ranks.
+    """Combine the matrices ``target`` of all ranks with ``op``, on every rank.
 
-    Each rank does so for a part of the matrix, which the others then take. With ``mode="mesh"`` it
-    reads the parts of all ranks, in their order; with ``"ring"`` partial results go from each rank
-    to the next, so that a rank reads from its neighbour only. ``core_num`` changes no value.
+    Each rank combines one part of the matrix, which the others then copy. With ``mode="mesh"`` it
+    reads that part from all ranks, in their order; with ``"ring"`` partial results go from each
+    rank to the next, so that a rank reads from its neighbour only. ``core_num`` changes no value.
     """
     static_assert(mode in _MODES, 'mode is "mesh" or "ring"')
     barrier(signal)
@@ -145,7 +145,7 @@ def _copied(target: Any, peer: Any, part: Any):
 
 @jit.inline
 def _ring_reduce(target: Any, signal: Any, op: Any):
-    """Let each rank have the result for the part of the next one."""
+    """Compute on each rank the result for the part of the next rank."""
     wide = _wide(target.shape[1], target.dtype.bytes)
     high = _high(target.shape[0], target.shape[1], target.dtype.bytes)
     across = target.shape[1] // wide
@@ -169,7 +169,7 @@ def _ring_reduce(target: Any, signal: Any, op: Any):
 
 @jit.inline
 def _ring_gather(target: Any, signal: Any):
-    """Let the parts that each rank has for the next one go around."""
+    """Pass the result that each rank has for the next rank's part around the ring."""
     ranks = pld.nranks(target)
     me = pld.rank(target)
     before = (me + ranks - 1) % ranks
@@ -183,7 +183,7 @@ def _ring_gather(target: Any, signal: Any):
 
 @jit.inline
 def reduce_scatter(target: Any, signal: Any = None, *, op: pld.ReduceOp = pld.ReduceOp.Sum):
-    """Let row r of ``target`` [ranks, n] be on rank r what ``op`` makes of row r of all ranks."""
+    """Combine row r of ``target`` [ranks, n] of all ranks with ``op``, on rank r."""
     wide = _wide(target.shape[1], target.dtype.bytes)
     me = pld.rank(target)
     barrier(signal)
@@ -199,7 +199,7 @@ def reduce_scatter(target: Any, signal: Any = None, *, op: pld.ReduceOp = pld.Re
 
 @jit.inline
 def allgather(local_data: Any, target: Any, signal: Any = None):
-    """Let row r of ``target`` [ranks, n] be ``local_data`` [1, n] of rank r, on every rank."""
+    """Copy ``local_data`` [1, n] of rank r to row r of ``target`` [ranks, n], on every rank."""
     barrier(signal)
     for peer in range_(pld.nranks(target)):
         pld.put(target, peer, local_data, [pld.rank(target), 0], [0, 0], [1, target.shape[1]])
@@ -209,7 +209,7 @@ def allgather(local_data: Any, target: Any, signal: Any = None):
 
 @jit.inline
 def broadcast(target: Any, signal: Any = None, *, root: int):
-    """Let ``target`` be on every rank that of the rank ``root``."""
+    """Copy ``target`` of the rank ``root`` to every rank."""
     barrier(signal)
     if pld.rank(target) != root:
         pld.get(target, root, target)
@@ -219,9 +219,9 @@ def broadcast(target: Any, signal: Any = None, *, root: int):
 
 @jit.inline
 def all_to_all(input: Any, target: Any, signal: Any = None):  # noqa: A002  the name that users write
-    """Let block r of ``target`` be what rank r has for this rank: the block of its number.
+    """Copy to block r of ``target`` the block of rank r's ``input`` with this rank's number.
 
-    ``input`` and ``target`` [ranks * rows, n] are two windows or tensors, with ``rows`` a block.
+    ``input`` and ``target`` [ranks * rows, n] are windows or tensors with ``rows`` rows per block.
     """
     rows = _block(target.shape[0], pld.nranks(target))
     me = pld.rank(target)
@@ -233,7 +233,7 @@ def all_to_all(input: Any, target: Any, signal: Any = None):  # noqa: A002  the 
 
 
 # --------------------------------------------------------------------------------------------
-# The same as kernels, which host functions launch on all devices
+# The same collectives as kernels, which host functions launch on all devices
 # --------------------------------------------------------------------------------------------
 
 

@@ -1,6 +1,6 @@
-"""``pl.jit``: the decorators that make kernels which are called with arrays.
+"""``pl.jit``: the decorators for kernels that are called with arrays.
 
-What such a kernel does when it is called is in `function`.
+What happens when such a kernel is called is in `function`.
 """
 
 from __future__ import annotations
@@ -65,32 +65,32 @@ class Jit:
         Parameters are annotated with
 
         * ``pl.Tensor``: any array; the kernel is specialised on its shape and element type;
-        * ``pl.Tensor[[M, 64], pl.FP32]``: such an array; one kernel serves all sizes that have a
-          name (``M = pl.dynamic("M")``, here or in ``x.bind_dynamic(0, M)``), unless its body
+        * ``pl.Tensor[[M, 64], pl.FP32]``: such an array; one kernel serves all values of named
+          sizes (``M = pl.dynamic("M")``, here or in ``x.bind_dynamic(0, M)``), unless its body
           needs them as numbers: then it is specialised on them;
         * ``pl.Scalar[pl.INT32]``: a number that is part of the kernel, which is specialised on it;
         * ``pl.INT32`` and other element types: a number at run time;
-        * ``int``, ``float``, ``bool``, ``str``, ``pl.DataType``: a constant, which may be no
+        * ``int``, ``float``, ``bool``, ``str``, ``pl.DataType``: a constant, which need not be a
           number.
 
-        Directions are written as ever: ``out: pl.Out[pl.Tensor]``. Parameters may have defaults.
+        Directions are written as usual: ``out: pl.Out[pl.Tensor]``. Parameters may have defaults.
 
         Args:
             func: The function; without it ``jit(...)`` returns the decorator.
             type: Where the function runs, as in ``pl.function``.
             target: ``cpu`` or ``interpreter``, as in ``pypto.runtime.compile``.
             strategy: The passes that run.
-            auto_scope: Whether the runtime bounds the lifetime of tasks by itself; no value depends
-                on it.
+            auto_scope: Whether the runtime bounds the lifetime of tasks by itself; results do not
+                depend on it.
             overlap: Let loads of one iteration of a loop overlap with the work of another, as in
                 ``pypto.runtime.compile``.
             unknown: Nothing: other keywords are refused.
 
         Raises:
-            ParserError: this is no function. Other mistakes are found by the first call: nothing
-                is read before.
-            KeywordError: there is another keyword.
-            CallError: ``type`` or ``strategy`` is of another kind.
+            ParserError: this is not a function. Other mistakes are found by the first call: nothing
+                is read before it.
+            KeywordError: a keyword is unknown.
+            CallError: ``type`` or ``strategy`` is of the wrong kind.
             ValueError: there is no such target.
         """
         frame = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
@@ -126,8 +126,8 @@ class Jit:
     ) -> Any:
         """Make a function whose statements are spliced into the kernels that call it.
 
-        What it writes to a part of a parameter, the caller's variable has; everything else that it
-        assigns is its own. It returns in its last statement, one value, several, or none.
+        What it writes to part of a parameter is written to the caller's variable; everything else
+        that it assigns is local. It returns in its last statement: one value, several, or none.
 
         Args:
             func: The function; without it ``jit.inline(...)`` returns the decorator.
@@ -156,10 +156,10 @@ class Jit:
     def incore(
         self, func: Callable[..., Any] | None = None, *, level: Any = None, **unknown: Any
     ) -> Any:
-        """Make a function that runs on one core: each call is a task of its own.
+        """Make a function that runs on one core: each call is a separate task.
 
-        Its body is what stands in ``with pl.at(level=pl.Level.CORE_GROUP):``. A call gives what it
-        returns, else its outputs. Called from a region, it is part of that.
+        Its body is like that of ``with pl.at(level=pl.Level.CORE_GROUP):``. A call returns what it
+        returns, otherwise its outputs. Called from a region, it is part of that.
 
         Args:
             func: The function; without it ``jit.incore(...)`` returns the decorator.
@@ -168,7 +168,7 @@ class Jit:
 
         Raises:
             KeywordError: there is another keyword.
-            CallError: ``level`` is another one.
+            CallError: ``level`` is any other.
         """
         from pypto._src.frontend.inline_kernels import CoreKernel
         from pypto._src.frontend.region_markers import Level
@@ -193,9 +193,9 @@ class Jit:
     @overload
     def opaque(self, func: None = None) -> Callable[[Callable[P, R]], DeclaredInline[P, R]]: ...
     def opaque(self, func: Callable[..., Any] | None = None, **unknown: Any) -> Any:
-        """Make a function of no type in particular: what its callers may contain, it may, too.
+        """Make a function of no particular type: it may contain whatever its callers may contain.
 
-        It is spliced into them, as one of ``pl.jit.inline`` is.
+        It is spliced into them, like one of ``pl.jit.inline``.
 
         Raises:
             KeywordError: there is a keyword.
@@ -257,20 +257,20 @@ class Jit:
     ) -> Callable[[Callable[P, R]], DeclaredInline[P, R]]:
         """Declare a kernel that is written in C++ for the device; the body is ``...``.
 
-        On this machine a kernel of ``pl.jit.incore`` runs in its place, which
-        ``pypto.runtime.register_extern`` is told.
+        On this machine a kernel of ``pl.jit.incore`` runs in its place, which is set with
+        ``pypto.runtime.register_extern``.
 
         Args:
-            core_type: ``"aiv"``, ``"aic"``, or ``"mixed"``, which has a file for either.
-            source: The file of a kernel of one kind of core.
+            core_type: ``"aiv"``, ``"aic"``, or ``"mixed"``, which has a file for each.
+            source: The file of a kernel for one kind of core.
             aic_source: The file of the cube core.
             aiv_source: The file of the vector cores.
             dual_aiv_dispatch: Whether a mixed kernel runs on both vector cores of a cluster.
-            include_dirs: Where its headers are, as a list.
+            include_dirs: The folders of its headers, as a list.
 
         Raises:
             ValueError: there is no such kind of core, or a file is missing.
-            TypeError: ``include_dirs`` is no list.
+            TypeError: ``include_dirs`` is not a list.
         """
         from pypto._src.frontend.inline_kernels import ExternKernel, ExternOptions
 
@@ -305,14 +305,14 @@ class Jit:
 
 
 def register_extern(name: str, kernel: Any) -> None:
-    """Let a kernel run in place of one in C++, which is declared with ``pl.jit.extern``.
+    """Run a kernel in place of one in C++ that is declared with ``pl.jit.extern``.
 
     Args:
         name: The name of the kernel in C++.
         kernel: A function of ``pl.jit.incore`` or ``pl.jit.inline`` with the same parameters.
 
     Raises:
-        CallError: it is none of these.
+        CallError: it is neither of these.
     """
     from pypto._src.frontend.inline_kernels import SUBSTITUTES, ExternKernel, InlineKernel
 

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 
 class _Options(NamedTuple):
-    """What stands in the parentheses of ``@pl.jit(...)``."""
+    """The options of ``@pl.jit(...)``."""
 
     function: Options
     target: TargetName
@@ -63,9 +63,9 @@ class JitFunction(Entry):
     such arguments, ``kernel.lower(...)`` the same after all passes, ``kernel.compile(...)`` what a
     call would run. In place of an array they take ``pl.Tensor[[64, 64], pl.FP32]``.
 
-    Nothing is read before the first of these. What the kernel reads from outside has the value of
-    the time of the call. What was not used for long is forgotten, and compiled again when it is
-    wanted: see `Generations`.
+    The source is not read before the first of these. Captured variables have their value at the
+    time of the call. Specialisations not used lately are dropped, and compiled again when they
+    are needed: see `Generations`.
     """
 
     def __init__(
@@ -88,11 +88,11 @@ class JitFunction(Entry):
             )
         function = unwrapped(func)
         if not hasattr(function, "__code__"):
-            function_source(function)  # which says what it is in place of a function
+            function_source(function)  # raises, and says what was passed in place of a function
         self._function = function
         self._inline = InlineKernel(function, frame, auto_scope=True)
         self._layers = function_environment(function, frame).layers[1:]
-        self._frames = enclosing_names(frame)  # the kernel outlives the frame
+        self._frames = enclosing_names(frame)  # copied, as the kernel outlives the frame
         self._options = _Options(options, target, strategy, is_host, overlap)
         self.is_host = is_host
         self.__name__: str = function.__name__
@@ -101,17 +101,17 @@ class JitFunction(Entry):
         self.__doc__: str | None = function.__doc__
         self._lock = threading.RLock()
         self.misses: list[str] = []
-        """Why the last 1,024 compilations happened, in order: what no earlier call had."""
+        """Why the last 1,024 compilations happened, in order: what differed from earlier calls."""
         self._version: Version | None = None
         self._versions: dict[Hashable, Version] = {}
 
     def __call__(self, *args: Any, **named: Any) -> Any:
-        """Run the kernel, compiled for these arguments now if no earlier call had their kinds.
+        """Run the kernel, compiling it first if no earlier call had arguments of these kinds.
 
         Raises:
             CallError: the arguments do not fit the parameters.
             ParserError: the kernel makes no sense for these arguments.
-            PyptoError: what passes and compilers report.
+            PyptoError: a pass or compiler reports an error.
         """
         try:
             config = self._present().config(named) if "config" in named else None
@@ -126,7 +126,7 @@ class JitFunction(Entry):
         named: Mapping[str, Any] | None = None,
         config: RunConfig | None = None,
     ) -> Any:
-        """Run the kernel on a sequence of arguments; errors do not say whose call it was.
+        """Run the kernel on a sequence of arguments; errors have no location of the call.
 
         Outputs that are left out are new arrays, which are returned if the kernel returns nothing.
 
@@ -151,7 +151,7 @@ class JitFunction(Entry):
             made = made.with_config(config)
             made.prepare()
         found = made.run(args if version.takes_all else [args[i] for i in version.passed])
-        if found is None and new:  # a kernel without a return: nobody else has these arrays
+        if found is None and new:  # a kernel without a return: only this has these arrays
             return new[0] if len(new) == 1 else tuple(new)
         return found
 
@@ -202,9 +202,8 @@ class JitFunction(Entry):
     def compile(self, *args: Any, **named: Any) -> CompiledProgram:
         """Return what a call with these arguments runs; it takes them without the constants.
 
-        A scalar that is part of the kernel stays a number that each call gives where it is
-        ``pl.RUNTIME``. Without any array, shapes are those of the annotations:
-        ``kernel.compile(n=pl.RUNTIME)``.
+        A scalar passed as ``pl.RUNTIME`` is not specialised on: each call supplies it. Without any
+        array, shapes are those of the annotations: ``kernel.compile(n=pl.RUNTIME)``.
 
         Raises:
             CallError, ParserError, PyptoError: as in a call.
@@ -221,9 +220,9 @@ class JitFunction(Entry):
             raise
 
     def declared(self, sizes: Mapping[str, int] = MappingProxyType({})) -> Program:
-        """Return the program for the shapes of the annotations; each call gives the scalars.
+        """Return the program for the shapes of the annotations; each call supplies the scalars.
 
-        Where it needs sizes that have a name as numbers, it is the one for ``sizes``.
+        If it needs named sizes as numbers, it is the one for ``sizes``.
 
         Raises:
             CallError: an annotation has no shape, or a constant of the kernel has no default.
@@ -246,10 +245,10 @@ class JitFunction(Entry):
             raise
 
     def declared_arguments(self, sizes: Mapping[str, int]) -> dict[str, Any]:
-        """Return arguments of the kinds that annotations declare, by name; sizes by theirs.
+        """Return arguments of the kinds that annotations declare, by name; ``sizes`` has named sizes.
 
         Raises:
-            CallError: an annotation has no shape, or a size that nobody gives.
+            CallError: an annotation has no shape, or a size is not given.
             ParserError: a parameter makes no sense.
         """
         return self._present().declared_arguments(sizes)
@@ -265,7 +264,7 @@ class JitFunction(Entry):
         return version.lowered(views, any_size=False)
 
     def numbers(self, args: Sequence[Any], named: Mapping[str, Any]) -> dict[str, int]:
-        """Return the integers that a call gives, of those that are no part of the kernel."""
+        """Return the integer arguments of a call that the kernel is not specialised on."""
         version = self._present()
         given = zip(version.parameters, version.arguments(args, named), strict=True)
         return {
@@ -276,11 +275,11 @@ class JitFunction(Entry):
 
     @property
     def overlap(self) -> bool:
-        """True if loops overlap where a call says nothing of it."""
+        """True if loops overlap unless a call says otherwise."""
         return self._options.overlap
 
     def kinds(self, args: Sequence[Any], named: Mapping[str, Any]) -> Hashable:
-        """Return what tells arguments of a call from others: shapes, element types, constants.
+        """Return the specialisation key of a call: shapes, element types, constants.
 
         Raises:
             CallError, ParserError: as in a call.
@@ -293,7 +292,7 @@ class JitFunction(Entry):
         return f"<pl.jit {self.__qualname__}({', '.join(names)})>"
 
     def __get__(self, instance: object, owner: type | None = None) -> JitFunction:
-        """Return itself: a kernel is no method."""
+        """Return itself: a kernel is not a method."""
         return self
 
     @property
@@ -304,13 +303,13 @@ class JitFunction(Entry):
 
     @property
     def __signature__(self) -> Signature:
-        """What `help`, notebooks and shells show of a call: the parameters as they are declared."""
+        """The signature that `help`, notebooks and shells show: the parameters as declared."""
         import inspect
 
         found = inspect.signature(self._function)
         try:
             _, node = function_source(self._function)
-        except ParserSyntaxError:  # typed at a prompt, which a call says
+        except ParserSyntaxError:  # typed at a prompt, which a call reports
             return found
         types = {each.arg: each.annotation for each in (*node.args.args, *node.args.kwonlyargs)}
         texts = {name: ast.unparse(each) for name, each in types.items() if each is not None}
@@ -321,7 +320,7 @@ class JitFunction(Entry):
 
     @property
     def file(self) -> str:
-        """The file that the kernel stands in."""
+        """The file that defines the kernel."""
         return self._definition.source.filename
 
     def as_inline(self) -> InlineFunction:
@@ -331,9 +330,9 @@ class JitFunction(Entry):
     def launched(
         self, args: Sequence[Any], named: Mapping[str, Any], rank: int
     ) -> tuple[CompiledProgram, list[Any]]:
-        """Return what a host function's call on a device runs, and the arguments of that.
+        """Return the program that a host function's call on a device runs, and its arguments.
 
-        One program serves all ranks, so scalars are numbers of the run, unless the kernel needs
+        One program serves all ranks, so scalars are run-time arguments, unless the kernel needs
         them when it is compiled. A kernel with windows gets the number of its rank.
 
         Raises:
@@ -375,10 +374,10 @@ class JitFunction(Entry):
         return Definition(node.name, function, source, node, (*layers, known), *self._options)
 
     def _present(self) -> Version:
-        """Return the version for what the kernel reads from outside now.
+        """Return the version for the current values of captured variables.
 
         Raises:
-            ParserError: a parameter makes no sense, or does no more.
+            ParserError: a parameter makes no sense, or no longer does.
         """
         if self._version is not None and self._version.outside.holds():
             return self._version
@@ -398,7 +397,7 @@ class JitFunction(Entry):
 def _known_in_frames(
     node: ast.FunctionDef, layers: Sequence[Mapping[str, Any]], frames: Sequence[Mapping[str, Any]]
 ) -> dict[str, Any]:
-    """Return the names of a kernel that only the frames around its definer have."""
+    """Return the names of a kernel that only the frames enclosing its definer have."""
     found: dict[str, Any] = {}
     for name in names_read(node):
         if all(name not in layer for layer in layers):

@@ -1,8 +1,8 @@
 """``@pl.jit.host``: functions that launch kernels on several devices, each a rank of one program.
 
-A host function has no work of its own: loops whose bounds are numbers, parts of tensors, windows,
-launches. So it is evaluated, statement by statement, and what it gives is a list of launches.
-Those run as threads of this process (`run.launches`). What a kernel does is the kernel's.
+A host function computes nothing itself: it has loops whose bounds are numbers, parts of tensors,
+windows and launches. So it is evaluated, statement by statement, and the result is a list of
+launches. Those run as threads of this process (`run.launches`). Kernels do the computing.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ else:
 
 
 _ORDERS: Final = 6
-"""In so many orders ranks take turns in a check."""
+"""The number of orders in which ranks take turns in a check."""
 
 
 class HostFunction(JitFunction):
@@ -55,7 +55,7 @@ class HostFunction(JitFunction):
         Raises:
             CallError: the arguments do not fit the parameters.
             ParserError: the function, or a kernel, makes no sense for these arguments.
-            EvaluationError: the ranks wait for each other, or a kernel does what has no meaning.
+            EvaluationError: the ranks deadlock, or a kernel does something undefined.
         """
         try:
             return self.run(args, named)
@@ -70,9 +70,9 @@ class HostFunction(JitFunction):
         windows: list[Buffer] | None = None,
         ranks: ClusterRanks | None = None,
     ) -> Any:
-        """Do what a call does, with the windows of an earlier run, which a first one adds.
+        """Do what a call does, with the windows of earlier runs; the first run adds them.
 
-        ``ranks`` are those of a worker, where they are processes of a cluster.
+        ``ranks`` are those of a worker, if they are processes of a cluster.
         """
         evaluation = self._evaluated(args, named, runs=True, windows=windows)
         if evaluation.is_remote:
@@ -103,7 +103,7 @@ class HostFunction(JitFunction):
         return HostProgram(self, named.get("config"), [*made.programs])
 
     def declared(self, sizes: Mapping[str, int] = MappingProxyType({})) -> Program:
-        """Refuse: there is no program but those of the kernels.
+        """Raise an error: there are no programs but those of the kernels.
 
         Raises:
             CallError: always.
@@ -117,11 +117,11 @@ class HostFunction(JitFunction):
     def check(self, *args: Any, orders: int = _ORDERS, **named: Any) -> None:
         """Run the function with its ranks in several orders, and look for races between them.
 
-        Kernels run in the interpreter, which knows what they touch. Two ranks that access an
+        Kernels run in the interpreter, which knows what they access. Two ranks that access an
         element of a window, one of them to write it, need a signal between them that orders the
-        accesses; it need not go wrong in one of these orders to be found. What is written is
-        compared between the orders, too, but for the last bits of floats: ranks that add to one
-        window do so in any order. The arrays that are passed stay as they are.
+        accesses; a race is found even if none of these orders goes wrong. Results are compared
+        between the orders, too, except for the last bits of floats: ranks that add to one window
+        do so in any order. The arrays that are passed are not changed.
 
         Args:
             args: As in a call.
@@ -130,9 +130,9 @@ class HostFunction(JitFunction):
 
         Raises:
             EvaluationError: two accesses race (the slug is ``rank-race``), a signal is set again
-                before anybody has seen it (``signal-reuse``) or left over (``signal-left``), ranks
+                before any rank has seen it (``signal-reuse``) or left over (``signal-left``), ranks
                 wait for each other (``deadlock``), two orders give different results
-                (``rank-order``), or what else a run finds.
+                (``rank-order``), or any other error of a run.
             CallError, ParserError, PyptoError: as in a call.
         """
         location = span_of_frame(sys._getframe(1))  # pyright: ignore[reportPrivateUsage]
@@ -174,20 +174,20 @@ class HostFunction(JitFunction):
     def check_signals(self, *args: Any, orders: int = _ORDERS, **named: Any) -> None:
         """Look for mistakes in the signals of ranks, and for races, without running the program.
 
-        What ranks send, wait for and touch is followed for the number of ranks of ``config=``, by
+        What ranks send, wait for and access is traced for the number of ranks of ``config=``, from
         loops, conditions and offsets alone: no element of a tensor is computed. So arguments may
         be types, ``pl.Tensor[[4, 1, 128], pl.FP32]``, and their size costs little.
 
         Args:
             args: As in a call; only their shapes count.
-            orders: In how many orders the ranks are followed.
+            orders: The number of orders in which the ranks are traced.
             named: As in a call.
 
         Raises:
-            EvaluationError: a deadlock, with the circle of ranks that wait for each other or the
-                signal that nobody sends (``deadlock``), ``rank-race``, ``signal-reuse`` or
+            EvaluationError: a deadlock, with the cycle of ranks that wait for each other or the
+                signal that is never sent (``deadlock``), ``rank-race``, ``signal-reuse`` or
                 ``signal-left`` as in `check`; or which signals are sent depends on elements of a
-                tensor (``signal-data``), which `check` follows.
+                tensor (``signal-data``), which `check` can follow.
             CallError, ParserError, PyptoError: as in a call.
         """
         from pypto._src.jit.signal_check import check_signals
@@ -195,7 +195,7 @@ class HostFunction(JitFunction):
         check_signals(self._evaluated(args, named, runs=False, is_local=True), orders)
 
     def check_declared(self, ranks: int, sizes: Mapping[str, int]) -> None:
-        """Do what `check_signals` does, for arguments that the annotations declare.
+        """Do what `check_signals` does, for arguments as the annotations declare them.
 
         Raises:
             CallError: a shape is needed that is not declared.
@@ -278,7 +278,7 @@ class HostFunction(JitFunction):
 
 
 def _declared(parameter: ArrayParameter, sizes: Mapping[str, int]) -> HostTensor:
-    """Return an array of the declared shape, which nobody fills; without one that of kernels."""
+    """Return an uninitialised array of the declared shape; if there is none, kernels declare it."""
     kind = parameter.kind
     shape = [
         dim.value
@@ -294,14 +294,14 @@ def _declared(parameter: ArrayParameter, sizes: Mapping[str, int]) -> HostTensor
 
 
 def _difference(a: Any, b: Any) -> list[int] | None:
-    """Return where two arrays differ first, by more than sums in another order do."""
+    """Return where two arrays first differ by more than a different order of sums explains."""
     wide_a, wide_b = (each.astype(np.float64) for each in (a, b))
     close = np.isclose(wide_a, wide_b, rtol=1e-5, atol=1e-6, equal_nan=True)
     return None if close.all() else [int(n) for n in np.argwhere(~close)[0]]
 
 
 class HostProgram:
-    """A host function whose kernels are compiled; a call runs it on the devices it was told."""
+    """A host function with compiled kernels; a call runs it on the devices it was compiled for."""
 
     def __init__(
         self,
@@ -313,7 +313,7 @@ class HostProgram:
         self._config = config
         self._output_dir: Path | None = None
         self.programs = tuple(programs)
-        """What the devices run, each once, in the order of the first launches."""
+        """The programs that devices run, without repeats, in the order of their first launches."""
 
     def __call__(self, *args: Any, **named: Any) -> Any:
         """Run the function; see `HostFunction`."""
@@ -343,14 +343,14 @@ class HostProgram:
         """Return a worker that runs this program, and ``extra_compiled``, many times.
 
         Args:
-            config: How many devices there are, where it is another than at ``compile``.
+            config: The devices, if they differ from those at ``compile``.
             extra_compiled: Other programs for `DistributedWorker.run`.
-            persistent: Windows keep from run to run what ranks stored; else each run begins with
+            persistent: Windows keep their contents from run to run; otherwise each run begins with
                 zeros.
-            reset_persistent_windows: Whether each run sets them to zero all the same.
-            callbacks: For Python functions as workers, which there are none of here.
+            reset_persistent_windows: Whether each run sets them to zero nevertheless.
+            callbacks: For Python functions as workers, which are not supported here.
             sub_worker_overrides: The same.
-            startup_timeout_s: Nothing has to start on this machine.
+            startup_timeout_s: Ignored: nothing has to start on this machine.
 
         Raises:
             ValueError: ``callbacks`` or ``sub_worker_overrides`` is given.
@@ -369,9 +369,9 @@ class HostProgram:
 
     @property
     def output_dir(self) -> Path:
-        """A folder with the C++ of all kernels; it is written when it is first asked for.
+        """A folder with the C++ of all kernels; it is written on first use.
 
-        It is that of this machine: there is no text for ranks of the device.
+        The C++ is for this machine: there is no text for ranks of the device.
 
         Raises:
             OutputError: the files cannot be written.

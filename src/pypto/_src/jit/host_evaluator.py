@@ -1,7 +1,7 @@
 """Evaluates a host function, statement by statement: the result is a list of launches.
 
 Loops and conditions are on numbers, tensors are parts of what the caller passed, windows are new
-memory. What a kernel does is the kernel's.
+memory. Kernels are launched, not evaluated.
 """
 
 from __future__ import annotations
@@ -63,23 +63,23 @@ class Evaluation:
     ) -> None:
         self.ranks = ranks
         self.is_remote = is_remote
-        """True if ranks may have memory of their own."""
+        """True if ranks may have separate memory."""
         self.session: Session | None = None
-        """Where the launches run: on a cluster, or on threads of this process."""
+        """The cluster session that the launches run in; None for threads of this process."""
         self.kept = windows
-        """The windows of an earlier run, in the order in which they were made; or none are kept."""
+        """The windows of an earlier run, in order of creation; None if none are kept."""
         self.environment = environment
         self.launches: list[Launch] = []
         self.programs: dict[CompiledProgram, None] = {}
         self.buffers: list[Buffer] = []
         self.watched: Mapping[CompiledProgram, CompiledProgram] | None = None
-        """For each program one that tells what it touches, where somebody looks on."""
+        """For each program a version that reports its accesses, if the run is watched."""
         self.segment = 0
-        """The number of the step that the next launch is in, or of what is between steps."""
+        """The number of the step, or of the stretch between steps, that the next launch is in."""
         self.restarts: dict[int, int] = {}
-        """How often a step may begin anew, by its number."""
+        """How often a step may be restarted, by its number."""
         self.outputs: list[Any] = []
-        """The arguments of the host function that it writes only."""
+        """The arguments that the host function only writes."""
 
     def run_body(
         self,
@@ -95,17 +95,17 @@ class Evaluation:
         return body.result
 
     def run(self) -> None:
-        """Run the launches to their end."""
+        """Run the launches to completion."""
         self.run_some(self.launches)
 
     def run_some(self, launches: Sequence[Launch]) -> None:
-        """Run some of the launches to their end."""
+        """Run some of the launches to completion."""
         if self.session is not None:
             self.session.begin([buffer.memory for buffer in self.buffers], self.programs)
         run_launches(launches, self.ranks, self.name_of, None, self.session)
 
     def steps(self) -> Iterator[tuple[Sequence[Launch], int]]:
-        """Yield the launches of each step, and between steps, and how often they may restart."""
+        """Yield the launches of each step and between steps, and how often each may restart."""
         if not any(self.restarts.values()):
             yield self.launches, 0
             return
@@ -115,7 +115,7 @@ class Evaluation:
     def run_watched(self, seed: int, programs: dict[CompiledProgram, CompiledProgram]) -> None:
         """Run the launches with ranks that take turns, and look for races between them.
 
-        ``programs`` has, for those that are launched, what tells what it touches, from run to run.
+        ``programs`` caches the versions of programs that report their accesses, from run to run.
 
         Raises:
             EvaluationError: two ranks access an element at the same time, or a signal is lost.
@@ -141,7 +141,7 @@ class Evaluation:
             self.session.launch(launch.device, made, values, launch.location, launch.file)
 
     def buffer(self, made: Buffer) -> Buffer:
-        """Return the next window: ``made``, or what an earlier run had in its place."""
+        """Return the next window: ``made``, or the corresponding one of an earlier run."""
         index, kept = len(self.buffers), self.kept
         if kept is not None and index < len(kept) and kept[index].is_like(made):
             made = kept[index]
@@ -151,7 +151,7 @@ class Evaluation:
         return made
 
     def name_of(self, address: int) -> str:
-        """Return what a signal is called."""
+        """Return the name of a signal."""
         found = (buffer.element_at(address) for buffer in self.buffers)
         return next(filter(None, found), hex(address))
 
@@ -186,11 +186,11 @@ _OPERATORS: Final[dict[type[ast.AST], str]] = {
     ast.Not: "not_",
     ast.Invert: "invert",
 }
-"""Operators of Python, by what the module `operator` calls them."""
+"""Python's operators, by their names in the module `operator`."""
 
 
 def _applied(kind: ast.AST, *values: Any) -> Any:
-    """Return what an operator of Python gives."""
+    """Return the result of a Python operator."""
     if isinstance(kind, ast.In | ast.NotIn):
         return (values[0] in values[1]) is isinstance(kind, ast.In)
     return getattr(operator, _OPERATORS[type(kind)])(*values)
@@ -209,7 +209,7 @@ _LOOPS: Final = (
 
 
 class _Body:
-    """The statements of one function, with what its names hold."""
+    """The statements of one function, with the values of its names."""
 
     def __init__(
         self,
@@ -291,7 +291,7 @@ class _Body:
         self._all(node.body)
 
     def _step(self, call: ast.Call, node: ast.With) -> None:
-        """Put launches into a segment of their own."""
+        """Put launches into their own segment."""
         given = [self.value(each) for each in (*call.args, *(word.value for word in call.keywords))]
         restarts = given[0] if given else 1
         if not isinstance(restarts, int) or restarts < 0:
@@ -358,7 +358,7 @@ class _Body:
     # ----- expressions ----------------------------------------------------------------------
 
     def value(self, node: ast.expr) -> Any:
-        """Return what an expression is."""
+        """Return the value of an expression."""
         match node:
             case ast.Constant():
                 return node.value
@@ -447,7 +447,7 @@ class _Body:
 
     def _call(self, node: ast.Call) -> Any:
         if isinstance(node.func, ast.Attribute) and node.func.attr == "bind_dynamic":
-            return None  # what a parameter declares
+            return None  # a parameter's declaration
         callee = self.value(node.func)
         args = [self.value(arg) for arg in node.args]
         named = {word.arg: self.value(word.value) for word in node.keywords if word.arg}
@@ -493,10 +493,10 @@ class _Body:
     def _collective(
         self, callee: InlineKernel, args: list[Any], named: dict[str, Any], node: ast.Call
     ) -> Any:
-        """Launch what all ranks do together, on each device; return the window."""
+        """Launch a collective on each device; return its window."""
         kernel: JitFunction = COLLECTIVES[callee]
         given = {**dict(zip(callee.param_names, args, strict=False)), **named}
-        given.pop("core_num", None)  # which changes no value
+        given.pop("core_num", None)  # it changes no value
         if "signal" in callee.param_names and given.get("signal") is None:
             count = self.whole.ranks
             call, dtype = self._host_call(node), DataType.INT32
@@ -580,7 +580,7 @@ def _is_hashable(value: object) -> bool:
 
 
 def _ends(index: Any) -> Sequence[int | None]:
-    """Return the numbers that say what an index takes."""
+    """Return the numbers in an index."""
     return (index.start, index.stop) if isinstance(index, slice) else (index,)  # pyright: ignore[reportUnknownVariableType, reportUnknownMemberType]
 
 
@@ -595,7 +595,7 @@ def _tensors(args: Sequence[Any], values: Sequence[Any]) -> list[tuple[Any, int]
 def _with_shapes(
     callee: JitFunction, args: list[Any], named: dict[str, Any]
 ) -> tuple[list[Any], dict[str, Any]]:
-    """Return arguments whose tensors have a shape: where nobody declared one, the kernel's."""
+    """Return arguments whose tensors have a shape: the kernel's where none is declared."""
     if not any(isinstance(each, TensorWithoutShape) for each in (*args, *named.values())):
         return args, named
     kinds = {
@@ -616,7 +616,7 @@ def _with_shapes(
 
 
 def _argument(value: Any, *, is_remote: bool) -> Any:
-    """Return what a kernel is given for a value of a host function."""
+    """Return a kernel's argument for a value of a host function."""
     if isinstance(value, HostTensor):
         return value.array
     if isinstance(value, HostWindow):

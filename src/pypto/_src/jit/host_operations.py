@@ -1,4 +1,4 @@
-"""What a host function may call beside kernels: windows, new tensors and their parts, numbers."""
+"""What a host function may call besides kernels: windows, new tensors and their parts, numbers."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ else:
 
 
 class HostCall(NamedTuple):
-    """A call in a host function: where it stands, and what of the run it may ask for."""
+    """A call in a host function: its location, and what it may ask about the run."""
 
     source: Source
     node: ast.Call
@@ -36,7 +36,7 @@ class HostCall(NamedTuple):
 
 
 def described(value: Any) -> str:
-    """Return what an error calls a value."""
+    """Return a description of a value for an error."""
     return "a window" if isinstance(value, HostWindow | Buffer) else repr(value)
 
 
@@ -152,4 +152,4 @@ OPS: Final[dict[str, Callable[..., Any]]] = {
     "max": _most,
     "cast": _cast,
 }
-"""Ops that make or take apart tensors, and those of numbers, by their unified names."""
+"""Ops that create or slice tensors, and ops on numbers, by their unified names."""

@@ -1,4 +1,4 @@
-"""What the variables of a host function hold: tensors of the host, and memory of each device."""
+"""The values of a host function's variables: tensors of the host, and memory of each device."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ else:
 
 
 class HostTensor:
-    """A tensor of the host, or a part of one: the same memory."""
+    """A tensor of the host, or a view of part of one."""
 
     def __init__(self, array: Array) -> None:
         self.array = array
@@ -44,10 +44,10 @@ class HostTensor:
 
 
 class TensorWithoutShape(HostTensor):
-    """A parameter, or a part of one, whose shape nobody has declared.
+    """A parameter, or a part of one, whose shape is not declared.
 
-    A kernel that declares the shape of its own parameter gets an array of that; nobody looks at
-    what it holds.
+    A kernel that declares the shape of its own parameter gets an array of that shape, whose
+    contents are never read.
     """
 
     def __init__(self, name: str) -> None:
@@ -56,7 +56,7 @@ class TensorWithoutShape(HostTensor):
 
     @property
     def array(self) -> Array:
-        """Refuse.
+        """Raise an error: there is no array.
 
         Raises:
             CallError: always.
@@ -69,11 +69,11 @@ class TensorWithoutShape(HostTensor):
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Refuse, as `array`."""
+        """Raise an error, as `array` does."""
         return self.array.shape
 
     def __getitem__(self, index: Any) -> TensorWithoutShape:
-        """Return the part of a number, or of several."""
+        """Return the part that an index, or several, select."""
         numbers = cast("tuple[Any, ...]", index if isinstance(index, tuple) else (index,))
         if not all(isinstance(each, int) and each >= 0 for each in numbers):
             _ = self.array
@@ -82,10 +82,10 @@ class TensorWithoutShape(HostTensor):
         return part
 
     def of_shape(self, shape: Sequence[int], dtype: DataType) -> Array:
-        """Return the array that stands for this part."""
+        """Return a placeholder array for this part."""
         for path in self._arrays:
             if all(a == b for a, b in zip(path, self._path, strict=False)) and path != self._path:
-                _ = self.array  # one part is in the other: only the shape says where
+                _ = self.array  # for a part of a part: only the shape says where it is
         found = self._arrays.get(self._path)
         if found is None:
             found = self._arrays[self._path] = np.empty(tuple(shape), dtype.numpy)
@@ -109,7 +109,7 @@ class Buffer:
         self.memory: Array = np.zeros((ranks, self.bytes), np.uint8)
 
     def is_like(self, other: Buffer) -> bool:
-        """True if a program says the same of both."""
+        """True if both have the same declaration and number of ranks."""
         return (self.shape, self.element, len(self.memory)) == (
             other.shape,
             other.element,
@@ -117,7 +117,7 @@ class Buffer:
         )
 
     def element_at(self, address: int) -> str | None:
-        """Return what an element is called, None if it is not in this memory."""
+        """Return the name of an element, None if it is not in this memory."""
         offset = address - self.memory.ctypes.data
         if not 0 <= offset < self.memory.size:
             return None
@@ -131,7 +131,7 @@ class Buffer:
 
 
 class HostWindow(NamedTuple):
-    """A buffer seen as a tensor: what a rank gets is its own row."""
+    """A buffer viewed as a tensor: each rank gets its own row."""
 
     rows: Array
     shape: tuple[int, ...]
@@ -139,4 +139,4 @@ class HostWindow(NamedTuple):
 
 
 COLLECTIVES: Final[dict[Any, Any]] = {}
-"""Functions that kernels call for all ranks to do something together, and as kernels themselves."""
+"""Collectives: the functions that kernels call, with the same collectives as kernels."""

@@ -1,7 +1,7 @@
 """The parameters of ``@pl.jit`` kernels: what each takes, and what a compiled program depends on.
 
 Read from the header of the definition, and from the statements ``x.bind_dynamic(0, ROWS)`` of its
-body. Knows nothing of calls but what tells one argument from another.
+body. Knows nothing of calls but what distinguishes arguments.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class ArrayParameter(NamedTuple):
     default: Any
     is_out: bool = False
     bound: tuple[tuple[int, Var], ...] = ()
-    """The dimensions that the body binds to a symbolic size, whatever the annotation says."""
+    """The dimensions that the body binds to symbolic sizes, whatever the annotation says."""
     is_inout: bool = False
 
     @property
@@ -47,13 +47,13 @@ class ArrayParameter(NamedTuple):
 
     @property
     def is_dynamic(self) -> bool:
-        """True if calls may differ in a size that has a name."""
+        """True if calls may differ in a named size."""
         if self.bound:
             return True
         return self.kind is not None and any(isinstance(dim, Var) for dim in self.kind.shape)
 
     def with_symbols(self, kind: TensorType) -> TensorType:
-        """Return a type with symbolic sizes in the dimensions that are bound to them."""
+        """Return a type with symbolic sizes in the dimensions bound to them."""
         rank = len(kind.shape)
         found = [(axis, size) for axis, size in self.bound if -rank <= axis < rank]
         if not found:
@@ -89,7 +89,7 @@ class ConstantParameter(NamedTuple):
 
 
 class WindowParameter(NamedTuple):
-    """Memory that all ranks reach: ``box: pld.DistributedTensor[[1, 128], pl.FP32]``."""
+    """Memory that all ranks can access: ``box: pld.DistributedTensor[[1, 128], pl.FP32]``."""
 
     name: str
     kind: TensorType | None
@@ -102,9 +102,9 @@ class WindowArgument(NamedTuple):
     rows: Any
     """An array [ranks, elements]: the memory of each rank."""
     shape: tuple[int, ...]
-    """What a rank sees its row as."""
+    """The type as which a rank views its row."""
     is_remote: bool = False
-    """True if the ranks may have memory of their own."""
+    """True if the ranks may have separate memory."""
 
 
 Parameter = ArrayParameter | NumberParameter | ScalarParameter | ConstantParameter | WindowParameter
@@ -121,7 +121,7 @@ def parameters_of(ctx: Context, args: ast.arguments, function: Any) -> list[Para
     """Return the parameters of a definition, in order.
 
     Raises:
-        ParserTypeError: there is one that no kernel has.
+        ParserTypeError: there is one that no kernel may have.
     """
     listed = [*args.posonlyargs, *args.args, *args.kwonlyargs]
     for odd in (args.vararg, args.kwarg):
@@ -135,7 +135,7 @@ def parameters_of(ctx: Context, args: ast.arguments, function: Any) -> list[Para
     defaults.update(function.__kwdefaults__ or {})
     bound = _bound_sizes(ctx)
     found: dict[str, Parameter] = {}
-    # A dimension may be a scalar parameter that stands later.
+    # A dimension may be a scalar parameter that is declared later.
     for arg in sorted(listed, key=lambda arg: isinstance(arg.annotation, ast.Subscript)):
         default = defaults.get(arg.arg, REQUIRED)
         found[arg.arg] = _parameter(ctx, arg, default, tuple(bound.get(arg.arg, ())))
@@ -143,14 +143,14 @@ def parameters_of(ctx: Context, args: ast.arguments, function: Any) -> list[Para
 
 
 Bound = list[tuple[int, Var]]
-"""The dimensions of a parameter that have a name, by their axes."""
+"""The named dimensions of a parameter: axis and size."""
 
 
 def _bound_sizes(ctx: Context) -> dict[str, Bound]:
-    """Return which dimensions of which parameters have a name.
+    """Return the named dimensions of each parameter.
 
-    Statements ``x.bind_dynamic(0, ROWS)`` of the body say so, and those of the functions that are
-    spliced into it, and the headers of these.
+    They come from statements ``x.bind_dynamic(0, ROWS)`` of the body and of the functions that are
+    spliced into it, and from the headers of these.
     """
     found: dict[str, Bound] = {}
     pending: list[tuple[ast.FunctionDef, Callable[[ast.expr], Any], dict[str, str]]] = []
@@ -196,7 +196,7 @@ def _bind_dynamic(call: ast.Call, meant: Callable[[ast.expr], Any]) -> tuple[str
 
 
 def _passed(call: ast.Call, callee: InlineFunction, names: dict[str, str]) -> dict[str, str]:
-    """Return which parameters of a spliced function are which parameters of the kernel."""
+    """Return the kernel's parameters that are passed for parameters of a spliced function."""
     pairs = [*zip(callee.param_names, call.args, strict=False)]
     pairs += [(word.arg, word.value) for word in call.keywords if word.arg]
     return {
@@ -274,7 +274,7 @@ def _is_window(ctx: Context, node: ast.expr, meant: Any) -> bool:
 
 
 def _inside(ctx: Context, node: ast.expr) -> ast.expr:
-    """Return what stands in ``pl.Out[...]`` or ``pl.InOut[...]``, else ``node``."""
+    """Return the annotation inside ``pl.Out[...]`` or ``pl.InOut[...]``, else ``node``."""
     if isinstance(node, ast.Subscript) and ctx.peek(node.value) in (Out, InOut):
         return node.slice
     return node
@@ -286,9 +286,9 @@ def _inside(ctx: Context, node: ast.expr) -> ast.expr:
 
 
 def key_function(parameter: Parameter, *, any_size: bool) -> Callable[[Any], Any]:
-    """Return the function from an argument to what a compiled program of it depends on.
+    """Return the function from an argument to the part of it that specialisations depend on.
 
-    With ``any_size`` that is not the sizes which have a name.
+    With ``any_size`` they do not depend on named sizes.
     """
     match parameter:
         case ArrayParameter(kind=None):
@@ -330,11 +330,11 @@ def _shape_of_array(arg: Any) -> Any:
 
 
 def _constant_key(arg: Any) -> Any:
-    return type(arg), arg  # 1, 1.0 and True are three constants
+    return type(arg), arg  # 1, 1.0 and True are different constants
 
 
 def _scalar_key(arg: Any) -> Any:
-    if arg is RUNTIME:  # no argument of a call
+    if arg is RUNTIME:  # not an argument of a call
         raise TypeError
     return type(arg), arg.hex() if isinstance(arg, float) else arg  # -0.0 is not 0.0
 
@@ -344,5 +344,5 @@ def _window_key(arg: Any) -> Any:
 
 
 def nothing(_arg: Any) -> None:
-    """Return None: every argument is as good as any."""
+    """Return None: nothing depends on the argument."""
     return

@@ -1,4 +1,4 @@
-"""Looks for mistakes in the signals of a host function's ranks, without any data."""
+"""Finds mistakes in the signals of a host function's ranks, without any data."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from pypto._src.run.launches import run_launches
 
 
 def check_signals(evaluation: Evaluation, orders: int) -> None:
-    """Follow what the ranks do, in several orders.
+    """Trace what the ranks do, in several orders.
 
     Raises:
         EvaluationError: as `Evaluation.run_watched`; `NeedsDataError` where signals depend on data.
@@ -51,7 +51,7 @@ def check_signals(evaluation: Evaluation, orders: int) -> None:
 
 
 def _recorded(evaluation: Evaluation) -> list[Sequence[Event]]:
-    """Return what each launch does with windows, as if nobody waited."""
+    """Return what each launch does with windows, as if no rank waited."""
 
     def is_window(array: Any) -> bool:
         address = int(array.ctypes.data)

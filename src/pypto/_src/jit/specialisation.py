@@ -1,7 +1,7 @@
-"""What a kernel of ``@pl.jit`` is specialised on, and the programs that are kept of it.
+"""What a kernel of ``@pl.jit`` is specialised on, and its compiled programs.
 
-A `Version` is a kernel with what it reads from outside at one time. Parsing is the front end's
-work, with constants and sizes put into the names around the function; compiling is the driver's.
+A `Version` is a kernel with its captures at one time. Parsing is the front end's work, with
+constants and sizes added to the names around the function; compiling is the driver's.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ else:
     np = lazy_module("numpy")
 
 MAX_SPECIALISATIONS: Final = 1024
-"""So many are kept, of all kernels of the process together, where the environment says nothing."""
+"""The most that are kept for all kernels of the process, unless the environment sets a limit."""
 
 _MAX_MISSES: Final = 1024
 
@@ -83,7 +83,7 @@ class Definition(NamedTuple):
     function: Any
     source: Source
     node: ast.FunctionDef
-    layers: tuple[Mapping[str, Any], ...]  # the names around it, but for those of enclosing calls
+    layers: tuple[Mapping[str, Any], ...]  # the names around it, except those of enclosing calls
     options: Options
     target: TargetName
     strategy: OptimizationStrategy
@@ -91,16 +91,16 @@ class Definition(NamedTuple):
     overlap: bool = False
 
     def environment(self, frame: FrameType | None = None) -> Environment:
-        """Return what names mean around the kernel now."""
+        """Return the current meaning of names around the kernel."""
         return Environment((closure_of(self.function), *self.layers), frame)
 
     def outside(self) -> Outside:
-        """Return what the kernel reads from outside, as it is now."""
+        """Return the kernel's captures, as they are now."""
         return Outside(Reader(self.node, cells_of(self.function), self.layers))
 
 
 class Version:
-    """A kernel with what it reads from outside at one time, and what was compiled of it."""
+    """A kernel with its captures at one time, and what was compiled from it."""
 
     def __init__(
         self,
@@ -112,7 +112,7 @@ class Version:
         self.definition = definition
         self.outside = outside
         self.misses = misses
-        self.before: Outside | None = None  # of the last one that something was compiled of
+        self.before: Outside | None = None  # of the last version that was compiled
         if before is not None:
             self.before = before.outside if before.made or before.older else before.before
         self.environment = definition.environment()
@@ -130,10 +130,10 @@ class Version:
         ]
         self.takes_all = len(self.passed) == len(self.parameters)
         self.any_size = any(isinstance(p, ArrayParameter) and p.is_dynamic for p in self.parameters)
-        """True as long as one program may serve all sizes that have a name."""
+        """True as long as one program may serve all values of named sizes."""
         names = {each.name for each in self.parameters}
         self.rank_name = next(name for name in rank_names() if name not in names)
-        """What the number of the rank is called, which kernels with windows get behind all else."""
+        """The parameter for the number of the rank, which kernels with windows take last."""
         self.needs_numbers = False
         """True if scalars have to be numbers when a host function's launch is compiled."""
         self._find_keys()
@@ -159,7 +159,7 @@ class Version:
         return self.arranged(args, named)
 
     def declared_window(self, parameter: WindowParameter) -> WindowArgument:
-        """Return the window that an annotation declares, of some number of ranks."""
+        """Return the window that an annotation declares, for an assumed number of ranks."""
         kind = parameter.kind
         shape = None if kind is None else static_shape(kind)
         if kind is None or shape is None:
@@ -173,7 +173,7 @@ class Version:
         return WindowArgument(rows, shape)
 
     def declared(self, parameter: ArrayParameter) -> _Abstract:
-        """Return the array that an annotation declares; a size with a name is None."""
+        """Return the array that an annotation declares; named sizes are None."""
         kind = parameter.kind
         if kind is None:
             raise CallError(
@@ -187,10 +187,10 @@ class Version:
         return _Abstract(tuple(shape), kind.dtype.numpy)
 
     def declared_arguments(self, sizes: Mapping[str, int]) -> dict[str, Any]:
-        """Return what annotations declare, by name; a size with a name is one of ``sizes``.
+        """Return what annotations declare, by name; ``sizes`` has the named sizes.
 
         Raises:
-            CallError: an annotation has no shape, or a size that nobody gives.
+            CallError: an annotation has no shape, or a size is not given.
         """
         found: dict[str, Any] = {}
         for parameter in self.parameters:
@@ -213,7 +213,7 @@ class Version:
         return found
 
     def kinds(self, views: Sequence[Any]) -> tuple[Any, ...]:
-        """Return what tells these arguments from others, with all sizes."""
+        """Return the specialisation key of these arguments, with all sizes."""
         return tuple([(v.shape, str(v.dtype)) if hasattr(v, "shape") else repr(v) for v in views])
 
     def config(self, named: dict[str, Any]) -> RunConfig | None:
@@ -230,7 +230,7 @@ class Version:
         return config
 
     def refuse_runtime(self, args: Sequence[Any]) -> None:
-        """Raise CallError for ``pl.RUNTIME`` in a call, which has to give the number."""
+        """Raise CallError for ``pl.RUNTIME`` in a call, which must supply the number."""
         for parameter, arg in zip(self.parameters, args, strict=True):
             if arg is RUNTIME:
                 raise CallError(
@@ -241,7 +241,7 @@ class Version:
                 )
 
     def arranged(self, args: Sequence[Any], named: Mapping[str, Any]) -> tuple[Any, ...]:
-        """Return the arguments in the order of the parameters; outputs left out are new arrays."""
+        """Return the arguments in the order of the parameters; omitted outputs are new arrays."""
         names = [p.name for p in self.parameters]
         outputs = {p.name for p in self.parameters if isinstance(p, ArrayParameter) and p.is_out}
         required = [p.name for p in self.parameters if p.default is REQUIRED]
@@ -271,7 +271,7 @@ class Version:
         return tuple([given[name] for name in names])
 
     def added(self, args: Sequence[Any], passed: Sequence[Any]) -> list[Any]:
-        """Return the new arrays among arranged arguments, which the caller has not ``passed``."""
+        """Return those arranged arguments that are new arrays, not ``passed`` by the caller."""
         return [
             value
             for parameter, value in zip(self.parameters, args, strict=True)
@@ -283,7 +283,7 @@ class Version:
         """Add new arrays for the outputs that a call leaves out.
 
         Raises:
-            CallError: nothing tells the shape of one.
+            CallError: nothing determines the shape of one.
         """
         arrays = [p for p in self.parameters if isinstance(p, ArrayParameter)]
         passed = [given[p.name] for p in arrays if given[p.name] is not REQUIRED]
@@ -322,7 +322,7 @@ class Version:
     # ------------------------------------------------------------------ what is compiled
 
     def make(self, args: tuple[Any, ...]) -> CompiledProgram:
-        """Return the program that runs with these arguments, compiled if there is none yet."""
+        """Return the program for these arguments, compiling it if there is none yet."""
         views = self.views(args)
         made = _generations.find(self, self.key(views))
         if made is None:
@@ -331,15 +331,15 @@ class Version:
             del self.misses[:-_MAX_MISSES]
             _generations.add(self, self.key(views), made)
         if not any(isinstance(arg, Tensor) for arg in args):
-            # An array of another library has a key of its own, which then leads here as well.
+            # An array of another library has its own key, which then leads here as well.
             with suppress(AttributeError, TypeError):
                 _generations.add(self, self.key(args), made)
         return made
 
     def compiled(self, views: Sequence[Any]) -> CompiledProgram:
-        """Compile for these arguments: for any sizes that have a name where that can be done.
+        """Compile for these arguments: for any values of named sizes where that is possible.
 
-        Where a kernel needs such a size as a number, it is compiled for each anew.
+        A kernel that needs such a size as a number is compiled for each value.
         """
         made: CompiledProgram | None = None
         failure: PyptoError | None = None
@@ -379,7 +379,7 @@ class Version:
         return made
 
     def program(self, views: Sequence[Any]) -> Program:
-        """Return the program as parsed: that for any sizes, if the passes take it."""
+        """Return the program as parsed: for any named sizes, if the passes accept that."""
         if self.any_size:
             with suppress(PyptoError):
                 program = self.lowered(views, any_size=True)
@@ -466,7 +466,7 @@ class Version:
         )
 
     def views(self, args: Sequence[Any]) -> list[Any]:
-        """Return what has shape and dtype of the arrays, and the numbers that scalars are."""
+        """Return objects with shape and dtype for the arrays, and the values of scalars."""
         found = zip(self.parameters, args, strict=True)
         try:
             return [self.view(parameter, arg) for parameter, arg in found]
@@ -476,16 +476,16 @@ class Version:
             raise
 
     def _are_misplaced(self, args: Sequence[Any]) -> bool:
-        """True if a number was wanted where an array is: one argument is missing, or two change."""
+        """True if an array is passed for a number: an argument is missing, or two are swapped."""
         return any(
             not isinstance(parameter, ArrayParameter | WindowParameter) and _has_dimensions(arg)
             for parameter, arg in zip(self.parameters, args, strict=True)
         )
 
     def view(self, parameter: Parameter, arg: Any) -> Any:
-        """Return what has shape and dtype of an argument, or the number that it is.
+        """Return an object with the shape and dtype of an argument, or its value.
 
-        None stands for a number that each call gives.
+        None stands for a number that each call supplies.
         """
         if isinstance(parameter, ConstantParameter) and _has_dimensions(arg):
             self.constant(parameter, arg)
@@ -510,10 +510,10 @@ class Version:
         return array_view(arg, argument)
 
     def checked(self, args: Sequence[Any]) -> list[Any]:
-        """Return `views` of arguments, which have the sizes and element types of annotations.
+        """Return `views` of arguments, checked against the sizes and element types of annotations.
 
         Raises:
-            CallError: one has others.
+            CallError: one does not match.
         """
         views = self.views(args)
         for parameter, view in zip(self.parameters, views, strict=True):
@@ -560,7 +560,7 @@ class Version:
         shape: tuple[int | None, ...],
         sizes: dict[Var, int],
     ) -> None:
-        """Note the sizes that an argument gives to symbolic dimensions."""
+        """Record the sizes of symbolic dimensions in an argument."""
         fits = len(shape) == len(kind.shape)
         for dim, size in zip(kind.shape, shape, strict=False):
             if isinstance(dim, Var) and size is not None:
@@ -580,7 +580,7 @@ class Version:
     def fitting(
         parameter: ArrayParameter, kind: TensorType, sizes: Mapping[Var, int]
     ) -> str | None:
-        """Return an output of the sizes that other arguments have."""
+        """Return a hint for an output with the sizes of the other arguments."""
         shape = [
             dim.value if isinstance(dim, ConstInt) else sizes.get(cast("Var", dim))
             for dim in kind.shape
@@ -590,7 +590,7 @@ class Version:
         return f"pass np.empty({tuple(shape)}, np.{kind.dtype.numpy.name})"
 
     def reason(self, key: tuple[Any, ...]) -> str:
-        """Return what sets a call apart from the most similar one before."""
+        """Return how a call differs from the most similar earlier one."""
         known = [*self.older, *self.made]
         if not known:
             changes = [] if self.before is None else self.outside.changes(self.before)
@@ -605,7 +605,7 @@ class Version:
 
 
 def _reshaped(name: str, kind: TensorType, shape: Sequence[int | None]) -> str | None:
-    """Return the array of the declared shape, where an argument has as many elements."""
+    """Return a hint to reshape an argument that has the declared number of elements."""
     wanted = static_shape(kind)
     if wanted is None or None in shape or math.prod(wanted) != math.prod(cast("Any", shape)):
         return None
@@ -613,17 +613,17 @@ def _reshaped(name: str, kind: TensorType, shape: Sequence[int | None]) -> str |
 
 
 def _has_dimensions(arg: Any) -> bool:
-    """True for an array, of any library, that is no number."""
+    """True for an array, of any library, that is not a scalar."""
     return bool(getattr(arg, "shape", ()))
 
 
 class Generations:
-    """Forgets the specialisations that were not used lately, of all kernels of the process.
+    """Drops the least recently used specialisations of all kernels of the process.
 
-    What is compiled, or found again, is young. When half of those that may be kept are young, what
-    is old is forgotten, and what is young becomes old. So what is forgotten was not used while
-    half as many others were, and a call that finds a young one, as nearly every call does, does
-    nothing for it. A program that runs, or that somebody holds, lives on until it is let go.
+    One that is compiled, or found again, is young. When half of those that may be kept are young,
+    the old ones are dropped, and the young ones become old. So what is dropped was not used while
+    half the limit of others were, and a call that finds a young one, as nearly every call does,
+    needs no bookkeeping. A program that is running or referenced lives until it is released.
     """
 
     def __init__(self) -> None:
@@ -631,15 +631,15 @@ class Generations:
         self._versions: weakref.WeakSet[Version] = weakref.WeakSet()
 
     def find(self, version: Version, key: tuple[Any, ...]) -> CompiledProgram | None:
-        """Return a specialisation, which is young from now on, or None."""
+        """Return a specialisation, and make it young, or None."""
         found = version.made.get(key) or version.older.get(key)
         if found is not None:
             self.add(version, key, found)
         return found
 
     def add(self, version: Version, key: tuple[Any, ...], made: CompiledProgram) -> None:
-        """Keep a specialisation, as a young one, and forget old ones if there are too many."""
-        forgotten: list[object] = []  # outlives the lock: what is let go may run code of others
+        """Keep a specialisation as a young one, and drop old ones if there are too many."""
+        forgotten: list[object] = []  # outlives the lock: destructors may run foreign code
         with self._lock:
             if key in version.made:
                 return
@@ -660,11 +660,11 @@ _generations: Final = Generations()
 
 
 _DECLARED_RANKS: Final = 16
-"""The ranks of a kernel that is looked at and not run."""
+"""The assumed number of ranks for a kernel that is inspected but not run."""
 
 
 class _Abstract(NamedTuple):
-    """Shape and dtype of an array that is not there; a size that any call may change is None."""
+    """Shape and dtype in place of an array; a size that may differ between calls is None."""
 
     shape: tuple[int | None, ...]
     dtype: Any
@@ -681,7 +681,7 @@ def _element_types() -> dict[Any, DataType]:
 
 
 def _shown(part: Any) -> str:
-    """Return one part of a key as text: that of a constant, of an array, of a shape."""
+    """Return one part of a key as text: of a constant, an array or a shape."""
     if not isinstance(part, tuple):
         return str(part)
     items = cast("tuple[Any, ...]", part)

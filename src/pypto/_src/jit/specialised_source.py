@@ -1,7 +1,7 @@
-"""The source of a kernel of ``@pl.jit`` as one specialisation has it, and what its names mean.
+"""The source of one specialisation of a ``@pl.jit`` kernel, and the meaning of its names.
 
-The types of arguments stand in the place of annotations under names that no program can spell;
-constants are no parameters any more.
+Annotations are replaced by the types of arguments, under names that no program can spell;
+constants are removed from the parameters.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from pypto._src.ir.array_types import TensorType
 from pypto._src.ir.exprs import Var
 
 BOTH_WAYS: Final = "both ways"
-"""The direction of windows: what a rank writes there others read, whatever the annotation says."""
+"""The direction of windows: ranks read what others write, whatever the annotation says."""
 
 
 class Around(Environment):
-    """What names mean around one specialisation."""
+    """The meaning of names around one specialisation."""
 
     __slots__ = ("_sizes",)
 
@@ -30,7 +30,7 @@ class Around(Environment):
         self._sizes = sizes
 
     def get(self, name: str) -> Any:
-        """Return what ``name`` stands for; a symbolic dimension with a known size is that size."""
+        """Return the value of ``name``; a symbolic dimension with a known size is that size."""
         value = super().get(name)
         return self._sizes.get(value, value) if isinstance(value, Var) else value
 
@@ -41,7 +41,7 @@ def hidden(name: str) -> str:
 
 
 def rank_names() -> Iterator[str]:
-    """Yield names that the number of a rank may have, the plainest first."""
+    """Yield candidate names for the number of the rank, the plainest first."""
     yield "rank"
     yield from (f"rank_{number}" for number in itertools.count(1))
 
@@ -53,7 +53,7 @@ def specialised_source(
     windows: Collection[str],
     rank_name: str,
 ) -> ast.FunctionDef:
-    """Return a definition without its constant parameters, and with the types it is called with.
+    """Return a definition without its constant parameters, with the types it is called with.
 
     One with windows gets the number of its rank as its last parameter, and returns nothing.
     """

@@ -1,9 +1,9 @@
-"""The tasks of one program on several ranks: whoever owns what a task writes runs the task.
+"""The tasks of one program on several ranks: the owner of what a task writes runs it.
 
 A program whose host function launches kernels is a graph of tasks. Here each task becomes a launch
-on one rank, as if the program was a function of ``@pl.jit.host``: launches wait for each other as
-those do, and on a cluster arrays go from rank to rank as theirs do. What that costs is estimated
-before anything is sent.
+on one rank, as if the program were a function of ``@pl.jit.host``: launches wait for each other
+as they do there, and on a cluster arrays move from rank to rank. The cost is estimated before
+anything is sent.
 """
 
 from __future__ import annotations
@@ -43,33 +43,33 @@ else:
     np = lazy_module("numpy")
 
 CALL_S: Final = 1e-3
-"""What a launch on another process costs, about: a call of the cluster's engine there and back."""
+"""Approximate cost of a launch in another process: a round trip through the cluster's engine."""
 BYTES_PER_S: Final = 1e9
-"""What a process gets of another one's arrays in a second, about."""
+"""Approximate bandwidth at which a process receives arrays of another one."""
 
 
 class Region(NamedTuple):
-    """What a task writes first: the part of a tensor whose owner runs the task."""
+    """The first part of a tensor that a task writes; its owner runs the task."""
 
     kernel: str
     box: Box
-    """First index and the one behind the last, for each dimension of the whole tensor."""
+    """First and end index, exclusive, for each dimension of the whole tensor."""
     shape: tuple[int, ...]
     """The sizes of the whole tensor."""
 
 
 Owner = Callable[[Region, int], int]
-"""Says which of so many ranks owns a region."""
+"""Returns which of a number of ranks owns a region."""
 
 
 def block(region: Region, ranks: int) -> int:
-    """Return the owner where each rank has one piece of a tensor, and the pieces follow."""
+    """Return the owner if each rank has one contiguous piece of a tensor."""
     low, _, size = _split_dimension(region)
     return low * ranks // size
 
 
 def cyclic(region: Region, ranks: int) -> int:
-    """Return the owner where regions go around: the first to rank 0, the next to rank 1."""
+    """Return the owner if regions are dealt in turn: the first to rank 0, the next to rank 1."""
     low, high, _ = _split_dimension(region)
     return low // (high - low) % ranks
 
@@ -78,7 +78,7 @@ _OWNERS: Final[Mapping[str, Owner]] = {"block": block, "cyclic": cyclic}
 
 
 def _split_dimension(region: Region) -> tuple[int, int, int]:
-    """Return begin, end and size in the first dimension of which a region is a part."""
+    """Return begin, end and size in the first dimension that a region does not fill."""
     for (low, high), size in zip(region.box, region.shape, strict=True):
         if 0 < high - low < size:
             return low, high, size
@@ -95,18 +95,18 @@ class _Task(NamedTuple):
 
 
 class Estimate(NamedTuple):
-    """What spreading a program costs, and what it does not."""
+    """The estimated cost of running a program on several ranks or here."""
 
     tasks: tuple[int, ...]
-    """How many tasks each rank has."""
+    """The number of tasks of each rank."""
     moved_bytes: int
-    """What goes from one rank to another, from the caller's arrays and back."""
+    """Bytes sent between ranks, and to and from the caller's arrays."""
     here_s: float
-    """The program on this machine alone."""
+    """Seconds of the program on this machine alone."""
     spread_s: float
-    """The program on its ranks."""
+    """Seconds of the program on its ranks."""
     least_s: float
-    """What spreading takes at least, however the tasks are distributed."""
+    """A lower bound of the seconds on ranks, however the tasks are distributed."""
     call_s: float
     bytes_per_s: float
 
@@ -141,7 +141,7 @@ class Estimate(NamedTuple):
 
 
 class Spread:
-    """A call of a program, as tasks of several ranks; `spread` makes it."""
+    """A call of a program as tasks of several ranks, made by `spread`."""
 
     def __init__(
         self, program: Program, entry: str | None, args: Sequence[Any], config: DistributedConfig
@@ -184,7 +184,7 @@ class Spread:
 
     @property
     def owners(self) -> list[tuple[str, int]]:
-        """The kernel and the rank of each task, in the order of the program."""
+        """The kernel and the rank of each task, in program order."""
         return [(task.kernel, task.rank) for task in self._tasks]
 
     @cached_property
@@ -192,7 +192,7 @@ class Spread:
         return {name: self._compiled(name) for name in dict.fromkeys(t.kernel for t in self._tasks)}
 
     def _compiled(self, name: str) -> CompiledProgram:
-        """Return a kernel, with the functions that it calls, as a program of its own."""
+        """Return a kernel, with the functions that it calls, as a separate program."""
         wanted, functions = [name], dict[str, Function]()
         while wanted:
             function = self._whole.get_function(wanted.pop())
@@ -205,10 +205,10 @@ class Spread:
     # ----- running --------------------------------------------------------------------------
 
     def run(self) -> None:
-        """Run all tasks, each on its rank; the arrays that were given have the results.
+        """Run all tasks, each on its rank; the results are in the arrays that were given.
 
         Raises:
-            EvaluationError: what a kernel reports, or a rank is lost.
+            EvaluationError: a kernel reports an error, or a rank is lost.
         """
         kernels, config = self._kernels, self._config
         if config.on is None:
@@ -254,7 +254,7 @@ class Spread:
             for task in self._tasks
         ]
 
-    # ----- what it costs --------------------------------------------------------------------
+    # ----- cost --------------------------------------------------------------------
 
     def estimate(
         self,
@@ -264,20 +264,20 @@ class Spread:
         bytes_per_s: float = BYTES_PER_S,
         threads: int | None = None,
     ) -> Estimate:
-        """Say what the run would take, here and on its ranks. Nothing is sent anywhere.
+        """Estimate the time of the run, here and on its ranks. Nothing is sent anywhere.
 
         Args:
-            seconds: What a call of each kernel takes, by name; else the program runs once on this
-                machine, on copies of its arrays, and they are measured.
-            call_s: What a launch on a rank costs beside its kernel.
-            bytes_per_s: How fast arrays go from rank to rank.
-            threads: How many tasks this machine runs at a time; by default as a call does. A rank
-                runs one.
+            seconds: The time of a call of each kernel, by name; if not given, the program runs once
+                on this machine, on copies of its arrays, and the kernels are measured.
+            call_s: The cost of a launch on a rank besides its kernel.
+            bytes_per_s: The bandwidth between ranks.
+            threads: How many tasks this machine runs at a time; by default as many as a call does.
+                A rank runs one.
         """
         known = self._measured() if seconds is None else seconds
         took = [known[task.kernel] for task in self._tasks]
         launches = self._launches(lambda _: None)
-        # As if each task had a rank of its own: whatever waits for what, whoever owns it.
+        # As if each task had its own rank, so that the bound holds for any owners.
         before = orders([each._replace(device=n) for n, each in enumerate(launches)])
         total, longest = sum(took), _longest(took, before)
         here = max(total / (threads or thread_count()), longest)
@@ -303,10 +303,10 @@ class Spread:
         )
 
     def _measured(self) -> dict[str, float]:
-        """Return what a call of each kernel takes on this machine, in a run on copies."""
+        """Return the time of a call of each kernel on this machine, measured in a run on copies."""
         program = compile_program(self._whole, entry=self._entry, options=CppOptions(profile=True))
         copies = [np.array(arg) if is_array(arg) else arg for arg in self._args]
-        program.run(copies)  # in which memory is new
+        program.run(copies)  # warms up: memory is new in the first run
         before = program.profile
         program.run(copies)
         return {
@@ -331,15 +331,15 @@ def spread(
         args: What a call of it takes; arrays are those of NumPy.
         config: How many ranks there are, and where: threads, or processes of a cluster.
         owner: Which rank owns a region: ``block``, where each rank has a piece of a tensor,
-            ``cyclic``, where regions go around, or a function of a `Region` and how many ranks
-            there are.
+            ``cyclic``, where regions are dealt in turn, or a function of a `Region` and the
+            number of ranks.
         entry: The host function, if there are several.
 
     Raises:
-        CallError: an argument does not fit, or an owner is no rank.
+        CallError: an argument does not fit, or an owner is not a rank.
         UnsupportedFeatureError: which tasks there are depends on the elements of a tensor, or the
             host itself changes one.
-        PyptoError: the passes refuse the program.
+        PyptoError: the passes reject the program.
     """
     frame = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
     source = program.source if isinstance(program, CompiledProgram) else program
@@ -371,12 +371,12 @@ def spread(
 
 
 class _Recorder(DataFreeEvaluator):
-    """Evaluates host functions without data; calls of kernels are kept, and not made."""
+    """Evaluates host functions without data; calls of kernels are recorded instead of made."""
 
     def __init__(self, program: Program) -> None:
         super().__init__(program)
         self._kernels = {f.name for f in program.functions_ if role(f) is Role.KERNEL}
-        self.signalling = {f.name for f in program.functions_}  # no call may be left out
+        self.signalling = {f.name for f in program.functions_}  # so that no call is skipped
         self.calls: list[tuple[str, tuple[Any, ...], Span]] = []
 
     def plan(self, function: Function) -> Plan:
@@ -400,7 +400,7 @@ class _Recorder(DataFreeEvaluator):
 
 
 class _HostPlan(DataFreePlan):
-    """A host function, which has calls of kernels, and no work of its own on tensors."""
+    """A host function, which calls kernels and computes nothing on tensors itself."""
 
     def _op_call(self, call: Call, op: OpDef[..., Any], evals: Sequence[Eval]) -> Eval:
         if op.writes:
@@ -420,7 +420,7 @@ def _needs_data(span: Span) -> EvaluationError:
 
 
 def _whole_of(view: Array, args: Sequence[Any]) -> Array:
-    """Return the tensor that an array is a part of: an argument, or one that the host has made."""
+    """Return the tensor that an array is part of: an argument, or one that the host has made."""
     for arg in args:
         if is_array(arg) and may_share(arg, view):
             return arg
@@ -431,12 +431,12 @@ def _whole_of(view: Array, args: Sequence[Any]) -> Array:
 
 
 # --------------------------------------------------------------------------------------------
-# What moves, and when
+# Data movement and its timing
 # --------------------------------------------------------------------------------------------
 
 
 def _longest(took: Sequence[float], before: Sequence[Sequence[int]]) -> float:
-    """Return what the longest chain of tasks takes that wait for each other's results."""
+    """Return the time of the longest chain of dependent tasks."""
     ends: list[float] = []
     for seconds, waits in zip(took, before, strict=True):
         ends.append(seconds + max((ends[n] for n in waits), default=0.0))
@@ -444,7 +444,7 @@ def _longest(took: Sequence[float], before: Sequence[Sequence[int]]) -> float:
 
 
 def _moves(launches: Sequence[Launch]) -> list[int]:
-    """Return how many bytes each launch gets from elsewhere: those that its rank has not yet."""
+    """Return how many bytes each launch must fetch: those that its rank does not have yet."""
     held: dict[Hashable, tuple[Array, set[int]]] = {}
     found: list[int] = []
     for launch in launches:

@@ -1,8 +1,8 @@
-"""Workers: programs that are called many times, and tensors that stay on the devices they run on.
+"""Workers: they run programs many times, and own tensors that stay on the devices.
 
 The devices of this machine are threads over the same memory, so a tensor "on a device" is an array
-that the worker owns, and a copy to it is a copy. What a program says with them holds on devices
-with memory of their own, too.
+that the worker owns, and a transfer to it is a copy. Programs that use them are also valid for
+devices with separate memory.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ else:
     np = lazy_module("numpy")
 
 _IN_FLIGHT: Final = 2
-"""How many runs a worker has under way at most: one that runs, and one that waits for it."""
+"""The most runs that a worker has in flight: one that runs, and one that waits for it."""
 
 
 class RankProgram(Protocol):
@@ -41,11 +41,11 @@ class RankProgram(Protocol):
         windows: list[Buffer] | None = None,
         ranks: ClusterRanks | None = None,
     ) -> Any:
-        """Do what a call does, with the windows of an earlier run, which a first one adds."""
+        """Do what a call does, with the windows of earlier runs; the first run adds them."""
 
 
 class DeviceTensor:
-    """A tensor that stays where programs run; `alloc_tensor` of a worker makes it.
+    """A tensor that stays where programs run; a worker's `alloc_tensor` makes it.
 
     ``shape`` and ``dtype`` are those of NumPy.
     """
@@ -66,7 +66,7 @@ class DeviceTensor:
         return self._array
 
     def free(self) -> None:
-        """Give the memory back."""
+        """Release the memory."""
         self._array = None
 
     def __repr__(self) -> str:
@@ -74,7 +74,7 @@ class DeviceTensor:
 
 
 class StackedDeviceTensor(DeviceTensor):
-    """A tensor whose part i along dimension 0 stays on device i."""
+    """A tensor whose slice i along dimension 0 stays on device i."""
 
 
 class DistributedRunHandle:
@@ -84,7 +84,7 @@ class DistributedRunHandle:
         self._future = future
 
     def result(self, timeout: float | None = None) -> Any:
-        """Wait for the run and return what the call returns.
+        """Wait for the run and return the call's result.
 
         Raises:
             TimeoutError: it takes longer than ``timeout`` seconds.
@@ -106,7 +106,7 @@ class DistributedRunHandle:
 
 
 class Worker:
-    """What runs programs many times, and owns tensors that stay where they run.
+    """Runs programs many times, and owns tensors that stay where they run.
 
     `ChipWorker` runs programs of one device, `DistributedWorker` those of several. Both are context
     managers: ``with ChipWorker() as worker:``. Leaving them frees their tensors.
@@ -134,7 +134,7 @@ class Worker:
         Args:
             shape: The sizes.
             dtype: An element type of PyTorch, of the language, or of NumPy.
-            init: What it begins with.
+            init: Its initial contents.
 
         Raises:
             TypeError, ValueError: there is no such element type, or ``init`` does not fit.
@@ -148,14 +148,14 @@ class Worker:
         """Free a tensor of this worker.
 
         Raises:
-            ValueError: it is none, or was freed.
+            ValueError: it is not one, or was freed.
         """
         if self._tensors.pop(tensor, self) is self:
             raise ValueError(f"{tensor!r} is no tensor of this worker, or was freed")
         tensor.free()
 
     def alloc_stacked_tensor(self, host: Any) -> StackedDeviceTensor:
-        """Return a copy of an array, of which part i along dimension 0 is on device i."""
+        """Return a copy of an array whose slice i along dimension 0 is on device i."""
         return self._owned(StackedDeviceTensor(np.array(_host(host))))
 
     def free_stacked_tensor(self, tensor: StackedDeviceTensor) -> None:
@@ -175,7 +175,7 @@ class Worker:
         tensor.array[...] = source
 
     def copy_from(self, tensor: DeviceTensor, host: Any = None) -> Any:
-        """Copy a tensor to ``host``, a new array if there is none; return it.
+        """Copy a tensor to ``host``, or to a new array if it is None; return it.
 
         Raises:
             ValueError: the shapes differ, or the tensor was freed.
@@ -194,7 +194,7 @@ class Worker:
         return self.copy_from(tensor, host)
 
     def _bring(self, array: Array) -> None:
-        """Let the array of a tensor have what programs have written to it elsewhere."""
+        """Bring what programs have written elsewhere into the array of a tensor."""
 
     def _owned(self, tensor: Any) -> Any:
         self._tensors[tensor] = None
@@ -203,7 +203,7 @@ class Worker:
     # End --------------------------------------------------------------------------------------
 
     def close(self) -> None:
-        """Free all tensors; nothing happens the second time."""
+        """Free all tensors; a second call does nothing."""
         for tensor in self._tensors:
             tensor.free()
         self._tensors.clear()
@@ -263,7 +263,7 @@ class ChipWorker(Worker):
         """Run a program or what `register` returned; tensors of the worker stand for arrays.
 
         Raises:
-            TypeError: it is no program.
+            TypeError: it is not a program.
             ValueError: the worker is closed, or a tensor was freed.
             CallError, ParserError, EvaluationError: as the program's own call.
         """
@@ -274,13 +274,13 @@ class ChipWorker(Worker):
         return runnable(*[_unwrapped(arg) for arg in args], **words)
 
     def close(self) -> None:
-        """Free all tensors, and run nothing any more."""
+        """Free all tensors; the worker runs nothing afterwards."""
         self._is_open = False
         super().close()
 
 
 def _runnable(program: Any) -> Callable[..., Any]:
-    """Return what a call of a program, or of its handle, runs."""
+    """Return the compiled program that a call of a program, or of its handle, runs."""
     from pypto._src.driver import CompiledProgram
     from pypto._src.jit.function import JitFunction
 
@@ -295,7 +295,7 @@ def _runnable(program: Any) -> Callable[..., Any]:
 
 
 class DistributedWorker(Worker):
-    """Runs programs of ranks one after the other; `prepare` of a compiled host function makes it.
+    """Runs programs of ranks one after another; a compiled host function's `prepare` makes it.
 
     ``with compiled.prepare() as worker: worker(x, y)``
     """
@@ -310,7 +310,7 @@ class DistributedWorker(Worker):
     ) -> None:
         super().__init__()
         self.programs = tuple(programs)
-        """What it was made for."""
+        """The programs it was made for."""
         self._options = options
         self._persistent, self._reset = persistent, reset_windows
         self._windows: dict[RankProgram, list[Buffer]] = {}
@@ -344,7 +344,7 @@ class DistributedWorker(Worker):
         return self.submit(program, *args, **named).result()
 
     def submit(self, program: RankProgram, *args: Any, **named: Any) -> DistributedRunHandle:
-        """Let a program run after those before it; wait while two are under way.
+        """Queue a run of a program; block while two runs are in flight.
 
         Raises:
             ValueError: as `run`.
@@ -375,7 +375,7 @@ class DistributedWorker(Worker):
         return [tensor.array for tensor in self._tensors]
 
     def close(self) -> None:
-        """Wait for the runs, and free all tensors; nothing happens the second time."""
+        """Wait for the runs, and free all tensors; a second call does nothing."""
         if self._pool is not None:
             self._pool.shutdown()
             self._pool = None
@@ -388,7 +388,7 @@ def _unwrapped(value: Any) -> Any:
 
 
 def _host(value: Any) -> Any:
-    """Return a number or an array of the host as NumPy's, over the same memory."""
+    """Return a host's number or array as a NumPy array over the same memory."""
     from pypto._src.run.array_views import Argument, array_view, is_array
 
     if isinstance(value, int | float) or is_array(value):
