@@ -245,7 +245,7 @@ class JitFunction(Entry):
             raise
 
     def declared_arguments(self, sizes: Mapping[str, int]) -> dict[str, Any]:
-        """Return arguments of the kinds that annotations declare, by name; ``sizes`` has named sizes.
+        """Return arguments of the kinds that annotations declare, by name, with named ``sizes``.
 
         Raises:
             CallError: an annotation has no shape, or a size is not given.

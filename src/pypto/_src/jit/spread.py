@@ -53,7 +53,7 @@ class Region(NamedTuple):
 
     kernel: str
     box: Box
-    """First and end index, exclusive, for each dimension of the whole tensor."""
+    """First index and exclusive end for each dimension of the whole tensor."""
     shape: tuple[int, ...]
     """The sizes of the whole tensor."""
 

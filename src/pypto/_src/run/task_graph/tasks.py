@@ -34,7 +34,7 @@ else:
     np = lazy_module("numpy")
 
 Box = tuple[tuple[int, int], ...]
-"""First and end index, exclusive, for each dimension of the buffer."""
+"""First index and exclusive end for each dimension of the buffer."""
 
 Iterations = tuple[tuple[int, int], ...]
 """The enclosing parallel loops, outermost first: the number of the run, the index in it."""
