@@ -1,8 +1,8 @@
-// Boxes of a buffer and the open accesses to them, found without looking at all of them.
+// Boxes of a buffer and the open accesses to them, found without a linear search.
 //
-// One thread uses an index. Up to a few entries it is a list; beyond, entries lie in grids: one grid for each size of
-// boxes (rounded up to powers of two), so that a box touches few cells, and a search looks at the cells that its own box
-// touches or at all entries of a grid, whichever is less.
+// An index is used by one thread. Up to a few entries it is a list; beyond that, entries are in grids: one grid for each size
+// of boxes (rounded up to powers of two), so that a box touches few cells, and a search visits the cells that its own box
+// touches or all entries of a grid, whichever are fewer.
 #ifndef PTO_RUNTIME_ACCESS_MAP_HPP
 #define PTO_RUNTIME_ACCESS_MAP_HPP
 
@@ -16,7 +16,7 @@ namespace pto2 {
 
 constexpr int kMaxDims = PTO2_MAX_DIMS;
 
-// First index and the one behind the last in each dimension.
+// First index and exclusive end in each dimension.
 struct Box {
     int64_t low[kMaxDims];
     int64_t high[kMaxDims];
@@ -47,7 +47,7 @@ inline bool same(const Box& a, const Box& b, int ndim)
     return covers(a, b, ndim) && covers(b, a, ndim);
 }
 
-// The boxes of one buffer. `Value` is what is known of a box; `is_open(value)` tells if it still matters.
+// The boxes of one buffer. `Value` is the data of a box; `is_open(value)` tells whether it still matters.
 template <class Value>
 class RegionIndex {
 public:
@@ -91,7 +91,7 @@ public:
         }
     }
 
-    // Returns the value of the entry of exactly this box, made if there is none.
+    // Returns the value of the entry of exactly this box, creating it if there is none.
     template <class IsOpen>
     Value& at(const Box& box, IsOpen&& is_open)
     {
@@ -125,7 +125,7 @@ public:
     }
 
 private:
-    static constexpr int64_t kListed = 16;  // so many entries are a list
+    static constexpr int64_t kListed = 16;  // up to this many entries are a list
     static constexpr size_t kGrids = 12;    // boxes of more sizes share the last grid, which is searched whole
 
     struct Key {
@@ -380,7 +380,7 @@ private:
         grid.heads.swap(heads);
     }
 
-    // Throws away what does not matter any more, and makes the rest a list or grids.
+    // Drops what no longer matters, and makes the rest a list or grids.
     template <class IsOpen>
     void rebuild(IsOpen&& is_open)
     {

@@ -1,8 +1,8 @@
-// What the C++ of an orchestration calls: tensors, views, parameters, tasks. The scheduler behind it lies in another
-// object and is reached through a table of functions, so that this header stays light: no threads, no containers.
+// What the C++ of an orchestration calls: tensors, views, parameters, tasks. The scheduler behind it is in another
+// object and is called through a table of functions, so that this header stays light: no threads, no containers.
 //
-// An orchestration runs on one thread, which alone touches tensors. A mistake leaves it by an exception that no caller
-// sees: pto2_enter catches it and the scheduler holds the report. The C++ line of a mistake is that of the call, which the
+// An orchestration runs on one thread, which alone accesses tensors. An error leaves it by an exception that no caller
+// sees: pto2_enter catches it and the scheduler holds the report. The C++ line of an error is that of the call, which the
 // emitter maps to the user's source.
 #ifndef PTO_RUNTIME_API_HPP
 #define PTO_RUNTIME_API_HPP
@@ -56,7 +56,7 @@ struct PTOParam {
     const Tensor* tensor;  // of all but scalars
 };
 
-// Functions of the scheduler. Those that return bool have reported a mistake when they return false.
+// Functions of the scheduler. Those that return bool have reported an error when they return false.
 struct PTO2Functions {
     PTO2Buffer* (*create)(PTO2Runtime*, void* data, const uint64_t* shape, int ndim, DataType, int line);
     void (*release)(PTO2Buffer*);
@@ -76,7 +76,7 @@ struct PTO2Runtime {
     const int32_t* attention;  // not 0: ask whether the call is over
 };
 
-struct PTO2Stop {};  // thrown after a mistake was reported
+struct PTO2Stop {};  // thrown after an error was reported
 
 struct PTO2OrchestrationConfig {
     int expected_arg_count;
@@ -91,7 +91,7 @@ inline thread_local PTO2Runtime* pto2_current = nullptr;
     throw PTO2Stop();
 }
 
-// A box of a buffer. Copies name the same memory, which lives as long as one of them or a task on it.
+// A box of a buffer. Copies denote the same memory, which lives as long as one of them or a task on it.
 class Tensor {
 public:
     PTO2Buffer* buffer = nullptr;
@@ -138,7 +138,7 @@ public:
 
     int64_t dim(int axis) const { return shapes[axis]; }
 
-    // The part of size `shape` at `offset`; it has to lie inside this tensor.
+    // The part of size `shape` at `offset`; it must be inside this tensor.
     Tensor view(std::initializer_list<uint64_t> shape, std::initializer_list<uint64_t> offset, int line = __builtin_LINE()) const
     {
         Tensor part(*this);
@@ -192,7 +192,7 @@ inline Tensor make_tensor_external(
     return Tensor(made, shapes, ndim, dtype);
 }
 
-// A new tensor whose elements have no value yet.
+// A new tensor with uninitialised elements.
 inline Tensor make_tensor(const uint64_t* shapes, int ndim, DataType dtype, int line = __builtin_LINE())
 {
     return make_tensor_external(nullptr, shapes, ndim, dtype, line);
@@ -203,7 +203,7 @@ inline PTOParam make_output_param(const Tensor& tensor) { return {PTOParam::kOut
 inline PTOParam make_inout_param(const Tensor& tensor) { return {PTOParam::kInOut, 0, &tensor}; }
 inline PTOParam make_scalar_param(uint64_t word) { return {PTOParam::kScalar, word, nullptr}; }
 
-// Runs a kernel as soon as no earlier task stands in its way.
+// Runs a kernel as soon as no earlier task conflicts with it.
 inline void pto2_rt_submit_task(
     PTO2Runtime* rt, int kernel, int worker, PTOParam* params, int count, int line = __builtin_LINE())
 {
@@ -213,8 +213,8 @@ inline void pto2_rt_submit_task(
     }
 }
 
-// A block whose tensors are given back at its end: they are C++ objects, so the braces do it. Each iteration of a loop begins
-// one, so that no loop is too long to be stopped.
+// A block whose tensors are released at its end: they are C++ objects, so the braces do it. Each iteration of a loop begins
+// one, so that any loop can be stopped.
 struct PTO2Scope {
     explicit PTO2Scope(PTO2Runtime* rt)
     {
@@ -226,11 +226,11 @@ struct PTO2Scope {
 #define PTO2_SCOPE(rt) if (PTO2Scope pto2_scope{rt}; (static_cast<void>(pto2_scope), true))
 
 // --------------------------------------------------------------------------------------------------------------------
-// Beyond the device's interface: only text for this runtime uses it
+// Beyond the device's interface: used only by text for this runtime
 // --------------------------------------------------------------------------------------------------------------------
 
-// A number for the tasks that one call makes in the iterations of a parallel loop: none of them waits for another one
-// because of what both only write.
+// A number for the tasks that one call makes in the iterations of a parallel loop: none of them waits for another
+// because of tensors that both only write.
 inline uint64_t pto2_rt_begin_launch(PTO2Runtime* rt) { return rt->call->begin_launch(rt); }
 
 inline PTOParam make_output_param(const Tensor& tensor, uint64_t launch) { return {PTOParam::kOutput, launch, &tensor}; }
@@ -259,7 +259,7 @@ inline T pto2_rt_read(PTO2Runtime* rt, const Tensor& tensor, std::initializer_li
     return value;
 }
 
-// Runs op number `op`, which Python evaluates on arrays when no task stands in the way of its tensors.
+// Runs op number `op`, which Python evaluates on arrays once no task conflicts with its tensors.
 inline Tensor pto2_rt_tensor_op(PTO2Runtime* rt, int op, const PTOParam* params, int count, int line = __builtin_LINE())
 {
     Tensor result;
@@ -281,7 +281,7 @@ inline uint64_t pto2_rt_scalar_op(PTO2Runtime* rt, int op, const PTOParam* param
 inline void pto2_rt_return(PTO2Runtime* rt, const Tensor& tensor) { rt->call->give(rt, &tensor, 0); }
 inline void pto2_rt_return_word(PTO2Runtime* rt, uint64_t word) { rt->call->give(rt, nullptr, word); }
 
-// Refuses a tensor that does not fit a parameter. A size of -1 is any.
+// Rejects a tensor that does not fit a parameter. A size of -1 accepts any.
 inline void pto2_rt_check(PTO2Runtime* rt, const Tensor& tensor, DataType dtype, std::initializer_list<int64_t> shape,
     const char* name, const char* wanted, int line = __builtin_LINE())
 {
@@ -295,10 +295,10 @@ inline void pto2_rt_check(PTO2Runtime* rt, const Tensor& tensor, DataType dtype,
     }
 }
 
-// A computed size for `pto2_rt_check`: one below 0 is that of no tensor, and -1 not any.
+// A computed size for `pto2_rt_check`: a negative one matches no tensor, and -1 does not mean any size.
 inline int64_t pto2_rt_told(int64_t size) { return size < 0 ? INT64_MIN : size; }
 
-// A size that follows from a dimension of `tensor`: there is none below 0.
+// A size that follows from a dimension of `tensor`; it must not be negative.
 inline int64_t pto2_rt_solved(
     PTO2Runtime* rt, int64_t size, const Tensor& tensor, const char* name, const char* wanted, int line)
 {
@@ -309,7 +309,7 @@ inline int64_t pto2_rt_solved(
     return size;
 }
 
-// Runs an orchestration; returns 0, or 1 after a mistake was reported.
+// Runs an orchestration; returns 0, or 1 after an error was reported.
 inline int pto2_enter(PTO2Runtime* rt, uint64_t* args, int count, void (*entry)(PTO2Runtime*, uint64_t*, int)) noexcept
 {
     PTO2Runtime* const outer = pto2_current;
@@ -324,7 +324,7 @@ inline int pto2_enter(PTO2Runtime* rt, uint64_t* args, int count, void (*entry)(
     return failed;
 }
 
-// Arithmetic on numbers where C++ has no meaning for some operands, or another one than the language.
+// Arithmetic on numbers that C++ leaves undefined for some operands, or defines differently from the language.
 namespace pto2 {
 
 template <class To, class From>
@@ -371,7 +371,7 @@ template <class T>
     pto2_fail(line, slug, text);
 }
 
-// The smallest integer has no opposite; it stays what it is, as in sums.
+// The smallest integer has no negation; it is unchanged, as in sums.
 template <class T>
 constexpr T negate(T a)
 {
@@ -396,7 +396,7 @@ template <class T>
 inline T floor_divide(T a, T b, int line = __builtin_LINE())
 {
     if constexpr (std::is_floating_point<T>::value) {
-        // In double, rounded once, as the interpreter has it; infinities and NaN stay as they are.
+        // In double, rounded once, as in the interpreter; infinities and NaN are unchanged.
         return static_cast<T>(std::floor(static_cast<double>(a) / static_cast<double>(b)));
     } else {
         if (b == 0) {
@@ -505,7 +505,7 @@ inline T absolute(T a)
     }
 }
 
-// Toward zero; what the type does not hold becomes its nearest value, and NaN becomes 0.
+// Rounded toward zero; values out of range become the type's nearest value, and NaN becomes 0.
 template <class To, class From>
 inline To cast(From from)
 {
@@ -513,7 +513,7 @@ inline To cast(From from)
         return from != 0;
     } else if constexpr (std::is_floating_point<From>::value && std::is_integral<To>::value) {
         const double value = from;
-        // 2^63 and 2^64 are doubles, the largest integers below them are not.
+        // 2^63 and 2^64 are representable in double, the largest integers below them are not.
         const double high = std::ldexp(1.0, std::numeric_limits<To>::digits);
         const double low = std::is_signed<To>::value ? -high : 0.0;
         if (std::isnan(value)) {

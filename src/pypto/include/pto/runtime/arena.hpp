@@ -1,6 +1,6 @@
-// Memory of the tensors that orchestrations make: blocks by size, used again as soon as they are given back.
+// Memory of the tensors that orchestrations make: blocks by size, reused as soon as they are released.
 //
-// One thread at a time uses an arena. What is kept for later calls is bounded.
+// An arena is used by one thread at a time. What is kept for later calls is bounded.
 #ifndef PTO_RUNTIME_ARENA_HPP
 #define PTO_RUNTIME_ARENA_HPP
 
@@ -13,7 +13,7 @@ namespace pto2 {
 
 constexpr int64_t kAlign = 64;
 
-// Memory at a multiple of 64 bytes: the address that malloc gave stands before it.
+// Memory at a multiple of 64 bytes: the address from malloc is stored before it.
 inline char* aligned_new(int64_t bytes)
 {
     void* given = std::malloc(static_cast<size_t>(bytes + kAlign) + sizeof(given));
@@ -40,7 +40,7 @@ public:
 
     ~Arena() { trim(0); }
 
-    // A block of at least so many bytes, or nullptr; `size` becomes the bytes that it has.
+    // A block of at least `bytes` bytes, or nullptr; `size` becomes its actual size.
     char* take(int64_t bytes, int64_t& size)
     {
         const int number = class_of(bytes);
@@ -53,7 +53,7 @@ public:
             kept_ -= size;
         } else {
             block = aligned_new(size);
-            if (block == nullptr) {  // free blocks of other sizes may be what is missing
+            if (block == nullptr) {  // free blocks of other sizes may hold the missing memory
                 trim(0);
                 block = aligned_new(size);
             }
@@ -64,7 +64,7 @@ public:
         live_ += size;
         peak_ = live_ > peak_ ? live_ : peak_;
 #if defined(PTO_POISON)
-        std::memset(block, 0xff, static_cast<size_t>(size));  // NaN, so that nobody reads it unseen
+        std::memset(block, 0xff, static_cast<size_t>(size));  // NaN, so that reads of it are noticed
 #endif
         return block;
     }
@@ -76,10 +76,10 @@ public:
         kept_ += size;
     }
 
-    // The block belongs to somebody else now, who calls aligned_delete.
+    // Transfers ownership of the block to the caller, who calls aligned_delete.
     void part_with(int64_t size) { live_ -= size; }
 
-    // Frees blocks until no more than so many bytes lie unused, the largest first.
+    // Frees blocks, the largest first, until at most `most` bytes are unused.
     void trim(int64_t most)
     {
         for (int number = kClasses - 1; number >= 0 && kept_ > most; number--) {

@@ -31,7 +31,7 @@ inline int64_t item_bytes(DataType dtype)
     }
 }
 
-// As NumPy calls it.
+// NumPy's name of the type.
 inline const char* type_name(DataType dtype)
 {
     static const char* const names[] = {"float32", "float16", "int32", "int16", "int8", "uint8", "bfloat16", "int64",
@@ -48,10 +48,10 @@ inline std::string list_text(const int64_t* values, int count)
     return text + "]";
 }
 
-// Copies a tensor with gaps to dense memory, or back.
+// Copies a strided tensor to dense memory, or back.
 inline void copy_staged(const Staged& from, char* dense, bool to_dense)
 {
-    int64_t row = from.item_bytes;  // bytes that lie together
+    int64_t row = from.item_bytes;  // contiguous bytes
     int depth = from.ndim;
     while (depth > 0 && from.strides[depth - 1] == row) {
         row *= from.shape[--depth];
@@ -89,7 +89,7 @@ inline int64_t staged_bytes(const Staged& of)
     return (bytes + kAlign - 1) / kAlign * kAlign;
 }
 
-// What a kernel says went wrong, to be kept: a text, or a report of bounds.hpp, which has its size behind a mark.
+// A copy of a kernel's error: a text, or a report of bounds.hpp, which has its size after a mark.
 inline std::string report_of(const char* message)
 {
     int32_t size = 0;
@@ -100,7 +100,7 @@ inline std::string report_of(const char* message)
     return message;
 }
 
-// Runs a kernel; returns nullptr, or what went wrong. One tensor that is passed twice is one copy.
+// Runs a kernel; returns nullptr, or the error. A tensor that is passed twice is copied once.
 inline const char* run_kernel(const Kernel& kernel, std::vector<int64_t>& words, const std::vector<Staged>& staged,
     Worker& worker, pto::cpu::Run& run)
 {
@@ -120,7 +120,7 @@ inline const char* run_kernel(const Kernel& kernel, std::vector<int64_t>& words,
     for (size_t i = 0; i < staged.size(); i++) {
         char* copy = nullptr;
         for (size_t j = 0; j < i && copy == nullptr; j++) {
-            // Tensors of one task that overlap are the same, or nobody writes them.
+            // Tensors of one task that overlap are the same, or only read.
             const bool equal = staged[j].data == staged[i].data && std::memcmp(staged[j].shape, staged[i].shape, sizeof(int64_t) * static_cast<size_t>(staged[i].ndim)) == 0;
             copy = equal ? reinterpret_cast<char*>(words[static_cast<size_t>(staged[j].word)]) : nullptr;
         }
@@ -154,7 +154,7 @@ public:
         pool.arena().restart_peak();
     }
 
-    // Waits for all tasks; then the report is whole.
+    // Waits for all tasks; then the report is complete.
     void finish()
     {
         help_until([&] { return open_ == 0; });
@@ -166,7 +166,7 @@ public:
             pto::cpu::unsay_over(*options_.host);
             std::lock_guard<std::mutex> lock(failure_mutex_);
             report_.failed = 1;
-            if (failure_line_ >= 0) {  // the task came before what failed here
+            if (failure_line_ >= 0) {  // the task precedes what failed here
                 report_.in_kernel = 1 + failure_kernel_;
                 report_.line = failure_line_;
                 std::snprintf(report_.slug, sizeof(report_.slug), "kernel");
@@ -187,7 +187,7 @@ public:
         pool_.arena().trim(Arena::kKeptBytes);
     }
 
-    // Runs a task; returns one that can run now because of it, or nullptr.
+    // Runs a task; returns a task that has become ready by this, or nullptr.
     Task* execute(Worker& worker, Task* task)
     {
         if (task->kernel != nullptr && task->order < failed_at_.load(std::memory_order_acquire)) {
@@ -202,7 +202,7 @@ public:
         Task* following = nullptr;
         while (edge != nullptr) {
             Task* follower = edge->task;
-            edge = edge->next;  // before the follower can run, and its place be used again
+            edge = edge->next;  // before the follower can run, and its slot be reused
             if (follower->waits.fetch_sub(1, std::memory_order_acq_rel) == 1) {
                 if (following != nullptr) {
                     pool_.push(worker, following);
@@ -220,13 +220,13 @@ public:
 private:
     static constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
     static constexpr int64_t kBudgetBytes = 64 << 20;
-    static constexpr size_t kJoin = 16;  // so many tasks to wait for become one, which later tasks wait for instead
+    static constexpr size_t kJoin = 16;  // this many dependences are replaced by one task, which later tasks wait for instead
 
-    // A task that runs. It is over when an earlier one has failed, or when the call is to stop.
+    // A running task. It is over when an earlier one has failed, or when the call must stop.
     struct TaskRun : pto::cpu::Run {
         Call& owner;
         int64_t order;
-        bool is_callers;  // in the thread that made the call, which looks for signals as well
+        bool is_callers;  // in the calling thread, which also checks for signals
 
         TaskRun(Call& call, const Worker& worker, int64_t number)
             : Run{call.options_.host, &TaskRun::has_ended}, owner(call), order(number), is_callers(worker.number == 0)
@@ -252,11 +252,11 @@ private:
     bool is_inline_;
     int64_t open_ = 0, most_open_ = 0, order_ = 0, pending_bytes_ = 0, externals_ = 0;
     uint64_t launches_ = 0;
-    std::vector<Task*> before_;  // what the task being submitted waits for
+    std::vector<Task*> before_;  // the dependences of the task being submitted
     std::vector<Task*> joined_;
     std::vector<Buffer*> all_buffers_, free_buffers_;
     std::vector<Staged> staged_;
-    TaskRun run_{*this, pool_.caller(), 0};  // of the tasks that run where they are submitted
+    TaskRun run_{*this, pool_.caller(), 0};  // for tasks that run where they are submitted
     std::vector<char*> given_;
 
     alignas(64) std::atomic<Task*> finished_{nullptr};
@@ -266,9 +266,9 @@ private:
     int32_t failure_line_ = -1;
     int32_t failure_kernel_ = 0;
 
-    // ----- Mistakes --------------------------------------------------------------------------------------------------
+    // ----- Errors ----------------------------------------------------------------------------------------------------
 
-    // Of several tasks that fail, the first in the order of the program counts: those before it all run.
+    // If several tasks fail, the first in program order counts: all tasks before it run.
     void note_failure(int64_t order, int32_t line, const Kernel& kernel, const char* message)
     {
         std::lock_guard<std::mutex> lock(failure_mutex_);
@@ -277,7 +277,7 @@ private:
             failure_line_ = line;
             failure_kernel_ = static_cast<int32_t>(&kernel - kernels_);
             failed_at_.store(order, std::memory_order_release);
-            pto::cpu::say_over(*options_.host);  // tasks after it that run already are over
+            pto::cpu::say_over(*options_.host);  // later tasks that are running already are over
         }
     }
 
@@ -293,7 +293,7 @@ private:
 
     // ----- Stopping --------------------------------------------------------------------------------------------------
 
-    // Only in the caller's thread: lets Python handle the signals that came, and stops the call if a handler raises.
+    // Only in the caller's thread: lets Python handle pending signals, and stops the call if a handler raises.
     bool is_interrupted()
     {
         if (__builtin_expect(__atomic_load_n(attention, __ATOMIC_RELAXED) == 0, 1)) {
@@ -308,10 +308,10 @@ private:
             report_.stopped = 1;
             std::lock_guard<std::mutex> lock(failure_mutex_);
             failure_line_ = -1;
-            failed_at_.store(-1, std::memory_order_release);  // no task begins any more
+            failed_at_.store(-1, std::memory_order_release);  // no more tasks start
         }
         if (has_failed()) {
-            pto::cpu::say_over(*options_.host);  // again: the end of another call may have taken it back
+            pto::cpu::say_over(*options_.host);  // again: the end of another call may have reset it
         }
         return report_.stopped != 0;
     }
@@ -331,7 +331,7 @@ private:
 
     // ----- Waiting ---------------------------------------------------------------------------------------------------
 
-    // Takes back what finished tasks used.
+    // Releases what finished tasks used.
     void collect()
     {
         Task* task = finished_.load(std::memory_order_relaxed);
@@ -354,7 +354,7 @@ private:
         }
     }
 
-    // Runs tasks until `is_done`, and sleeps when there are none to run.
+    // Runs tasks until `is_done`, and sleeps while none is ready.
     template <class Test>
     void help_until(Test&& is_done)
     {
@@ -449,7 +449,7 @@ private:
     {
         collect();
         if (pending_bytes_ > 0 && pending_bytes_ + bytes > budget_) {
-            // Memory is bounded: wait for tensors that only tasks still use.
+            // Memory is bounded: wait for tensors that are used only by tasks.
             help_until([&] { return open_ == 0 || pending_bytes_ + bytes <= budget_ / 2; });
         }
         int64_t size = 0;
@@ -468,7 +468,7 @@ private:
         return buffer;
     }
 
-    // No tensor of the orchestration names the buffer any more.
+    // No tensor of the orchestration refers to the buffer any more.
     void release(Buffer* buffer)
     {
         if (buffer->tasks == 0) {
@@ -481,7 +481,7 @@ private:
     void free_buffer(Buffer* buffer)
     {
         if (buffer->external >= 0) {
-            return;  // its number is its place among the arguments, so it is not used again
+            return;  // its number is its index among the arguments, so it is not reused
         }
         if (!buffer->is_given) {
             pool_.arena().give(buffer->data, buffer->size_bytes);
@@ -524,7 +524,7 @@ private:
             return false;
         }
         const Kernel& kernel = kernels_[number];
-        count = kernel.count;  // sizes that are solved for stand behind
+        count = kernel.count;  // solved sizes follow
         bool dense = true;
         for (int i = 0; i < count; i++) {
             const KernelParam& param = kernel.params[i];
@@ -590,7 +590,7 @@ private:
         return known.writes != 0 || param.kind != PTOParam::kInput;
     }
 
-    // Copies of tensors that overlap without being the same would not overlap.
+    // Tensors that overlap without being equal cannot be staged: their copies would not overlap.
     bool check_staging(const Kernel& kernel, const PTOParam* params, int count, int line)
     {
         for (int i = 0; i < count; i++) {
@@ -721,7 +721,7 @@ private:
         }
     }
 
-    // The launch in which a parameter is written, or 0. A copy of a tensor with gaps goes back as a whole, and of two
+    // The launch in which a parameter is written, or 0. The copy of a strided tensor is written back as a whole, and of two
     // views of one tensor the other one may be read.
     static uint64_t launch_of(const Kernel& kernel, const PTOParam* params, int count, int index)
     {
@@ -733,8 +733,8 @@ private:
         return apart ? param.word : 0;
     }
 
-    // Lets one task that waits for all tasks of a launch stand for them, where an access that is not of the launch meets
-    // them. Before the task of that access is made: where there is no room for another task, the launch is waited for.
+    // Replaces all tasks of a launch by one that waits for them, where an access from outside the launch conflicts with
+    // them. Called before the task of that access is made: if there is no room for another task, it waits for the launch.
     void end_launches(const Tensor& tensor, uint64_t launch)
     {
         buffer_of(tensor)->index.each_overlapping(box_of(tensor), [&](const Box&, Access& access) {
@@ -759,8 +759,8 @@ private:
         });
     }
 
-    // As `enter`, for a write that does not wait for the others of its launch. All of them wait for what was there before the
-    // first one. Returns false, and has noted nothing, where there is no room for a task that waits for that.
+    // As `enter`, for a write that does not wait for the others of its launch. All of them wait for the accesses before the
+    // first one. Returns false, and notes nothing, if there is no room for a task that waits for those.
     bool enter_launch(Task* task, Buffer* buffer, const Box& box, uint64_t launch)
     {
         Access& own = buffer->index.at(box, [](Access& access) { return access.is_open(); });
@@ -793,7 +793,7 @@ private:
         return true;
     }
 
-    // Gathers in `joined_`, each once, the tasks in the way of an access, without those of its launch.
+    // Gathers in `joined_`, without duplicates, the tasks that conflict with an access, without those of its launch.
     void gather(Task* task, Buffer* buffer, const Box& box, bool is_write, uint64_t launch)
     {
         const uint64_t stamp = pool_.next_serial();
@@ -815,7 +815,7 @@ private:
         });
     }
 
-    // Makes a task wait for those in the way of an access, and notes the access.
+    // Makes a task wait for those that conflict with an access, and notes the access.
     void enter(Task* task, Buffer* buffer, const Box& box, bool is_write)
     {
         const int ndim = buffer->ndim;
@@ -832,7 +832,7 @@ private:
             for (const TaskRef& reader : access.readers) {
                 wait_for(task, reader, before_);
             }
-            // Whoever would wait for these tasks waits for this one instead.
+            // Later tasks wait for this one instead of for these.
             return covers(box, other, ndim);
         });
         if (!is_write && before_.size() - first > kJoin) {
@@ -849,13 +849,13 @@ private:
             }
             const size_t count = own.readers.size();
             if (count >= 2 * kJoin && (count & (count - 1)) == 0) {
-                own.is_open();  // drops those that are done
+                own.is_open();  // drops tasks that are done
             }
             own.readers.push_back(TaskRef(task));
         }
     }
 
-    // A task that does nothing but wait for others, or nullptr when there is no room for one.
+    // A task that only waits for others, or nullptr if there is no room for one.
     Task* join_task(const std::vector<Task*>& before)
     {
         Task* join = open_ < Pool::kWindow ? pool_.unused() : nullptr;
@@ -869,7 +869,7 @@ private:
         return join;
     }
 
-    // Not for readers that are done while a writer is open: their places may be those of later tasks, even of `task`. It
+    // Not for readers that are done while a writer is open: their slots may be reused by later tasks, even by `task`. That
     // may also be a reader itself, by another parameter; it waits for the join, which therefore must not wait for it.
     void join_readers(Task* task, Access& access)
     {
@@ -900,7 +900,7 @@ private:
     // The tasks that a reader of many parts waits for become one that the next reader waits for.
     TaskRef join_writers(Task* task, Buffer* buffer, const Box& box, size_t first)
     {
-        gather(task, buffer, box, false, 0);  // also those that the task waits for because of another parameter
+        gather(task, buffer, box, false, 0);  // including dependences through other parameters
         Task* join = join_task(joined_);
         if (join == nullptr) {
             return TaskRef();
@@ -910,7 +910,7 @@ private:
         wait_for(task, found, before_);
         buffer->index.each_overlapping(box, [&](const Box& other, Access& access) {
             if (!covers(box, other, buffer->ndim) || access.writer.is(task)) {
-                return false;  // what the task itself writes, by another parameter, is not done when the join is
+                return false;  // the task itself writes this, by another parameter, and is not done when the join is
             }
             access.writer = TaskRef();
             return !access.is_open();
@@ -939,7 +939,7 @@ private:
         }
     }
 
-    // Returns when no task stands in the way of an access by this thread.
+    // Returns when no task conflicts with an access by this thread.
     bool wait(const Tensor& tensor, bool is_write)
     {
         if (!is_inline_) {
@@ -1003,7 +1003,7 @@ private:
         report_.results[report_.result_count++] = result;
     }
 
-    // Has the host evaluate an op on arrays; the result is a tensor of its own, or a word.
+    // Has the host evaluate an op on arrays; the result is a new tensor, or a word.
     bool python(int op, const PTOParam* params, int count, Tensor* result, uint64_t* word, int line)
     {
         std::vector<Result> values(static_cast<size_t>(count));
@@ -1017,7 +1017,7 @@ private:
             }
             values[static_cast<size_t>(i)] = described(*params[i].tensor);
         }
-        // Python would run the handlers at the begin of the op, where nothing catches what they raise.
+        // Python would run the handlers at the start of the op, where nothing catches what they raise.
         if (stop_if(python_.look())) {
             return false;
         }
@@ -1034,7 +1034,7 @@ private:
             *word = made.word;
             return true;
         }
-        // The array of the host is copied: it may go before the tensor does.
+        // The host's array is copied: it may be freed before the tensor.
         uint64_t shape[kMaxDims];
         for (int i = 0; i < made.ndim; i++) {
             shape[i] = static_cast<uint64_t>(made.shape[i]);
@@ -1109,7 +1109,7 @@ inline void Pool::work(int number)
         if (task != nullptr) {
             idle = 0;
             while (task != nullptr) {
-                // Afterwards the call may be over, and the task another one's.
+                // Afterwards the call may be over, and the task reused by another.
                 task = task->call->execute(self, task);
                 task_ended();
             }
@@ -1122,7 +1122,7 @@ inline void Pool::work(int number)
         if (idle > kSpins) {
             sleep();
             if (any_ready()) {
-                wake();  // there may be work for one more
+                wake();  // there may be work for another thread
             }
             idle = 0;
         }
@@ -1131,13 +1131,13 @@ inline void Pool::work(int number)
 
 }  // namespace pto2
 
-// What the host calls. Nothing throws across these.
+// The functions that the host calls. No exception leaves them.
 extern "C" {
 
 __attribute__((visibility("default"))) void* pto2_pool(int32_t threads) { return new pto2::Pool(threads); }
 
 // Runs an orchestration: `enter` is its pto2_enter with its entry. Python calls this and holds its lock. Returns nullptr, or
-// why nothing was run (PythonCall::begin).
+// the reason why nothing was run (PythonCall::begin).
 __attribute__((visibility("default"))) const char* pto2_call(void* pool, int (*enter)(PTO2Runtime*, uint64_t*, int),
     uint64_t* args, int32_t count, const pto2::Kernel* kernels, int32_t kernel_count, const pto2::Options* options,
     pto2::Report* report)

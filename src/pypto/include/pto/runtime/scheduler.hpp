@@ -1,8 +1,8 @@
 // Tasks, what each waits for, and the threads that run them.
 //
-// One thread, the caller, submits the tasks of a call in the order of the program, finds what each has to wait for, and
-// runs tasks itself when it has to wait. Buffers, regions and memory are its own, without locks. The other threads only
-// run tasks that are ready, tell those that follow, and hand finished ones back through a list without locks.
+// One thread, the caller, submits the tasks of a call in program order, finds the dependences of each, and runs tasks
+// itself while it waits. It alone owns buffers, regions and memory, without locks. The other threads only
+// run ready tasks, notify those that follow, and return finished ones through a lock-free list.
 #ifndef PTO_RUNTIME_SCHEDULER_HPP
 #define PTO_RUNTIME_SCHEDULER_HPP
 
@@ -31,22 +31,22 @@ class Call;
 // A parameter of a kernel, as the host describes it.
 struct KernelParam {
     const char* name;
-    const char* wanted;  // its type in words
+    const char* wanted;  // its type, as text
     int32_t is_tensor;
     int32_t writes;
     int32_t dtype;
     int32_t ndim;
     int64_t shape[kMaxDims];  // -1 for any size
 };
-// A size that the kernel is told behind its arguments: the same in all of its places. One without places is solved for
-// by the orchestration, which passes it behind the parameters.
+// A size that the kernel takes after its arguments: the same in all of its places. One without places is solved for
+// by the orchestration, which passes it after the parameters.
 struct KernelSize {
     const char* name;
     const int32_t* places;  // pairs: parameter, dimension
     int64_t count;
 };
 struct Kernel {
-    // nullptr, or what went wrong
+    // Returns nullptr, or the error.
     const char* (*run)(int64_t* args, uint32_t block, uint32_t blocks, pto::cpu::Run* run);
     const char* name;
     const KernelParam* params;
@@ -54,16 +54,16 @@ struct Kernel {
     int32_t count;
     int32_t size_count;
     int32_t solved_count;  // sizes without places
-    int64_t* counters;     // calls and nanoseconds of a kernel that is profiled, which it is told last; or nullptr
+    int64_t* counters;     // calls and nanoseconds of a profiled kernel, its last argument; or nullptr
 };
 
-// A task that waits, in the list of the task that it waits for.
+// A waiting task, in the list of the task that it waits for.
 struct Edge {
     Task* task;
     Edge* next;
 };
 
-// A tensor with gaps between its rows: kernels take dense ones, so it is copied there and back.
+// A tensor that is not contiguous: kernels take dense ones, so it is copied there and back.
 struct Staged {
     int32_t word;
     bool writes;
@@ -80,9 +80,9 @@ struct alignas(64) Task {
     std::atomic<int64_t> waits{0};
     std::atomic<Edge*> followers{nullptr};  // closed() once the task has run
     Call* call = nullptr;
-    const Kernel* kernel = nullptr;  // nullptr: nothing to run, only to wait for
-    int64_t order = 0;               // place in the program
-    uint64_t serial = 0;             // no other task has had it
+    const Kernel* kernel = nullptr;  // nullptr: nothing to run, only dependences
+    int64_t order = 0;               // position in program order
+    uint64_t serial = 0;             // never used by another task
     uint64_t mark = 0;               // serial of the task that was last made to wait for this one
     int32_t line = 0;
     Task* next = nullptr;  // in the list of finished or unused tasks
@@ -92,14 +92,14 @@ struct alignas(64) Task {
     std::vector<Staged> staged;
 };
 
-// Marks a list of followers to which nothing is added any more.
+// Marks a list of followers to which nothing can be added.
 inline Edge* closed()
 {
     static Edge mark{nullptr, nullptr};
     return &mark;
 }
 
-// A task, unless its place has been taken by another one since.
+// A task, unless its slot has been reused since.
 struct TaskRef {
     Task* task = nullptr;
     uint64_t serial = 0;
@@ -116,7 +116,7 @@ struct TaskRef {
 // The open accesses to one box.
 struct Access {
     TaskRef writer;
-    std::vector<TaskRef> readers;  // since then; in a launch, its tasks, which write parts that do not overlap
+    std::vector<TaskRef> readers;  // since the last write; in a launch, its tasks, which write parts that do not overlap
     uint64_t launch = 0;           // 0 outside a launch
 
     bool is_open()
@@ -140,8 +140,8 @@ struct Buffer : PTO2Buffer {
     int64_t size_bytes;  // of the block
     int64_t shape[kMaxDims];
     int32_t ndim;
-    int32_t external;  // which tensor of the caller it is, -1 for one made here
-    bool is_given;     // the caller of the call keeps the block
+    int32_t external;  // the number of the caller's tensor, -1 for one made here
+    bool is_given;     // the block is handed to the caller
     bool has_launches; // some access to it is in a launch, or was
     RegionIndex<Access> index;
 };
@@ -159,15 +159,15 @@ struct Worker {
     explicit Worker(size_t capacity) : ready(capacity) {}
     StealQueue<Task> ready;
     int number = 0;
-    std::vector<char> scratch;  // dense copies of tensors with gaps
+    std::vector<char> scratch;  // dense copies of strided tensors
     std::vector<int64_t> words;
 };
 
-// Threads that live as long as the process. Worker 0 is the thread that has the call.
+// Threads that live as long as the process. Worker 0 is the calling thread.
 class Pool {
 public:
     static constexpr int64_t kWindow = 1024;  // tasks that may be open
-    static constexpr int kSpins = 2000;       // looks for work before a thread sleeps: some 50 us
+    static constexpr int kSpins = 2000;       // attempts to find work before a thread sleeps: about 50 us
 
     explicit Pool(int threads)
     {
@@ -185,7 +185,7 @@ public:
     Arena& arena() { return arena_; }
     uint64_t next_serial() { return ++serial_; }
 
-    // A task that nobody uses, or nullptr while all are open.
+    // An unused task, or nullptr while all are open.
     Task* unused()
     {
         Task* task = unused_;
@@ -221,7 +221,7 @@ public:
         wake();
     }
 
-    // The caller sleeps until a task ends; `is_done` is asked again then.
+    // The caller sleeps until a task ends; then `is_done` is tested again.
     template <class Test>
     void sleep_until(Test&& is_done)
     {
@@ -265,7 +265,7 @@ private:
         return false;
     }
 
-    // Wakes one thread unless one is on its way, which then looks at all queues and wakes the next.
+    // Wakes one thread unless one is waking already, which then checks all queues and wakes the next.
     void wake()
     {
         if (sleepers_.load(std::memory_order_seq_cst) > 0 && !is_waking_.exchange(true, std::memory_order_seq_cst)) {
@@ -282,8 +282,8 @@ private:
         std::unique_lock<std::mutex> lock(mutex_);
         const uint64_t seen = tickets_;
         sleepers_.fetch_add(1, std::memory_order_seq_cst);
-        // A wake that found its sleeper awake already has nobody on the way: without this, no later one would
-        // wake anybody. What it was for is looked for next.
+        // A wake that found its sleeper already awake wakes no thread: without this, no later one would wake
+        // any. The work it was for is searched for next.
         is_waking_.store(false, std::memory_order_seq_cst);
         if (!any_ready()) {
             wakes_.wait(lock, [&] { return tickets_ != seen; });
@@ -293,10 +293,10 @@ private:
     }
 };
 
-// What a call reports, laid out for the host.
+// The results of a call, laid out for the host.
 struct Result {
     int32_t is_tensor;
-    int32_t external;  // which tensor of the caller, -1 for a new one
+    int32_t external;  // the number of the caller's tensor, -1 for a new one
     uint64_t word;     // of a scalar
     char* data;        // of the whole buffer
     int32_t dtype;
@@ -309,7 +309,7 @@ struct Report {
     int32_t failed;
     int32_t line;
     int32_t in_kernel;  // 0, or the number of the kernel that reports, counted from 1
-    int32_t stopped;  // the handler of a signal raised
+    int32_t stopped;  // a signal handler raised
     char slug[32];
     char message[2048];
     int64_t tasks;
@@ -321,11 +321,11 @@ struct Report {
 };
 struct Options {
     int64_t window;        // tasks that may be open, 0 for the pool's
-    int64_t delay_ns;      // up to so long each task waits first: for tests
-    int64_t budget_bytes;  // of tensors that only tasks still use, 0 for the default
+    int64_t delay_ns;      // the longest delay before each task: for tests
+    int64_t budget_bytes;  // of tensors used only by tasks, 0 for the default
     pto::cpu::Host* host;
-    // Evaluates op `number` on the parameters and sets `is_done`; leaves it where it failed, and then the host knows why. A
-    // value returned would be any number where the function ends before its first statement, as a signal can make it.
+    // Evaluates op `number` on the parameters and sets `is_done`; leaves it unset on failure, and then the host knows why. A
+    // return value would be arbitrary if the function ends before its first statement, as a signal can cause.
     void (*python)(int number, const Result* params, int count, Result* result, int32_t* is_done);
 };
 

@@ -1,4 +1,4 @@
-// The tasks that are ready: one queue a thread, whose owner works at its end while others steal from its beginning.
+// Ready tasks: one queue per thread, whose owner works at its end while others steal from its beginning.
 #ifndef PTO_RUNTIME_STEAL_QUEUE_HPP
 #define PTO_RUNTIME_STEAL_QUEUE_HPP
 
@@ -9,8 +9,8 @@
 
 namespace pto2 {
 
-// After Chase and Lev. It never grows: it has room for all tasks that may be open. Orders are sequentially consistent
-// where the original has fences, which the thread sanitizer does not know.
+// After Chase and Lev. It never grows: it has room for all tasks that may be open. Operations are sequentially consistent
+// where the original has fences, which the thread sanitizer does not support.
 template <class T>
 class StealQueue {
 public:
@@ -53,7 +53,7 @@ public:
         return item;
     }
 
-    // Any thread: the oldest item, or nullptr if there is none or another thread took it just now.
+    // Any thread: the oldest item, or nullptr if there is none or another thread has just taken it.
     T* steal()
     {
         int64_t begin = begin_.load(std::memory_order_seq_cst);

@@ -98,7 +98,7 @@ template <class T>
 struct is_Zz_layout : std::bool_constant<detail::is_zz_v<T>> {};
 
 // ---------------------------------------------------------------------------------------------------------- TASSIGN
-// TASSIGN(tile, address): byte offset in the tile's memory. A tile that does not fit there keeps no address.
+// TASSIGN(tile, address): byte offset in the tile's memory. A tile that does not fit there gets no address.
 template <class Target, class Address>
 PTO_INLINE void TASSIGN(Target& target, Address address)
 {

@@ -1,4 +1,4 @@
-// Compiler and target configuration: which vectors exist here, how a loop is told to vectorise, and the
+// Compiler and target configuration: which vectors exist here, how a loop is made to vectorise, and the
 // qualifier macros of the NPU tool chain (all empty on a CPU). Nothing in this file depends on another one.
 #ifndef PTO_DETAIL_CONFIG_HPP
 #define PTO_DETAIL_CONFIG_HPP
@@ -14,8 +14,8 @@
 // rules that out and still exports the entry point.
 //
 // A kernel's own code is calls of instructions. What -O3 finds out about thousands of calls in one function helps none of
-// them, and some of it (points-to sets, the growth of inlining) takes time with the square of their number; so g++ is to
-// optimise the kernel function as -O1 does. The instructions are functions of their own and keep their level.
+// them, and some of it (points-to sets, the growth of inlining) takes time quadratic in their number; so g++ optimises the
+// kernel function as at -O1. The instructions are separate functions and keep their level.
 #if defined(__GNUC__) && !defined(__clang__)
 #define PTO_KERNEL_LEVEL , optimize(1, "no-tree-pta")
 #else
@@ -70,11 +70,11 @@
 #define PTO_NOINLINE __attribute__((noinline))
 #endif
 // An instruction is one function for each combination of operand types: expanding its loops at every use would make the
-// compile time of a kernel grow with the square of its length, and a call costs nothing beside the loops.
+// compile time of a kernel grow with the square of its length, and a call costs nothing compared to the loops.
 #define PTO_INSTRUCTION PTO_NOINLINE
-// Functions that are compiled in every kernel and whose own code takes no time when they run: compiled as the kernel is. An
-// instruction that only looks at its operands and calls what does the work; what is done once or twice for a tile; what runs
-// hardly ever (PTO_COLD); what runs once, or to report an error (PTO_LEAST).
+// Functions that are compiled in every kernel and whose own run time is negligible: optimised like the kernel. These are
+// instructions that only inspect their operands and call what does the work; what is done once or twice for a tile; what
+// hardly ever runs (PTO_COLD); what runs once, or to report an error (PTO_LEAST).
 #if defined(__clang__)
 #define PTO_LIGHT PTO_NOINLINE
 #define PTO_LEAST __attribute__((noinline, cold, optnone))
@@ -84,9 +84,9 @@
 #endif
 #define PTO_COLD PTO_LIGHT __attribute__((cold))
 
-// PTO_ONCE, before a definition in detail/once: a function that is the same in every kernel. Whoever compiles many kernels
-// (run/objects/precompiled.py) compiles these once and links them to each: with PTO_COMPILED_AHEAD they are declared only, and
-// PTO_COMPILES_AHEAD makes the object that has them. Otherwise each kernel has its own, as far as it calls them.
+// PTO_ONCE, before a definition in detail/once: a function that is the same in every kernel. For many kernels
+// (run/objects/precompiled.py) these are compiled once and linked to each: with PTO_COMPILED_AHEAD they are only declared, and
+// PTO_COMPILES_AHEAD makes the object that defines them. Otherwise each kernel has its own copies of those that it calls.
 #if defined(PTO_COMPILES_AHEAD)
 #define PTO_ONCE
 #else
@@ -97,7 +97,7 @@
 #define PTO_CPU_NATIVE 1
 
 // PTO_CPU_LAX (default off): accept operand locations and layouts that only a CPU model can execute (an Acc to Vec move,
-// arithmetic on a Mat tile). Off, a kernel is refused here for the same reasons for which the NPU headers refuse it.
+// arithmetic on a Mat tile). If off, a kernel is rejected here for the same reasons as by the NPU headers.
 #if defined(PTO_CPU_LAX) && PTO_CPU_LAX
 #define PTO_LAX true
 #else
@@ -136,7 +136,7 @@
 namespace pto {
 namespace detail {
 
-// PTO_SCALAR (default off): vectors of one float, and no code for one instruction set in particular.
+// PTO_SCALAR (default off): vectors of one float, and no code for a particular instruction set.
 #if defined(PTO_SCALAR)
 constexpr int kVectorBytes = 4;
 #elif defined(__AVX512F__)
@@ -177,7 +177,7 @@ PTO_INLINE To bit_cast(From from)
     return to;
 }
 
-// a*b+c, in one rounding where the target does that in one instruction.
+// a*b+c, with one rounding where the target has an instruction for that.
 PTO_INLINE float mul_add(float a, float b, float c)
 {
 #if defined(__FP_FAST_FMAF) || defined(__FMA__)
@@ -187,7 +187,7 @@ PTO_INLINE float mul_add(float a, float b, float c)
 #endif
 }
 
-// Tile memory is read and written as different element types at one address. An instruction therefore begins and ends
+// Tile memory is accessed as different element types at the same address. An instruction therefore begins and ends
 // with a compiler fence, so that no access moves across an instruction on the strength of type-based aliasing.
 PTO_INLINE void fence()
 {

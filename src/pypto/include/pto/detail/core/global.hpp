@@ -9,13 +9,13 @@ namespace pto {
 
 namespace detail {
 
-// Five sizes or strides in elements, outermost first: each fixed, or (-1) the value beside it.
+// Five sizes or strides in elements, outermost first: each static, or (-1) the value beside it.
 struct Sizes {
     const int64_t *fixed, *value;
     PTO_INLINE int64_t operator[](int dim) const { return fixed[dim] == DYNAMIC ? value[dim] : fixed[dim]; }
 };
 
-// Five sizes, each static or (-1) given at run time. Shape and Stride differ in name only, so that one cannot stand for
+// Five sizes, each static or (-1) given at run time. Shape and Stride differ only in name, so that one cannot be passed for
 // the other.
 template <int64_t N1, int64_t N2, int64_t N3, int64_t N4, int64_t N5>
 struct Dims5 {

@@ -1,4 +1,4 @@
-// Bulk conversion of 16-bit floats: widen (half / bfloat16 -> float) and narrow (the way back, nearest even) over
+// Bulk conversion of 16-bit floats: widen (half / bfloat16 -> float) and narrow (the inverse, nearest even) over
 // contiguous runs. All arithmetic on 16-bit floats goes through these two, a cache-resident chunk at a time.
 #ifndef PTO_DETAIL_HALF_CONVERSION_HPP
 #define PTO_DETAIL_HALF_CONVERSION_HPP
@@ -67,7 +67,7 @@ PTO_INLINE void narrow_loop(const float* src, T* dst, int64_t n)
     }
 }
 
-// What is left of less than a vector.
+// The remainder of less than a vector.
 template <class T>
 PTO_COLD void widen_rest(const T* src, float* dst, int64_t n)
 {

@@ -18,7 +18,7 @@ namespace detail {
 constexpr int64_t kKiB = 1024;
 
 // Byte capacity of each location (A2/A3). ScaleLeft, ScaleRight and Ctrl do not exist on this chip; they get a small
-// region of their own so that such tiles still have an address space.
+// separate region so that such tiles still have an address space.
 constexpr int64_t capacity_of(TileType loc)
 {
     return loc == TileType::Vec       ? 192 * kKiB
@@ -45,21 +45,21 @@ constexpr int64_t kTileAlign = 32;
 enum ErrorCode : int {
     kOk = 0,
     kBadAddress,     // TASSIGN out of range or misaligned
-    kNoAddress,      // instruction on a tile that has no address
+    kNoAddress,      // instruction on a tile without an address
     kBadValidShape,  // valid size larger than the physical tile
     kShapeMismatch,  // operand sizes do not fit together
     kOutOfMemory,
     kOutOfBounds,    // a transfer leaves the tensors that the launcher named
     kKernelError,    // reported by the kernel itself
-    kStopped,        // no mistake: the run that the kernel belongs to has ended
+    kStopped,        // not an error: the run that the kernel belongs to has ended
 };
 
 // Per-thread state. Plain data without constructor, so that access needs no initialisation guard. The version in the name
-// keeps two kernels that were compiled against different headers apart within one process.
-// Default visibility lets all kernels of a process share one core a thread, where the linker unifies such variables.
+// separates kernels that were compiled against different headers within one process.
+// Default visibility lets all kernels of a process share one core per thread, where the linker unifies such variables.
 struct PTO_SHARED CoreState {
     unsigned char* scratch;
-    unsigned char* work;  // a work buffer that is too large to stand behind the scratch
+    unsigned char* work;  // a work buffer that is too large to follow the scratch
     int64_t work_bytes;
     const char* message;
     int code;
@@ -73,7 +73,7 @@ inline namespace state_v2 {
 PTO_SHARED inline thread_local CoreState core_state = {nullptr, nullptr, 0, nullptr, kOk, 0, 0, 0, 0};
 }
 
-// The global memory that the kernel may touch, as the launcher named it. While it named none, nothing is checked.
+// The global memory that the kernel may access, as the launcher named it. Nothing is checked while none is named.
 constexpr int kMaxExtents = 64;
 struct Extent {
     uintptr_t begin, end;
@@ -87,14 +87,14 @@ struct Extents {
     Extent of[kMaxExtents];
 };
 
-// Bytes of tile memory for which something is still to be done: see deferred.hpp.
+// Bytes of tile memory with deferred work: see deferred.hpp.
 struct Held {
     unsigned char *first, *last;
-    uint64_t form;                 // of the tile: what the same form at the same place means is the same
-    int64_t count, length;         // of it, lines and elements of a line (or rows and columns) that the note is about
-    const char *from, *from_end;   // global memory that is still to be read, or nullptr
+    uint64_t form;                 // of the tile: equal forms at the same place have the same meaning
+    int64_t count, length;         // its lines and elements per line (or rows and columns) that the note covers
+    const char *from, *from_end;   // global memory still to be read, or nullptr
     int64_t step;                  // bytes between lines there
-    int64_t budget;                // bytes to be read from there before it pays to do the work
+    int64_t budget;                // bytes to be read from there before doing the work pays
     void (*settle)(const Held&);
 };
 constexpr int kMaxHeld = 8;
@@ -103,8 +103,8 @@ struct HeldWork {
     Held of[kMaxHeld];
 };
 
-// What else a thread knows of the kernel that it runs, for the kernels of this object alone. One variable, because the address of
-// a thread's variable is looked up in a call, which takes as long as the rest of an empty launch.
+// More state of a thread about the kernel that it runs, only for kernels of this object. One variable, because looking up the
+// address of a thread-local variable is a call, which takes as long as the rest of an empty launch.
 struct KernelState {
     const Launch* launch;  // nullptr outside of one
     Extents extents;
@@ -114,7 +114,7 @@ inline thread_local KernelState kernel_state = {};
 
 bool is_over();
 
-// Returns if this thread is in no launch.
+// Ends the launch of this thread; returns if there is none.
 inline void leave()
 {
 #if defined(__cpp_exceptions)
@@ -124,7 +124,7 @@ inline void leave()
 #endif
 }
 
-// The address of a thread's variable, for a register: behind a call the compiler would look it up again.
+// The address of a thread-local variable, kept in a register: after a call the compiler would look it up again.
 template <class T>
 PTO_INLINE T* address_once(T& variable)
 {
@@ -133,16 +133,16 @@ PTO_INLINE T* address_once(T& variable)
     return address;
 }
 
-// Tile memory and the work buffer of a thread share one large page where the system has them: both are walked in strides
-// that a small page holds one line of. The pages are touched first by the thread that uses them.
+// Tile memory and the work buffer of a thread share one large page where the system has them: both are walked in strides so
+// large that a small page holds a single line. The pages are first touched by the thread that uses them.
 constexpr int64_t kLargePage = 2048 * kKiB;
 
-// Blocks start at multiples of 64 bytes or more. The address that malloc gave stands in the word before the block (there is no
+// Blocks start at multiples of 64 bytes or more. The address from malloc is in the word before the block (there is no
 // aligned allocation that all C libraries share).
 void free_block(unsigned char* block);
 
-// Frees the buffers at thread exit; constructed with the scratch. The system keeps the object loaded whose code that is, so
-// only the first one of a thread registers: the others can be unloaded.
+// Frees the buffers at thread exit; constructed with the scratch. The system keeps the object with its code loaded, so only
+// the first object of a thread registers it: the others can be unloaded.
 struct CoreReaper {
     CoreState* state;
     PTO_LEAST ~CoreReaper()
@@ -155,7 +155,7 @@ struct CoreReaper {
     }
 };
 
-// Keeps the first error only, and ends the launch; a kernel that is called without one goes on. `message` must be a string
+// Keeps only the first error, and ends the launch; a kernel that is called without one continues. `message` must be a string
 // literal.
 void record_error(int code, const char* message);
 
@@ -180,7 +180,7 @@ inline unsigned char* work_buffer(int64_t bytes)
         return base == nullptr ? nullptr : base + behind;
     }
     if (bytes > core_state.work_bytes) {
-        if (scratch() == nullptr) {  // whose reaper frees the work buffer as well
+        if (scratch() == nullptr) {  // its reaper frees the work buffer as well
             return nullptr;
         }
         free_block(core_state.work);
@@ -193,7 +193,7 @@ inline unsigned char* work_buffer(int64_t bytes)
     return core_state.work;
 }
 
-// The host address of `bytes` bytes at `addr` in a location, or nullptr after recording an error. A host pointer into the
+// The host address of `bytes` bytes at `addr` in a location, or nullptr after an error was recorded. A host pointer into the
 // region, written as an integer, is accepted as well.
 unsigned char* resolve_in(int64_t region, uint64_t capacity, uint64_t addr, int64_t bytes);
 template <TileType Loc>
@@ -205,7 +205,7 @@ PTO_INLINE unsigned char* resolve(uint64_t addr, int64_t bytes)
 
 }  // namespace detail
 
-// What a launcher needs. All functions act on the calling thread.
+// The interface for launchers. All functions act on the calling thread.
 namespace cpu {
 
 // Fills all tile memory of this thread with one byte.
@@ -217,7 +217,7 @@ inline void poison(uint8_t byte)
     }
 }
 
-// What a launch begins with. With PTO_POISON tile memory then holds NaN, which shows where it is read unwritten.
+// Called at the start of a launch. With PTO_POISON tile memory then holds NaN, which exposes reads of uninitialised memory.
 inline void reset_error()
 {
     detail::core_state.code = detail::kOk;
@@ -231,9 +231,9 @@ inline void reset_error()
 }
 // Gives the kernel a name for messages: a string literal.
 inline void name_kernel(const char* name) { detail::kernel_state.extents.kernel = name; }
-// Names a tensor that the kernel may touch. After the first call, TLOAD and TSTORE record an error instead of leaving
-// the named tensors, until reset_error. In that time the tensors must exist, and a tensor that is loaded must be written by
-// nothing but instructions of this thread: loads may be carried out late (deferred.hpp). Name and sizes are for messages; they
+// Names a tensor that the kernel may access. After the first call, TLOAD and TSTORE record an error instead of leaving
+// the named tensors, until reset_error. Until then the tensors must exist, and a tensor that is loaded may be written only by
+// instructions of this thread: loads may be deferred (deferred.hpp). Name and sizes are for messages; they
 // are not copied.
 inline void allow(const void* first, int64_t bytes, const char* name = nullptr, const int64_t* shape = nullptr, int rank = 0)
 {
@@ -245,7 +245,7 @@ inline void allow(const void* first, int64_t bytes, const char* name = nullptr, 
 }
 // Records an error of the kernel's own; `message` must be a string literal.
 inline void fail(const char* message) { detail::record_error(detail::kKernelError, message); }
-// `value` toward zero; what the type does not hold becomes its nearest number, and NaN becomes 0.
+// `value` rounded toward zero; values out of range become the type's nearest number, and NaN becomes 0.
 template <class T>
 inline T nearest_integer(double value)
 {
@@ -260,7 +260,7 @@ inline T nearest_integer(double value)
 inline const char* error() { return detail::core_state.message; }
 inline int error_code() { return detail::core_state.code; }
 
-// Every iteration of a kernel's loops begins with this, so that no loop is too long to be stopped.
+// Every iteration of a kernel's loops begins with this, so that any loop can be stopped.
 PTO_INLINE void checkpoint()
 {
     const int32_t* word = __atomic_load_n(&detail::attention, __ATOMIC_RELAXED);
@@ -280,8 +280,8 @@ inline void set_subblock(uint32_t idx, uint32_t num)
     detail::core_state.sub_num = num;
 }
 
-// Runs `body`, which is a kernel with what it may touch, to its end or to its first error, which is returned. `run` says what
-// may end it earlier; nullptr if nothing may.
+// Runs `body`, a kernel with the tensors that it may access, to its end or to its first error, which is returned. `run` says
+// what may end it earlier; nullptr if nothing may.
 const char* launch(Run* run, uint32_t block_idx, uint32_t block_num, void (*body)(int64_t* args), int64_t* args);
 
 }  // namespace cpu

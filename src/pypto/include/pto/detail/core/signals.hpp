@@ -1,5 +1,5 @@
-// Signals between ranks, each a thread of this process: words in memory that all of them see. Who waits and who is woken is
-// Python's business (ranks.py); here is the way there. A kernel that no rank runs changes the word, and cannot wait for it.
+// Signals between ranks, each a thread of this process: words in memory that all of them share. Waiting and waking is done in
+// Python (ranks.py); this file calls it. A kernel that is not run by a rank changes the word, but cannot wait for it.
 #ifndef PTO_DETAIL_SIGNALS_HPP
 #define PTO_DETAIL_SIGNALS_HPP
 
@@ -13,7 +13,7 @@ enum class WindowTransfer : int32_t { Fetch = 0, Deliver = 1, BeginAdd = 2, EndA
 
 namespace detail {
 
-// A peer may write what a load that was put off has still to read.
+// A peer may write what a deferred load has yet to read.
 void settle_all();
 
 cpu::Host* host_of_launch();
@@ -34,7 +34,7 @@ PTO_COLD inline void TNOTIFY(int32_t* signal, Value value, NotifyOp op)
     }
 }
 
-// `line` is where the wait stands in the program, 0 if nobody knows.
+// `line` is the line of the wait in the program, 0 if unknown.
 template <class Value>
 PTO_COLD inline void TWAIT(int32_t* signal, Value expected, WaitCmp cmp, int64_t line)
 {
@@ -53,7 +53,7 @@ PTO_COLD inline void TWAIT(int32_t* signal, Value expected, WaitCmp cmp, int64_t
     detail::fence();
 }
 
-// A box of a window whose rank may be another process: before it is read, or after it was written. Strides are in bytes.
+// Transfers a box of a window whose rank may be another process: before it is read, or after it was written. Strides in bytes.
 template <class T, size_t N>
 PTO_COLD inline void TTRANSFER(T* first, const int64_t (&sizes)[N], const int64_t (&strides)[N], WindowTransfer kind)
 {

@@ -1,5 +1,5 @@
 // Pipes, flags, barriers, events and block identity. On a CPU every instruction is complete when it returns, so flags and
-// barriers do nothing; they are type-checked all the same.
+// barriers do nothing; they are type-checked nevertheless.
 #ifndef PTO_DETAIL_SYNC_HPP
 #define PTO_DETAIL_SYNC_HPP
 
@@ -34,7 +34,7 @@ inline void dcci(Args...) {}
 template <class... Args>
 inline void dsb(Args...) {}
 
-// Identity of the running block; 0 of 1 unless the launcher said otherwise (pto::cpu::set_block).
+// Identity of the running block; 0 of 1 unless the launcher set it (pto::cpu::set_block).
 inline uint32_t get_block_idx() { return pto::detail::core_state.block_idx; }
 inline uint32_t get_block_num()
 {

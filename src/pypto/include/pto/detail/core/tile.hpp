@@ -147,7 +147,7 @@ struct Tile {
         settle();
         return data_;
     }
-    // The pointer for those who do not look at the bytes (CPU only).
+    // The pointer for callers that do not access the bytes (CPU only).
     PTO_INLINE Element* GetAddress() const { return data_; }
     PTO_INLINE void SetAddress(Element* data) { data_ = data; }
 
@@ -182,8 +182,8 @@ struct Tile {
     static constexpr int BoxRows = InnerRows < Rows_ ? InnerRows : Rows_;
     static constexpr int BoxCols = InnerCols < Cols_ ? InnerCols : Cols_;
 
-    // Rows of a box lie behind one another, or columns. The Zn boxes of a Right tile are stored with their rows behind one
-    // another, as the multiply kernel reads them: only it can look into this memory, and box for box it is that of the NPU.
+    // Whether the rows of a box are contiguous, or its columns. The Zn boxes of a Right tile are stored row by row, as the
+    // multiply kernel reads them: only it can access this memory, and box by box it is that of the NPU.
     static constexpr bool kStoredByRow =
         isInnerRowMajor || (Loc_ == TileType::Right && isBoxedLayout && FractalBytes_ == 512);
 

@@ -5,7 +5,7 @@
 
 #include "config.hpp"
 
-// g++ for AArch64 knows _Float16 in C++ from version 13 on, and says earlier that it does.
+// g++ for AArch64 supports _Float16 in C++ from version 13 on, but claims to earlier.
 #if defined(__FLT16_MANT_DIG__) && !defined(PTO_CPU_SOFT_HALF) && \
     (defined(__clang__) || !defined(__aarch64__) || __GNUC__ >= 13)
 #define PTO_NATIVE_HALF 1
@@ -80,7 +80,7 @@ struct half {
 };
 #endif
 
-// bfloat16: a type of its own, so that it never matches half by accident. Arithmetic converts to float and back,
+// bfloat16: a distinct type, so that it never matches half by accident. Arithmetic converts to float and back,
 // rounding to nearest even.
 struct bfloat16_t {
     uint16_t bits;

@@ -1,10 +1,10 @@
 // Products of bfloat16 tiles on the tile registers of x86 (AMX), where the compiler targets them and the system grants them.
-// The unit multiplies exactly, adds in float and rounds to nearest, as the multiply kernel of gemm.hpp does, in another
+// The unit multiplies exactly, adds in float and rounds to nearest, like the multiply kernel of gemm.hpp but in a different
 // order. It reads subnormal bfloat16 as zero; a product with such operands is therefore left to that kernel. Results below
 // 2^-126 become zero here.
 //
-// Left and Right tiles that are moved from Mat memory whole are written in the form in which the registers read them, with a
-// note of it (deferred.hpp); others are packed for each product.
+// Left and Right tiles that are moved whole from Mat memory are written in the format that the registers read, with a note
+// (deferred.hpp); others are packed for each product.
 #ifndef PTO_DETAIL_AMX_HPP
 #define PTO_DETAIL_AMX_HPP
 
@@ -22,7 +22,7 @@ namespace detail {
 
 #if PTO_HAVE_AMX
 
-// The process asks once; a system without these registers, or a sandbox, says no.
+// The process asks once; a system without these registers, or a sandbox, refuses.
 inline bool amx_granted()
 {
     // arch_prctl(ARCH_REQ_XCOMP_PERM, XTILEDATA), without the names that <unistd.h> would bring into kernels.
@@ -63,14 +63,14 @@ PTO_COLD bool any_subnormal(const V& least)
     return false;
 }
 
-// An operand as the registers read it: the block of 16 rows (or columns) i and 32 k number s is at + i * box + s * step.
+// An operand as the registers read it: the block of the i-th 16 rows (or columns) and s-th 32 k is at + i * box + s * step.
 struct AmxOperand {
     const uint16_t* at;
     int64_t box, step;
 };
 
-// The lines of a source, 16 elements from a multiple of 16 at once; steps between lines, bands of 16 lines and such runs.
-// Run-time numbers, so that one function serves plain lines and the boxes of every tile.
+// The lines of a source, read in runs of 16 elements that start at multiples of 16; strides of lines, of bands of 16 lines, and
+// of runs. Run-time numbers, so that one function serves plain lines and the boxes of every tile.
 struct AmxSource {
     const uint16_t* first;
     int64_t line, band, run;
@@ -108,7 +108,7 @@ PTO_NOINLINE inline bool amx_write_left(uint16_t* out, int64_t width, const AmxS
     return !any_subnormal(least);
 }
 
-// Elements of a and b in turn: those from the first half (Part 0) or the second.
+// Elements of a and b interleaved: those from the first half (Part 0) or the second.
 template <int Part, class V, int... I>
 PTO_INLINE V amx_zip(const V& a, const V& b, std::integer_sequence<int, I...>)
 {
@@ -150,7 +150,7 @@ PTO_NOINLINE inline bool amx_write_right(uint16_t* out, int64_t width, const Amx
     return !any_subnormal(least);
 }
 
-// The same from lines that are columns: pairs of k are transposed as 32-bit numbers. The lines' distance must be even.
+// The same from lines that are columns: pairs of k are transposed as 32-bit numbers. The stride of the lines must be even.
 PTO_NOINLINE inline bool amx_write_right_columns(uint16_t* out, int64_t width, const AmxSource& from, int64_t rows,
                                                  int64_t cols)
 {
@@ -174,7 +174,7 @@ PTO_NOINLINE inline bool amx_write_right_columns(uint16_t* out, int64_t width, c
     return !any_subnormal(least);
 }
 
-// Which tiles are written so, and the note's form.
+// Which tiles are written in that format, and the note's form.
 template <class D>
 constexpr bool amx_left_v = at_v<D, TileType::Left> && is_bf16_v<elem_t<D>> && is_zz_v<D> && D::SFractalSize == 512 &&
                             D::Rows % 16 == 0 && D::Cols % 32 == 0;
@@ -187,10 +187,10 @@ constexpr uint64_t amx_form()
     return uint64_t{1} << 63 | static_cast<uint64_t>(D::Rows) << 32 | static_cast<uint64_t>(D::Cols);
 }
 PTO_INLINE int64_t amx_width(uint64_t form) { return static_cast<int64_t>(form & 0xffffffffu); }
-// How many Left and Right tiles are not written so, because one was in vain.
+// For how many more Left and Right tiles that format is skipped, because one had to be converted back.
 inline thread_local int amx_in_vain[2] = {};
 
-// Make boxes of them again, for who is not a product on these registers.
+// Convert them back to boxes, for readers other than products on these registers.
 PTO_COLD inline void amx_settle_left(const Held& note)
 {
     fence();
@@ -230,13 +230,13 @@ PTO_COLD inline void amx_settle_right(const Held& note)
     fence();
 }
 
-// Writes a Left or Right tile `width` wide in that form, and the note. False, and nothing done or a tile that is still to be
-// written, if it is not one of whole blocks, the unit is not there, or a number is subnormal.
+// Writes a Left or Right tile `width` wide in that format, and the note. False, with the tile unchanged or yet to be written,
+// if it does not consist of whole blocks, the unit is missing, or a number is subnormal.
 PTO_COLD inline bool amx_write(bool left, bool by_row, void* tile, int64_t elements, uint64_t form, const AmxSource& from,
                                int64_t rows, int64_t cols)
 {
     const int64_t width = amx_width(form);
-    // What lies outside stays: the blocks of a Right tile are those of its whole width.
+    // Elements outside are kept: the blocks of a Right tile are those of its whole width.
     const bool fits = left ? rows % 16 == 0 && cols % kAmxK == 0 && cols > 0 : rows % kAmxK == 0 && cols == width;
     if (!fits || rows == 0 || !amx_granted()) {
         return false;
@@ -268,7 +268,7 @@ struct AmxBoxes {
 
 constexpr int64_t kAmxLine = 64;  // bytes of a row of a register
 
-// Gives tmm0 to tmm3 the boxes, or zeros.
+// Loads the boxes, or zeros, into tmm0 to tmm3.
 PTO_INLINE void amx_begin(const AmxBoxes& boxes, bool add)
 {
     if (add) {
@@ -336,16 +336,16 @@ PTO_INLINE void amx_row(const AmxOperand& left, const AmxOperand& right, int64_t
 #undef PTO_AMX_ZERO
 #undef PTO_AMX_MULTIPLY
 
-// What a product on these registers is added to, and where it goes: boxes of 16 x 16 floats, those of a column of boxes behind
-// one another.
+// The addend and destination of a product on these registers: boxes of 16 x 16 floats, contiguous within a column of
+// boxes.
 struct AmxSink {
     float* out;
     const float* acc;   // an accumulator like out (it may be out), or nullptr
     const float* bias;  // one row, or nullptr
-    int64_t column;     // distance of columns of boxes
+    int64_t column;     // stride between columns of boxes
 };
 
-// Gives boxes their first value. True: there is one.
+// Initialises boxes with the addend. True if there is one.
 PTO_NOINLINE inline bool amx_start(const AmxSink& sink, int64_t rows, int64_t first, int64_t last)
 {
     for (int64_t j = first; j < last && sink.acc != sink.out; j += 16) {
@@ -366,7 +366,7 @@ PTO_NOINLINE inline void amx_multiply(const AmxSink& sink, const AmxOperand& a, 
                                       int64_t n)
 {
     static const AmxShape shape;
-    alignas(64) float spare[256];  // for boxes that are not there
+    alignas(64) float spare[256];  // for missing boxes
     __asm__ __volatile__("ldtilecfg %0" ::"m"(shape));
     fence();
     for (int64_t j = 0; j < n;) {
@@ -391,7 +391,7 @@ PTO_NOINLINE inline void amx_multiply(const AmxSink& sink, const AmxOperand& a, 
     fence();
 }
 
-// Copies `lines` lines of `length` elements from (line, pos) on to lines `width` apart, which are zero so far.
+// Copies `lines` lines of `length` elements from (line, pos) on to lines `width` apart, which are zero beforehand.
 PTO_COLD inline void amx_copy_part(uint16_t* out, int64_t width, const AmxSource& from, int64_t line, int64_t lines,
                                    int64_t pos, int64_t length)
 {
@@ -402,7 +402,7 @@ PTO_COLD inline void amx_copy_part(uint16_t* out, int64_t width, const AmxSource
     }
 }
 
-// The same of operands that are not in the registers' form. False, and nothing done, if the unit is not there or would read
+// The same for operands that are not in the registers' format. False, without effect, if the unit is missing or would read
 // an operand as zero.
 PTO_COLD inline bool amx_multiply_boxes(const AmxSink& sink, const AmxSource& left, const AmxSource& right, int64_t m,
                                         int64_t k, int64_t n)
@@ -433,7 +433,7 @@ PTO_COLD inline bool amx_multiply_boxes(const AmxSink& sink, const AmxSource& le
     return true;
 }
 
-// The same of tiles of these forms, if they are in the registers' form. False, and nothing done, if they are not.
+// The same for tiles of these forms, if they are in the registers' format. False, without effect, if they are not.
 PTO_COLD inline bool amx_multiply_held(const AmxSink& sink, const void* a, uint64_t a_form, const void* b, uint64_t b_form,
                                        int64_t m, int64_t k, int64_t n)
 {

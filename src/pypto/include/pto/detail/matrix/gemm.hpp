@@ -1,7 +1,7 @@
-// The multiply kernel behind TMATMUL and TGEMV, on float. Left and Right tiles are read where they are: a Left box holds
-// its rows behind one another, a Right box its k (tile.hpp, kStoredByRow), so that a register block of kMr rows times
-// kNv vectors of columns runs over k with one contiguous load a vector and one broadcast a row. bf16, f16 and int8 of the
-// Right tile are widened on the way, those of the Left tile once.
+// The multiply kernel behind TMATMUL and TGEMV, on float. Left and Right tiles are read in place: the rows of a Left box are
+// contiguous, and so are the rows of a Right box (tile.hpp, kStoredByRow), so that a register block of kMr rows times kNv
+// vectors of columns runs over k with one contiguous load per vector and one broadcast per row. bf16, f16 and int8 of the
+// Right tile are widened as they are loaded, those of the Left tile once.
 #ifndef PTO_DETAIL_GEMM_HPP
 #define PTO_DETAIL_GEMM_HPP
 
@@ -50,7 +50,7 @@ PTO_INLINE Vec<float, kLanes> load_floats(const T* p)
     }
 }
 
-// Where a register block goes: vector j of row i is out[i * out_row + j * out_vec], and the same for what is added to it
+// The destination of a register block: vector j of row i is out[i * out_row + j * out_vec], and likewise for the addend
 // (in may be nullptr).
 struct Sink {
     float* out;
@@ -96,7 +96,7 @@ PTO_NOINLINE PTO_FUSED void multiply_block(const float* a, int64_t a_step, const
     for (int64_t box = begin; box < end; box += C0) {
         const float* ak = a + box / C0 * a_step;
         const T* bk = b + box / C0 * b_step;
-        __builtin_prefetch(ak + Mr * C0);  // of the rows that come next
+        __builtin_prefetch(ak + Mr * C0);  // of the next rows
         __builtin_prefetch(ak + Mr * C0 + 16);
         if constexpr (Mr * C0 > 32) {
             __builtin_prefetch(ak + Mr * C0 + 32);
@@ -154,7 +154,7 @@ PTO_NOINLINE void to_floats(const T* src, float* dst, int64_t n)
     }
 }
 
-// What the product is added to.
+// The addend of the product.
 template <class T>
 struct Addend {
     const T* acc;   // an accumulator tile of the same type, or nullptr
@@ -212,7 +212,7 @@ PTO_NOINLINE void put_block(elem_t<C>* c, const Addend<elem_t<C>>& addend, const
     put_block_here<C>(c, addend, block, m, n, rows, cols);
 }
 
-// One block of rows of the product, at row m, on whole registers. Narrow: a block may have fewer vectors.
+// One block of rows of the product, at row m, in whole registers. Narrow: a block may have fewer vectors.
 template <int C0, bool Narrow, class T>
 PTO_INLINE void multiply_rows(int step, int vectors, const float* a, int64_t a_step, const T* b, int64_t b_step,
                               int64_t begin, int64_t end, const Sink& sink)
@@ -227,7 +227,7 @@ PTO_INLINE void multiply_rows(int step, int vectors, const float* a, int64_t a_s
     }
 }
 
-// c(0..m, 0..n) = a(0..m, 0..k) * b(0..k, 0..n) [+ addend]; a and b are floats, or b what load_floats widens.
+// c(0..m, 0..n) = a(0..m, 0..k) * b(0..k, 0..n) [+ addend]; a and b are floats, or b is a type that load_floats widens.
 template <class C, class A, class B, class T>
 PTO_LIGHT void multiply_boxes(elem_t<C>* c, const float* a, const T* b, Addend<elem_t<C>> addend, int64_t m,
                                  int64_t k, int64_t n)
@@ -306,7 +306,7 @@ PTO_LIGHT void multiply_tiles(elem_t<C>* c, const elem_t<A>* a, const elem_t<B>*
                   "Left and Right tiles must be boxed with 512-byte fractals");
 #if PTO_HAVE_AMX
     if constexpr (is_bf16_v<T> && A::Rows >= 16 && C::InnerCols == 16 && C::InnerRows == 16) {
-        // Packing pays from a few rows on. Only whole boxes: of a part, nothing but the valid elements may be written.
+        // Packing pays from a few rows on. Only whole boxes: in a partial one, only the valid elements may be written.
         if (m % 16 == 0 && n % 16 == 0 && k >= 16 && m > 0 &&
             amx_multiply_boxes({c, addend.acc, addend.bias, 16 * C::Rows}, amx_boxes<A>(a), amx_boxes<B>(b), m, k, n)) {
             return;

@@ -1,5 +1,5 @@
-// Left and Right tiles from Mat tiles in other ways than by moving boxes: from global memory, where the load of the Mat tile
-// still waits (deferred.hpp), and in the form that the tile registers read (amx.hpp).
+// Left and Right tiles from Mat tiles by other means than moving boxes: from global memory, where the load of the Mat tile is
+// still deferred (deferred.hpp), and in the format that the tile registers read (amx.hpp).
 #ifndef PTO_DETAIL_MATRIX_OPERANDS_HPP
 #define PTO_DETAIL_MATRIX_OPERANDS_HPP
 
@@ -9,7 +9,7 @@
 namespace pto {
 namespace detail {
 
-// What is outside of whole blocks, of the below.
+// The part outside whole blocks, for the function below.
 template <class T>
 PTO_COLD void transpose_rest(T* dst, const Places& d, const T* src, int64_t step, int64_t rows, int64_t cols,
                              int64_t whole_rows, int64_t whole_cols)
@@ -21,7 +21,7 @@ PTO_COLD void transpose_rest(T* dst, const Places& d, const T* src, int64_t step
     }
 }
 
-// d(r, c) = line c, element r of plain lines `step` elements apart; d boxed with rows behind one another.
+// d(r, c) = line c, element r of plain lines `step` elements apart; d is boxed with contiguous rows.
 template <int Run, class T>
 PTO_NOINLINE void transpose_to_boxes(T* dst, const Places& d, const T* src, int64_t step, int64_t rows, int64_t cols)
 {
@@ -31,7 +31,7 @@ PTO_NOINLINE void transpose_to_boxes(T* dst, const Places& d, const T* src, int6
         using Lane = typename LaneOf<T>::type;
         whole_rows = d.box_rows % block == 0 ? rows / block * block : 0;
         whole_cols = cols / block * block;
-        const bool one = d.box_rows == block;  // block, and line of blocks, in a box
+        const bool one = d.box_rows == block;  // a box is one block high
         for (int64_t c = 0; c < whole_cols; c += block) {
             const Lane* from = reinterpret_cast<const Lane*>(src + c * step);
             Lane* to = reinterpret_cast<Lane*>(dst) + c / Run * d.cols_out + c % Run;
@@ -46,7 +46,7 @@ PTO_NOINLINE void transpose_to_boxes(T* dst, const Places& d, const T* src, int6
     }
 }
 
-// d(r, c) = s(row + r, col + c), if there is a better way than through the bytes of s.
+// d(r, c) = s(row + r, col + c), if that can be done without the bytes of s.
 template <class D, class S>
 PTO_INLINE bool fill_operand(D& d, S& s, int64_t row, int64_t col, int64_t rows, int64_t cols)
 {

@@ -49,7 +49,7 @@ PTO_LEAST PTO_ONCE uintptr_t another_origin(const Asked& asked, uintptr_t origin
         tensor = around;
     }
     if (core_state.code != kOk) {
-        return 0;  // the first error is kept, and perhaps told
+        return 0;  // only the first error is kept
     }
     if (!refused) {
         told.clear();

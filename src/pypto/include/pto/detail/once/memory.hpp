@@ -62,7 +62,7 @@ PTO_LEAST PTO_ONCE unsigned char* allocate_scratch()
     unsigned char* block = aligned_block(kLargePage, kLargePage);
     if (block != nullptr) {
 #if defined(__linux__) && defined(MADV_HUGEPAGE)
-        (void)madvise(block, static_cast<std::size_t>(kLargePage), MADV_HUGEPAGE);  // a wish: small pages work as well
+        (void)madvise(block, static_cast<std::size_t>(kLargePage), MADV_HUGEPAGE);  // a request: small pages work as well
 #endif
         std::memset(block, 0, static_cast<std::size_t>(kScratchBytes));
     }

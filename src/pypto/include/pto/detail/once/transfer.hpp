@@ -67,7 +67,7 @@ PTO_LIGHT PTO_ONCE bool inside(const GlobalView& g, const LineSizes& lines, cons
 PTO_LIGHT PTO_ONCE void before_write(const GlobalView& g, const LineSizes& lines)
 {
     if (kernel_state.held.count != 0) {
-        int64_t first = 0, last = 1;  // elements from the address to the begin of the region (not positive), and to its end
+        int64_t first = 0, last = 1;  // elements from the address to the start of the region (not positive), and to its end
         for (int i = 0; i < 5; ++i) {
             const int64_t far = (lines.n[i] - 1) * lines.step[i];
             first += far > 0 ? 0 : far;

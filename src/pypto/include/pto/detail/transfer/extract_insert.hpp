@@ -1,4 +1,4 @@
-// Windows: TEXTRACT takes a part of a tile, TINSERT writes one, TCONCAT puts two tiles side by side.
+// Windows: TEXTRACT reads a part of a tile, TINSERT writes one, TCONCAT puts two tiles side by side.
 #ifndef PTO_DETAIL_EXTRACT_INSERT_HPP
 #define PTO_DETAIL_EXTRACT_INSERT_HPP
 
@@ -22,7 +22,7 @@ PTO_INLINE int64_t rest_of_run(int64_t pos)
     return Tl::isBoxedLayout ? TileLines<Tl>::run - pos % TileLines<Tl>::run : TileLines<Tl>::length - pos;
 }
 
-// d(dr + r, dc + c) = op(s(sr + r, sc + c)) for corners anywhere.
+// d(dr + r, dc + c) = op(s(sr + r, sc + c)) for arbitrary corners.
 template <class D, class S, class RunOp>
 PTO_NOINLINE void copy_window_apart(RunOp op, elem_t<D>* dst, int64_t dr, int64_t dc, const elem_t<S>* src, int64_t sr,
                                     int64_t sc, int64_t rows, int64_t cols)

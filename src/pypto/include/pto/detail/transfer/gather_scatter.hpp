@@ -1,4 +1,4 @@
-// Instructions about positions: TCI and TTRI make them, TGATHER, TSCATTER, MGATHER and MSCATTER follow them.
+// Instructions with positions: TCI and TTRI make them, TGATHER, TSCATTER, MGATHER and MSCATTER use them.
 #ifndef PTO_DETAIL_GATHER_SCATTER_HPP
 #define PTO_DETAIL_GATHER_SCATTER_HPP
 
@@ -75,7 +75,7 @@ PTO_INSTRUCTION RecordEvent TTRI(D& d, int diagonal, E&... events)
         using T = elem_t<D>;
         const T one = from_compute<T>(1), zero = from_compute<T>(0);
         for (int64_t r = 0; r < rows; ++r) {
-            // The first column of the other value.
+            // The first column with the other value.
             const int64_t edge = r + diagonal + (Upper ? 0 : 1);
             for (int64_t c = 0; c < cols; ++c) {
                 elements(d)[D::offset(r, c)] = (c < edge) != (Upper != 0) ? one : zero;
@@ -139,7 +139,7 @@ PTO_INSTRUCTION RecordEvent TGATHER(D& d, S& s, E&... events)
     return {};
 }
 
-// d[i(r, c)] = s(r, c) in storage order; of equal positions the last one wins.
+// d[i(r, c)] = s(r, c) in storage order; for equal positions the last one wins.
 template <class D, class S, class I, class... E, detail::if_tiles<D, S, I> = 0>
 PTO_INSTRUCTION RecordEvent TSCATTER(D& d, S& s, I& index, E&... events)
 {
@@ -206,7 +206,7 @@ namespace detail {
 
 enum class Outside { Refuse, Skip, Clamp, Wrap };
 
-// The position to use for `at` among `count`; -1 to leave the element out.
+// The position to use for `at` among `count`; -1 to skip the element.
 PTO_INLINE int64_t placed(int64_t at, int64_t count, Outside outside)
 {
     if (at >= 0 && at < count) {
@@ -222,8 +222,8 @@ PTO_INLINE int64_t placed(int64_t at, int64_t count, Outside outside)
     return rest < 0 ? rest + count : rest;
 }
 
-// Calls move(r, c, element position) for every element of the tile; what has no position is left out. True if nothing
-// had to be refused.
+// Calls move(r, c, element position) for every element of the tile; elements without a position are skipped. True if no
+// position was rejected.
 template <Coalesce Mode, class Tl, class G, class I, class Move>
 PTO_INLINE bool walk_indexed(const Tl& tile, const GlobalLines<G>& lines, const I& index, Outside outside, Move move)
 {
@@ -348,7 +348,7 @@ PTO_INSTRUCTION RecordEvent MGATHER(D& d, G& g, I& index, E&... events)
     return detail::gather_memory<Mode, detail::outside_of(Rule), Rule == GatherOOB::Zero>(d, g, index);
 }
 
-// The way back; of equal positions the last one wins, or all are added.
+// The inverse; for equal positions the last one wins, or all are added.
 template <Coalesce Mode = Coalesce::Elem, AtomicType Atomic = AtomicType::AtomicNone,
           ScatterOOB Rule = ScatterOOB::Undefined, class G, class S, class I, class... E>
 PTO_INSTRUCTION RecordEvent MSCATTER(G& g, S& s, I& index, E&... events)

@@ -33,7 +33,7 @@ struct TileLines {
     static PTO_INLINE int64_t start(int64_t line) { return line / band * band_step + line % band * line_step; }
 };
 
-// What happens to a run on its way.
+// The operation on a run that is copied.
 template <class T>
 struct CopyRun {
     PTO_INLINE void operator()(T* dst, const T* src, int64_t n) const
@@ -47,10 +47,10 @@ constexpr bool is_copy_v = false;
 template <class T>
 constexpr bool is_copy_v<CopyRun<T>> = true;
 
-// What copies is compiled once for all element types and tiles: sizes and steps are run-time numbers, in bytes.
+// Copying code is compiled once for all element types and tiles: sizes and steps are run-time numbers, in bytes.
 using Bytes = unsigned char;
 
-// A few whole vectors of Size bytes. By hand, because a call for so few costs as much as they do.
+// A few whole vectors of Size bytes. Not memcpy, because a call costs as much as copying so few.
 template <int Size>
 PTO_INLINE void copy_vectors(Bytes* dst, const Bytes* src, int64_t bytes)
 {
@@ -76,7 +76,7 @@ PTO_NOINLINE void convert_plain_lines(RunOp op, D* dst, int64_t dst_step, const 
     }
 }
 
-// `count` lines of `length` elements between plain lines and plain lines.
+// `count` lines of `length` elements from plain lines to plain lines.
 template <class RunOp, class D, class S>
 PTO_INLINE void copy_lines(const RunOp& op, D* dst, int64_t dst_step, const S* src, int64_t src_step, int64_t count,
                            int64_t length)
@@ -109,9 +109,9 @@ PTO_INLINE Vec<int64_t, 8> pair_halves(const Vec<int64_t, 8>& a, const Vec<int64
 #define PTO_HAVE_LINE_PAIRS 0
 #endif
 
-// `lines` lines of `length` bytes, in runs of Run bytes; the lines and the runs of both sides lie as far apart as the steps
-// say. Four runs of plain lines at a time: they are passed in whole cache lines. (Lines whose distance is a power of two
-// compete for the same few places of the cache.)
+// `lines` lines of `length` bytes, in runs of Run bytes; the steps are the strides of the lines and runs of both sides.
+// Four runs of plain lines at a time, so that whole cache lines are used. (Lines whose stride is a power of two
+// compete for the same few sets of the cache.)
 template <int Run>
 PTO_NOINLINE void copy_runs(Bytes* dst, int64_t dst_line, int64_t dst_run, const Bytes* src, int64_t src_line,
                             int64_t src_run, int64_t lines, int64_t length)
@@ -153,14 +153,14 @@ PTO_NOINLINE void copy_runs(Bytes* dst, int64_t dst_line, int64_t dst_run, const
     }
 }
 
-// The boxes of a tile: `band` lines of one run each; the runs of a band and the bands are as far apart as the steps say. In
-// bytes, but for the lines.
+// The boxes of a tile: `band` lines of one run each; the steps are the strides of the runs of a band and of the bands. In
+// bytes, except for the lines.
 struct BoxSteps {
     int64_t band, band_step, run_step;
 };
 
-// Between plain lines of `length` bytes and the lines first .. first+count of a tile whose boxes hold runs of Run bytes
-// behind one another.
+// Between plain lines of `length` bytes and the lines first .. first+count of a tile whose boxes hold contiguous runs of
+// Run bytes.
 template <int Run>
 PTO_NOINLINE void copy_box_bytes(bool to_tile, Bytes* dst, const Bytes* src, int64_t plain_step, int64_t first,
                                  int64_t count, int64_t length, const BoxSteps& box)
@@ -178,10 +178,10 @@ PTO_NOINLINE void copy_box_bytes(bool to_tile, Bytes* dst, const Bytes* src, int
     }
 }
 
-// Runs that convert_boxed does side by side, for the same reason.
+// Runs that convert_boxed processes side by side, for the same reason.
 constexpr int kRunsAbreast = 4;
 
-// A run that is cut off.
+// A partial run.
 template <class RunOp, class D, class S>
 PTO_COLD void convert_part(const RunOp& op, D* dst, const S* src, int64_t n)
 {
@@ -236,8 +236,8 @@ PTO_INLINE void copy_boxed(const RunOp& op, D* dst, const S* src, int64_t plain_
 }
 
 // ------------------------------------------------------------------------------------------------------ transposition
-// Square block of N lines of N elements in vectors of 32 bytes (or 16), through rounds that interleave two vectors 16 bytes
-// at a time, which every machine does in one cheap instruction, and a last one that exchanges halves.
+// Square block of N lines of N elements in vectors of 32 bytes (or 16), in rounds that interleave two vectors 16 bytes
+// at a time, which every machine does in one cheap instruction, and a last round that exchanges halves.
 template <class T, int N>
 struct Interleave {
     static constexpr int lane = 16 / static_cast<int>(sizeof(T));  // elements of 16 bytes
@@ -306,7 +306,7 @@ PTO_INLINE void transpose_block(T* dst, int64_t dst_step, const T* src, int64_t 
     for (int i = 0; i < N; ++i) {
         a[i] = load_vec<V>(src + i * src_step);
     }
-    // Each group of `lane` lines for itself: afterwards line j has column j in its first 16 bytes, and column lane + j.
+    // Each group of `lane` lines by itself: afterwards line j has column j in its first 16 bytes, and column lane + j after it.
     PTO_UNROLL
     for (int round = 1; round < lane; round *= 2) {
         PTO_UNROLL
@@ -334,8 +334,8 @@ PTO_INLINE void transpose_block(T* dst, int64_t dst_step, const T* src, int64_t 
 #endif
 }
 
-// dst(j, i) = src(i, j) for `count` blocks of 32-byte lines; the next block of either side is as far on as its `next` says.
-// Step: the distance of lines in dst where it is fixed, else 0.
+// dst(j, i) = src(i, j) for `count` blocks of 32-byte lines; `next` of either side is the distance to its next block.
+// Step: the stride of lines in dst where it is static, else 0.
 template <class T, int N, int Step>
 PTO_NOINLINE void transpose_blocks(T* dst, int64_t dst_step, int64_t dst_next, const T* src, int64_t src_step,
                                    int64_t src_next, int64_t count)
@@ -368,7 +368,7 @@ PTO_COLD void transpose_lines(T* dst, int64_t dst_step, const T* src, int64_t sr
 }
 
 // ------------------------------------------------------------------------------------------------- tile to tile
-// Where the elements of a tile lie, as run-time numbers: boxes of so many rows and columns, distances between boxes and
+// The layout of a tile as run-time numbers: the rows and columns of a box, and the strides between boxes and
 // within one.
 struct Places {
     int64_t box_rows, box_cols, rows_out, rows_in, cols_out, cols_in;
@@ -401,7 +401,7 @@ PTO_COLD void move_elements(T* dst, const Places& d, const T* src, const Places&
 }
 
 // Boxes of runs of `run` bytes: whole runs, the last one to the end of its box. The runs of a box are contiguous, so that
-// boxes, or the part of them that is as high as those of the other side, are copied as one piece.
+// boxes, or parts of them as high as the boxes of the other side, are copied in one piece.
 void move_boxes(Bytes* dst, const BoxSteps& d, const Bytes* src, const BoxSteps& s, int64_t run,
                 int64_t count, int64_t length);
 
@@ -429,7 +429,7 @@ PTO_NOINLINE void split_boxes(T* dst, const T* src, int64_t count, int64_t lengt
     }
 }
 
-// Boxes of different direction: square blocks within both, complete ones.
+// Boxes of different directions: complete square blocks within both.
 template <class D, class S, int N, class T>
 PTO_NOINLINE void transpose_boxes(T* dst, const T* src, int64_t rows, int64_t cols)
 {

@@ -99,7 +99,7 @@ PTO_LIGHT RecordEvent TMOV(D& d, S& s, const uint64_t& quant)
     return {};
 }
 
-// d becomes another view of s's bytes; nothing is copied. d keeps its own valid size.
+// d becomes a view of s's bytes; nothing is copied. d keeps its own valid size.
 template <class D, class S, class... E>
 PTO_INSTRUCTION RecordEvent TRESHAPE(D& d, S& s, E&... events)
 {
@@ -120,7 +120,7 @@ PTO_INSTRUCTION RecordEvent TRESHAPE(D& d, S& s, E&... events)
 }
 
 // d becomes the part of s that begins at (row, col); nothing is copied. d keeps its own valid size and its own row stride,
-// so that it is right if it is one line, or as wide as s.
+// so it is correct only if it is one line, or as wide as s.
 template <class D, class S, class... E>
 PTO_INSTRUCTION RecordEvent TSUBVIEW(D& d, S& s, const uint64_t& row, const uint64_t& col, E&... events)
 {
@@ -187,7 +187,7 @@ PTO_INSTRUCTION RecordEvent TFILLPAD(D& d, S& s, E&... events)
     const int rows = s.GetValidRow(), cols = s.GetValidCol();
     if (addressed(d, s)) {
         if constexpr (Mode != TFillPadMode::InPlace) {
-            using From = elem_t<S>;  // the same size as that of d: the bytes are moved
+            using From = elem_t<S>;  // the same size as that of d: the bits are copied
             move_tile<Recast<D, From>, S>(reinterpret_cast<From*>(elements(d)), elements(s), rows, cols);
         }
         fill_outside<D>(elements(d), rows, cols, pad_element<D>());
@@ -196,7 +196,7 @@ PTO_INSTRUCTION RecordEvent TFILLPAD(D& d, S& s, E&... events)
     return {};
 }
 
-// d is another handle of the bytes of s.
+// d is another handle to the bytes of s.
 template <class D, class S, class... E, detail::if_tiles<D, S> = 0>
 PTO_INSTRUCTION RecordEvent TFILLPAD_INPLACE(D& d, S& s, E&... events)
 {

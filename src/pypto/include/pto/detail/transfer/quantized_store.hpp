@@ -1,4 +1,4 @@
-// Scalar quantisation on the way out of an accumulator. The quant word holds a float scale in bits 0-31 and a signed
+// Scalar quantisation in stores from an accumulator. The quant word holds a float scale in bits 0-31 and a signed
 // 9-bit offset in bits 37-45; whether the result is signed follows from the destination type.
 //   integer destination: clamp(rint(v * scale + offset));  float destination: cast(v * scale)
 #ifndef PTO_DETAIL_QUANTIZED_STORE_HPP

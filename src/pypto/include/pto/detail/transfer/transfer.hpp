@@ -1,5 +1,5 @@
 // TLOAD and TSTORE: between global memory and tiles. The shape of the GlobalTensor must equal the valid region of the tile;
-// otherwise the instruction records an error and copies nothing. Elements outside the valid region are not touched, unless
+// otherwise the instruction records an error and copies nothing. Elements outside the valid region are not written, unless
 // the tile type names a pad value.
 #ifndef PTO_DETAIL_TRANSFER_HPP
 #define PTO_DETAIL_TRANSFER_HPP
@@ -41,7 +41,7 @@ struct GlobalLines : GlobalSizes {
 
     PTO_INLINE explicit GlobalLines(const G& g)
     {
-        // One by one: what is static is then known before any loop is unrolled, and what it rules out is not compiled.
+        // One by one: static sizes are then known before any loop is unrolled, and code that they rule out is not compiled.
         n[0] = g.GetShape(0), n[1] = g.GetShape(1), n[2] = g.GetShape(2), n[3] = g.GetShape(3), n[4] = g.GetShape(4);
         step[0] = g.GetStride(0), step[1] = g.GetStride(1), step[2] = g.GetStride(2), step[3] = g.GetStride(3);
         step[4] = g.GetStride(4);
@@ -51,7 +51,7 @@ struct GlobalLines : GlobalSizes {
 
     PTO_INLINE int64_t offset(int64_t r, int64_t c) const { return place(G::layout, r, c); }
 
-    // From the first element to the end of the one at the last place of every dimension; 0 if there is none.
+    // From the first element to the end of the last one; 0 if there is none.
     PTO_INLINE int64_t span() const
     {
         const bool empty = n[0] <= 0 || n[1] <= 0 || n[2] <= 0 || n[3] <= 0 || n[4] <= 0;
@@ -61,7 +61,7 @@ struct GlobalLines : GlobalSizes {
     }
 };
 
-// A GlobalTensor without its type: what is compiled once for all of them takes this.
+// A GlobalTensor without its type, for code that is compiled once for all of them.
 struct GlobalView {
     Layout layout;
     int64_t size;  // bytes of an element
@@ -76,8 +76,8 @@ PTO_INLINE GlobalView view_of(const G& g)
     return {G::layout, size, g.data(), g.GetOrigin(), g.GetMoved(), g.GetShapes(), g.GetStrides()};
 }
 
-// What GlobalLines are, as numbers that are looked up. Without NZ there are `count` lines of `length` elements, in groups of
-// `group` with one step between them; a line is contiguous if `unit` is 1.
+// GlobalLines as run-time numbers. Without NZ there are `count` lines of `length` elements, in groups of
+// `group` with one stride within a group; a line is contiguous if `unit` is 1.
 struct LineSizes : GlobalSizes {
     int64_t rows, cols, count, length, group, line_step, unit;
     int64_t span;  // from the first element to the end of the last one
@@ -105,7 +105,7 @@ constexpr LineSizes line_sizes(Layout layout, const int64_t (&shape)[5], const i
 }
 LineSizes line_sizes(const GlobalView& g);
 
-// Those of a GlobalTensor without sizes or strides that only a run tells: most have none.
+// Those of a GlobalTensor without run-time sizes or strides, as most are.
 template <class G>
 constexpr LineSizes static_lines_v = line_sizes(G::layout, G::staticShape, G::staticStride);
 template <class G>
@@ -119,25 +119,25 @@ PTO_INLINE decltype(auto) lines_of(const GlobalView& view)
 }
 
 // A region in memory: where it and its tensor begin, how many bytes it spans; its innermost lines are `width` elements of
-// `size` bytes, `line` apart (0: nothing is known of them).
+// `size` bytes, `line` apart (0: unknown).
 struct Region {
     uintptr_t begin, origin;
     int64_t bytes, size, line, width;
 };
 
-// True if the region lies in the tensor that the launcher named there, and so do its lines in the lines of the tensor.
+// True if the region is inside the tensor that the launcher named there, and its lines inside the lines of the tensor.
 bool in_tensor(const Region& region);
 
-// True if the region lies in a tensor that the launcher named; else records an error that begins with `verb`. Of the dimensions
-// the innermost is looked at by in_tensor, as most tensors have two.
+// True if the region is inside a tensor that the launcher named; otherwise records an error that begins with `verb`. The
+// innermost dimension is checked by in_tensor, as most tensors have two.
 bool in_some_tensor(Region region, const Asked& asked, bool dn, bool flat);
 
 bool inside(const GlobalView& g, const LineSizes& lines, const char* verb);
 
-// Loads that wait and read what is about to be written come first.
+// Deferred loads that read what is about to be written are done first.
 void before_write(const GlobalView& g, const LineSizes& lines);
 
-// The tensor has moved since its last transfer: expect as large a step again.
+// The tensor has moved since its last transfer: expect the same step again.
 void expect_next(bool to_tile, const GlobalView& g, const LineSizes& lines);
 
 // One element at a time.
@@ -155,7 +155,7 @@ PTO_COLD void convert_elements(const RunOp& op, const Places& tile, GlobalSizes 
     }
 }
 
-// Boxes whose runs are those of boxes in global memory.
+// Boxes whose runs are equal to those of boxes in global memory.
 template <bool ToTile, class L, class RunOp, class D, class S>
 PTO_NOINLINE void transfer_boxes(const RunOp& op, const GlobalSizes& g, D* dst, const S* src)
 {
@@ -216,7 +216,7 @@ PTO_INLINE void transfer(const RunOp& op, const LineSizes& g, D* dst, const S* s
     }
 }
 
-// True if a transfer may begin: the tile has an address and the sizes of the tensor, in which the tensor lies.
+// True if a transfer may begin: the tile has an address and the tensor's sizes, and the region is in bounds.
 bool is_ready(bool to_tile, const GlobalView& g, const LineSizes& lines, const void* tile, int64_t rows,
               int64_t cols);
 
@@ -272,7 +272,7 @@ constexpr uint64_t line_form()
 // Below this a load costs less than keeping a note of it.
 constexpr int64_t kLeastHeldBytes = 2048;
 
-// Carries a load out.
+// Carries out a deferred load.
 template <class Tl>
 void settle_load(const Held& note)
 {
@@ -284,13 +284,13 @@ void settle_load(const Held& note)
     fence();
 }
 
-// True if the load is left to who reads the tile.
+// True if the load is deferred until the tile is read.
 bool hold_lines(const void* tile, int64_t tile_bytes, uint64_t form, const void* src, int64_t step,
                 int64_t count, int64_t bytes, void (*settle)(const Held&));
 
-// What its types say of a transfer that copies lines as they are, between an ND or DN GlobalTensor and a tile with lines of
-// the same direction. Nearly all transfers do, each with types of its own; so the types make a table, and the code that
-// reads it is compiled once. What few tiles need is there as an address, so that the others do without the code.
+// What the types determine about a transfer that copies lines unchanged, between an ND or DN GlobalTensor and a tile with
+// lines of the same direction. Nearly all transfers do, each with its own types; so the types make a table, and the code that
+// reads it is compiled once. What few tiles need is called by address, so that the others do without the code.
 struct LineCopy {
     int64_t line_step;  // bytes between the lines of a plain tile
     // For a boxed tile: copy_box_bytes.
@@ -301,10 +301,10 @@ struct LineCopy {
     void (*elements)(bool to_tile, int64_t size, const Places& tile, GlobalSizes g, Layout layout, Bytes* dst,
                      const Bytes* src, int64_t rows, int64_t cols);
     const Places* places;
-    // For a tile on which work may wait: does that, or returns true if the load waits as well.
+    // For a tile that may have deferred work: does that, or returns true if this load is deferred as well.
     bool (*deferred)(const LineCopy&, bool to_tile, const GlobalView&, const LineSizes&, void* tile);
     int64_t tile_bytes;
-    uint64_t form;  // of a tile whose load may wait, else 0
+    uint64_t form;  // of a tile whose load may be deferred, else 0
     void (*settle)(const Held&);
 };
 
@@ -349,7 +349,7 @@ constexpr LineCopy line_copy_v = line_copy<Tl, Contiguous>();
 bool copy_by_lines(bool to_tile, const LineCopy& kind, const GlobalView& g, const LineSizes& lines, void* address,
                    int64_t rows, int64_t cols);
 
-// A whole transfer; true if it is done. `op` is what happens to runs on their way.
+// A whole transfer; true if it is done. `op` is the operation on runs that are copied.
 template <bool ToTile, class To, class From, class Tl, class G, class RunOp>
 PTO_INLINE bool transfer_all(const RunOp& op, Tl& tile, G& g)
 {
@@ -376,7 +376,7 @@ PTO_INLINE bool transfer_all(const RunOp& op, Tl& tile, G& g)
     }
 }
 
-// Where a waiting load lets its reader find the element at (row, col): nullptr if there is none, or it is better done.
+// Where the reader of a deferred load finds the element at (row, col): nullptr if there is none, or carrying it out pays.
 struct Waiting {
     const char* from;
     int64_t step;  // bytes between lines
@@ -430,8 +430,8 @@ PTO_LIGHT RecordEvent TLOAD(D& d, G& g, E&... events)
     return {};
 }
 
-// Brings g nearer. The device moves it through the tile, which is the buffer of the transfer: what the tile holds afterwards
-// is not to be relied on.
+// Prefetches g. The device moves it through the tile, which is the buffer of the transfer: the tile's contents are undefined
+// afterwards.
 template <class D, class G, class... E>
 PTO_LIGHT RecordEvent TPREFETCH(D& d, G& g, E&... events)
 {
@@ -440,7 +440,7 @@ PTO_LIGHT RecordEvent TPREFETCH(D& d, G& g, E&... events)
 
 namespace detail {
 
-// The operand rules of TSTORE. Quant says whether a quant value is given.
+// The operand rules of TSTORE. Quant tells whether a quant value is given.
 template <AtomicType Atomic, ReluPreMode Relu, bool Quant, class S, class G>
 PTO_INLINE void store_rule()
 {

@@ -39,7 +39,7 @@ PTO_INLINE void improve_run(C* best, int32_t* at, const C* x, int32_t k, int64_t
     }
 }
 
-// found = the better of itself and n elements, the first of which has the position `base`: partial winners of every 16th
+// found = the better of itself and n elements, the first of which has the position `base`: partial winners over every 16th
 // element, which vectorise, and then the winner of those.
 template <class Better, class C>
 PTO_INLINE void improve_best(Best<C>& found, const C* x, int64_t n, int32_t base)
@@ -55,7 +55,7 @@ PTO_INLINE void improve_best(Best<C>& found, const C* x, int64_t n, int32_t base
             at[j] = 0;
         }
         for (i = lanes; i + lanes <= n; i += lanes) {
-            for (int j = 0; j < lanes; ++j) {  // a NaN in front of a lane must not hide the lane
+            for (int j = 0; j < lanes; ++j) {  // a NaN at the start of a lane must not hide the lane
                 const bool wins = better(x[i + j], best[j]) | (best[j] != best[j]);
                 best[j] = wins ? x[i + j] : best[j];
                 at[j] = wins ? static_cast<int32_t>(i) : at[j];
@@ -128,7 +128,7 @@ PTO_NOINLINE void best_across(I* index, V* value, const S* src, int64_t step, in
     }
 }
 
-// Stands for the value tile of the forms without one.
+// A placeholder for the value tile in the forms without one.
 struct NoValue {};
 
 template <class V, class I, class S>
@@ -224,7 +224,7 @@ PTO_DETAIL_ARG_REDUCE(TCOLARGMAX, Greater, false)
 PTO_DETAIL_ARG_REDUCE(TCOLARGMIN, Less, false)
 #undef PTO_DETAIL_ARG_REDUCE
 
-// d(r, k) = s(r, 2k) + s(r, 2k + 1); the second half of the row is 0. An odd last element stands alone.
+// d(r, k) = s(r, 2k) + s(r, 2k + 1); the second half of the row is 0. An odd last element is copied.
 template <class D, class S, class... E, detail::if_tiles<D, S> = 0>
 PTO_INSTRUCTION RecordEvent TPAIRREDUCESUM(D& d, S& s, E&... events)
 {

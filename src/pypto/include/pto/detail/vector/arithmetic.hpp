@@ -1,6 +1,6 @@
 // Elementwise instructions beyond the four operations: remainders, powers, and the leaky forms of relu.
 //  - TREM has the sign of the divisor, TFMOD that of the dividend. An integer remainder by 0 is 0, a float one NaN.
-//  - An integer power wraps; a negative exponent gives 0, but for the bases 1 and -1.
+//  - An integer power wraps; a negative exponent gives 0, except for the bases 1 and -1.
 #ifndef PTO_DETAIL_ARITHMETIC_HPP
 #define PTO_DETAIL_ARITHMETIC_HPP
 

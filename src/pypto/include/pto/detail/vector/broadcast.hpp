@@ -52,7 +52,7 @@ PTO_INLINE void row_expand_pair(D& d, F& full, S& small)
     }
 }
 
-// e^(a - b). The difference is rounded to the element type T, as by two instructions.
+// e^(a - b). The difference is rounded to the element type T, as with two instructions.
 struct ExpDif {};
 template <class T>
 struct ExpDifOf {
@@ -65,7 +65,7 @@ using operation_t = std::conditional_t<std::is_same<Op, ExpDif>::value, ExpDifOf
 template <class T>
 constexpr bool expand_type_v = is_narrow_v<T> || is_any_v<T, float, int16_t, uint16_t, int32_t, uint32_t>;
 
-// Which element types an operation takes: floats, and integers but for ExpDif.
+// Which element types an operation takes: floats, and integers except for ExpDif.
 template <class Op, bool ByteToo, class T>
 constexpr bool expand_takes_v = std::is_same<Op, ExpDif>::value
                                     ? is_narrow_v<T> || std::is_same<T, float>::value

@@ -227,7 +227,7 @@ PTO_INLINE void convert_chunk(D* dst, const S* src, int64_t n, RoundMode mode, b
     }
 }
 
-// Lines of elements. Towards a wider type the walk goes backwards, so that a conversion in place reads every source element
+// Lines of elements. To a wider type the walk goes backwards, so that a conversion in place reads every source element
 // before overwriting it.
 template <class D, class S, bool ToBool>
 PTO_NOINLINE void convert_lines(D* dst, int64_t dst_step, const S* src, int64_t src_step, int64_t count, int64_t length,
@@ -246,7 +246,7 @@ PTO_NOINLINE void convert_lines(D* dst, int64_t dst_step, const S* src, int64_t 
     }
 }
 
-// Saturation when the instruction does not say: on for float to 32- and 64-bit integers, off elsewhere.
+// Saturation if the instruction does not specify it: on for float to 32- and 64-bit integers, off elsewhere.
 template <class D, class S>
 constexpr SaturationMode default_saturation_v =
     (is_float_v<S> && is_int_v<D> && sizeof(D) >= 4) ? SaturationMode::ON : SaturationMode::OFF;

@@ -11,7 +11,7 @@ namespace pto {
 
 namespace detail {
 
-// The three comparisons that the others are, with operands exchanged or the result turned over.
+// The three comparisons from which the others follow, with operands exchanged or the result negated.
 enum class Relation { Equal, Below, AtMost };
 
 // Bytes of 0 or 1 to bits; n <= kChunk. The product moves byte j of a word to bit 56 + j.
@@ -24,7 +24,7 @@ PTO_INLINE void pack_bits(uint8_t* bits, const uint8_t* flags, int64_t n)
     }
 }
 
-// The way back, 8 bytes at a time: bit j of a byte is kept in byte j of a word, and becomes its lowest bit.
+// The inverse, 8 bytes at a time: bit j of a byte is kept in byte j of a word, and becomes its lowest bit.
 PTO_INLINE void unpack_bits(uint8_t* flags, const uint8_t* bits, int64_t n)
 {
     constexpr uint64_t low = 0x0101010101010101ull, rest = 0x7f7f7f7f7f7f7f7full;
@@ -35,7 +35,7 @@ PTO_INLINE void unpack_bits(uint8_t* flags, const uint8_t* bits, int64_t n)
     }
 }
 
-// AVX-512 compares into bits, and selects by them, 16 elements of 4 bytes at a time. Both return how many are done.
+// AVX-512 compares into bits, and selects by them, 16 elements of 4 bytes at a time. Both return how many were processed.
 #if defined(__GNUC__) && !defined(__clang__) && defined(__AVX512F__) && !defined(PTO_SCALAR)
 template <Relation R, class C>
 PTO_INLINE int64_t compare_vectors(uint8_t* bits, const C* a, const C* b, int64_t n, bool flip)
@@ -97,7 +97,7 @@ PTO_INLINE int64_t select_vectors(T*, const uint8_t*, const T*, const T*, int64_
 }
 #endif
 
-// At most kChunk elements, by bytes. One loop for all relations.
+// At most kChunk elements, as bytes. One loop for all relations.
 template <class C>
 PTO_INLINE void compare_bytes(Relation relation, uint8_t* bits, const C* a, const C* b, int64_t n, bool flip)
 {
@@ -181,7 +181,7 @@ PTO_INLINE uint8_t* mask_row(const M& mask, int64_t row)
 {
     return reinterpret_cast<uint8_t*>(mask.data()) + row * M::Cols * static_cast<int64_t>(sizeof(typename M::DType));
 }
-// Writes `count` bytes of a row of a mask, from byte `at` on; they lie apart where the mask is not RowMajor.
+// Writes `count` bytes of a row of a mask, from byte `at` on; they are strided where the mask is not RowMajor.
 template <class M>
 PTO_INLINE void write_mask(const M& mask, int64_t row, int64_t at, const uint8_t* bits, int64_t count)
 {
@@ -314,7 +314,7 @@ PTO_NOINLINE void select_run(T* dst, const uint8_t* bits, const T* a, const T* b
     }
 }
 
-// The unsigned type as large as T.
+// The unsigned type of the size of T.
 template <class T>
 using bits_t = std::conditional_t<sizeof(T) == 1, uint8_t,
                                   std::conditional_t<sizeof(T) == 2, uint16_t,

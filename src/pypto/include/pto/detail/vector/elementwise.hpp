@@ -50,7 +50,7 @@ PTO_INLINE void scalar_rule()
     static_assert(!RowMajorOnly || (is_nd_v<D> && is_nd_v<S>), "source and destination must be RowMajor");
 }
 
-// Some instructions take tiles of one and the same C++ type only.
+// Some instructions take only tiles of one and the same C++ type.
 template <class D, class... S>
 PTO_INLINE void one_type_rule()
 {

@@ -12,7 +12,7 @@
 namespace pto {
 namespace detail {
 
-// bool is kept as a byte: any bit pattern may stand in tile memory.
+// bool is stored as a byte: tile memory may have any bit pattern.
 template <class T>
 using stored_t = std::conditional_t<is_bool_v<T>, uint8_t, T>;
 template <class Tl>
@@ -114,8 +114,8 @@ struct BindLeft {
     }
 };
 
-// How a loop asks for what is expected next (prefetch.hpp): before each piece of so many bytes of computing type, for so many
-// cache lines. Their transfer takes about as long as the work on the piece; who asks for more at a time waits.
+// How a loop prefetches what is expected next (prefetch.hpp): before each piece of so many bytes of computing type, so many
+// cache lines. Their transfer takes about as long as the work on the piece; more at a time would stall.
 template <class Op>
 struct Pace {
     static constexpr bool is_slow = is_any_v<Op, Exp, Log, Div, Sqrt, Rsqrt, Recip>;
@@ -128,7 +128,7 @@ struct Pace<BindRight<Div, float>> {
     static constexpr int lines = 16;
 };
 
-// One contiguous line, with requests in between.
+// One contiguous line, with prefetches in between.
 template <class Op, class D, class... S>
 PTO_INLINE void apply_line_ahead(Ahead& next, const Op& op, int64_t n, D* dst, const S*... src)
 {
@@ -177,7 +177,7 @@ PTO_NOINLINE void map_lines_by_column(Op op, int64_t outer, int64_t inner, T* ds
     }
 }
 
-// The slow way, for operands whose layouts do not line up: one element at a time through the layout formula.
+// The slow path, for operands whose layouts do not match: one element at a time through the layout formula.
 template <class Op, class D, class... S>
 void map_elements(Op op, const D& d, int64_t rows, int64_t cols, const S&... s)
 {

@@ -49,7 +49,7 @@ PTO_INLINE Vec<float, 16> exp_vector(const Vec<float, 16>& x)
         0.0f, 4.83347016e-08f, -1.30775399e-08f, 5.38622231e-08f, 3.79763527e-08f, 4.4968381e-08f, -4.01899953e-08f,
         -1.01233493e-08f, 2.4203235e-08f, -4.50089885e-08f, 8.07090483e-09f, 9.83621717e-09f, -2.47553267e-08f,
         -9.23577037e-09f, -1.1239278e-08f, 9.84532811e-09f};
-    // Both give their second operand if one is NaN, which therefore stays.
+    // Both return their second operand if one is NaN, so NaN is preserved.
     V t = __builtin_ia32_minps512_mask(V{} + 89.0f, x, x, static_cast<unsigned short>(-1), 4);
     t = __builtin_ia32_maxps512_mask(V{} - 104.0f, t, t, static_cast<unsigned short>(-1), 4);
     const V shifted = PTO_VECTOR_FMA(t, V{} + 1.44269504f, V{} + 786432.0f);  // n in the low bits, 4 of them a fraction
@@ -76,7 +76,7 @@ PTO_INLINE void exp_run(T* dst, const T* src, int64_t n)
         for (; i + 16 <= n; i += 16) {
             store_vec(dst + i, exp_vector(load_vec<Vec<float, 16>>(src + i)));
         }
-        if (i < n) {  // the same function, so that a value does not depend on its place
+        if (i < n) {  // the same function, so that a result does not depend on its position
             float rest[16] = {};
             std::memcpy(rest, src + i, static_cast<std::size_t>(n - i) * sizeof(float));
             store_vec(rest, exp_vector(load_vec<Vec<float, 16>>(rest)));
@@ -115,7 +115,7 @@ PTO_INLINE float log_value(float x)
     y = mul_add(e, 1.42860677e-06f, y);
     y = mul_add(f2, -0.5f, y);
     // Special cases are added, not selected: a select would move the computation into a branch. At this point the sum is
-    // finite for every x. +inf and NaN add themselves, a negative x adds NaN, a zero -inf.
+    // finite for every x. +inf and NaN add themselves, a negative x adds NaN, a zero adds -inf.
     uint32_t special = bits >= 0x7f800000u ? bits : 0u;
     special = bits > 0x80000000u ? 0x7fc00000u : special;
     special = (bits << 1) == 0u ? 0xff800000u : special;
@@ -178,8 +178,7 @@ PTO_INLINE bool middle_exponents(const float* src, int64_t n, float divisor)
     return worst <= span;
 }
 #if PTO_HAVE_EXP_VECTOR
-// Count vectors at a time, looked through and divided in registers; from `at` on, and returns where it ends. `worst` is that
-// of the divisor.
+// Count vectors at a time, checked and divided in registers, from `at` on; returns where it ends.
 template <int Count>
 PTO_INLINE int64_t divide_vectors(float* dst, const float* src, int64_t at, int64_t n, float divisor, float y)
 {

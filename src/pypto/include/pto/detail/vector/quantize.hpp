@@ -1,4 +1,4 @@
-// TQUANT and TDEQUANT: between floats and integers with one scale (and offset) for each row. TPRINT shows a tile.
+// TQUANT and TDEQUANT: between floats and integers with one scale (and offset) for each row. TPRINT prints a tile.
 #ifndef PTO_DETAIL_QUANTIZE_HPP
 #define PTO_DETAIL_QUANTIZE_HPP
 

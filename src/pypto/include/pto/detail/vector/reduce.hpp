@@ -13,8 +13,8 @@ namespace pto {
 
 namespace detail {
 
-// The operation on whole vectors of float. `Quick::apply` may lose a NaN and is otherwise the same; where there is none, or
-// where nothing can be lost, Quick is void.
+// The operation on whole vectors of float. `Quick::apply` may lose a NaN and is otherwise the same; Quick is void where there
+// is no such operation, or none can be lost.
 template <class Op>
 struct VectorOp;
 template <>
@@ -104,7 +104,7 @@ PTO_INLINE float fold(const V& v)
     }
 }
 
-// Reduction of n >= w elements by vectors: four interleaved ones, added up in the end.
+// Reduction of n >= w elements by vectors: four interleaved ones, combined at the end.
 template <class VO, class V>
 PTO_INLINE V reduce_vectors(const float* x, int64_t n)
 {
@@ -158,7 +158,7 @@ PTO_INLINE V reduce_quickly(const float* x, int64_t n, bool& lost)
     return a;
 }
 
-// What is rare in a reduction: less than a vector, what remains beyond whole vectors, and a line with a NaN.
+// Rare cases of a reduction: less than a vector, the remainder beyond whole vectors, and a line with a NaN.
 template <class Op>
 PTO_COLD float reduce_few(const float* x, int64_t n)
 {
@@ -182,7 +182,7 @@ PTO_COLD V reduce_again(const float* x, int64_t n)
     return reduce_vectors<VO, V>(x, n);
 }
 
-// Reduction of n > 0 elements in place of memory.
+// Reduction of n > 0 contiguous elements.
 template <class Op, class C>
 PTO_INLINE C reduce_run(const C* x, int64_t n)
 {

@@ -171,7 +171,7 @@ struct Recip {
 };
 
 // Functions of real numbers. On an integer tile they are computed in double and truncated to 32 bits (64 bits for types
-// that need them); what does not fit becomes the minimum of that width, as x86 converts.
+// that need them); values out of range become the minimum of that width, as in x86 conversions.
 template <class C>
 PTO_INLINE C integer_part(double value)
 {
