@@ -181,7 +181,7 @@ class NativeKernel:
         Raises:
             KernelError: The kernel reported an error; the message is its text.
             KeyboardInterrupt: Ctrl-C arrived while this, the main thread, ran the kernel, which
-            has ended; or whatever else a signal handler raised.
+                has ended; or whatever else a signal handler raised.
             OverflowError: A word does not fit in 64 signed bits.
         """
         packed = words if isinstance(words, ctypes.Array) else pack(words)
@@ -231,7 +231,7 @@ def launcher_source(
         entry: The kernel's function.
         tensors: For each argument the tensor it points to, None for a scalar. If given, loads and
             stores out of bounds of these tensors are errors and access nothing.
-            name: The kernel's name in messages.
+        name: The kernel's name in messages.
     """
     return _LAUNCHER.replace("@body@", launch_body(entry, tensors, name))
 

@@ -294,7 +294,7 @@ class NativeHost:
         Raises:
             EvaluationError: the program, or a kernel, does something undefined.
             KeyboardInterrupt: Ctrl-C arrived while this, the main thread, was in the call; no task
-            runs any more. Or whatever else a signal handler raised.
+                runs any more. Or whatever else a signal handler raised.
         """
         words = [*bound.words, *(bound.values[i].shape[axis] for i, axis in self._sizes)]
         count = len(leaf_types(self._return_types))

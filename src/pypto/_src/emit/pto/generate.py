@@ -36,7 +36,7 @@ class PTOCodegen:
     Args:
         backend: The target backend; there is only one, so it changes nothing.
         locations: Append to each operation the source span that it comes from, as in
-        ``loc("kernel.py":7:5)``; messages of the assembler then name that span.
+            ``loc("kernel.py":7:5)``; messages of the assembler then name that span.
     """
 
     def __init__(self, backend: object = None, *, locations: bool = False) -> None:
