@@ -1,4 +1,4 @@
-"""Programs for several devices: which devices these are."""
+"""Programs for several devices: the choice of these devices."""
 
 from pypto._src.run.config import DistributedConfig
 

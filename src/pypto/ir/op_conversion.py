@@ -1,4 +1,4 @@
-"""What ops on tensors become in kernels; the module itself is the decorator of that name, too."""
+"""How ops on tensors are converted in kernels; the module is also the decorator of that name."""
 
 from pypto._src.lazy import callable_module
 from pypto._src.ops.conversion import (

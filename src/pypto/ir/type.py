@@ -1,4 +1,4 @@
-"""Types and the views that they may have."""
+"""Types and their views."""
 
 from pypto._src.ir.array_types import ShapedType, TensorType, TensorView, TileType, TileView
 from pypto._src.ir.types import MemRefType, ScalarType, TupleType, Type, UnknownType

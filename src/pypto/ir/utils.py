@@ -1,4 +1,4 @@
-"""Python values as IR, facts of types, and the place of the caller."""
+"""Python values as IR, facts about types, and the location of the caller."""
 
 from pypto._src.ir.array_types import dtype_of, static_shape
 from pypto._src.ir.exprs import as_expr, as_exprs, caller_span, const_value

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-import pypto._src.ops.names as _ops  # so that editors find the names in __all__, which they offer
+import pypto._src.ops.names as _ops  # so that editors can offer the names in __all__
 from pypto._src.dtypes import DataType
 from pypto._src.frontend.annotation_names import (
     BF16,
@@ -112,7 +112,7 @@ if TYPE_CHECKING:
     from pypto._src.tune.autotune import autotune
     from pypto.language import array, block, parser, prefetch, system, tensor
     from pypto.language import block as tile
-else:  # to a type checker it would stand for any name
+else:  # a type checker would accept any name
     __getattr__ = lazy_names(
         __name__,
         {

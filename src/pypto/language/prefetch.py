@@ -1,4 +1,4 @@
-"""Reads ahead of use, which change no value: ``pl.prefetch.async_prefetch(x, context)``."""
+"""Prefetches, which change no value: ``pl.prefetch.async_prefetch(x, context)``."""
 
 from typing import TYPE_CHECKING
 

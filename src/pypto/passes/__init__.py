@@ -98,4 +98,4 @@ __all__ = [
 ]
 
 if not TYPE_CHECKING:  # a type checker knows the names
-    __getattr__ = lazy_names(__name__, {})  # says what a misspelt one is meant to be
+    __getattr__ = lazy_names(__name__, {})  # suggests the right name for a misspelt one

@@ -1,6 +1,6 @@
-"""The parts of the compiler under the names of the native module that they stand for.
+"""The parts of the compiler under the names of the native module that they replace.
 
-Exceptions are Python's own where Python has one of the name; the others are ours.
+Exceptions are Python's own where it has one of that name; the others are ours.
 """
 
 from builtins import (

@@ -1,4 +1,4 @@
-"""Programs of several ranks: ``import pypto.language.distributed as pld``."""
+"""Programs for several ranks: ``import pypto.language.distributed as pld``."""
 
 from pypto._src.frontend.distributed_markers import (
     NotifyOp,

@@ -1,4 +1,4 @@
-"""Signals between ranks, and who they are: ``pld.system.notify``."""
+"""Signals between ranks, and the ranks' numbers: ``pld.system.notify``."""
 
 from pypto._src.frontend.distributed_markers import (
     defer_wait,

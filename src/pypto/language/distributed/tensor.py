@@ -1,4 +1,4 @@
-"""Transfers between ranks, and what all ranks do together: ``pld.tensor.put``."""
+"""Transfers between ranks, and collectives: ``pld.tensor.put``."""
 
 from typing import TYPE_CHECKING
 

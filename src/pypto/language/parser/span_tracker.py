@@ -1,4 +1,4 @@
-"""Where the syntax of a kernel stands in its file."""
+"""Locations of a kernel's syntax in its file."""
 
 from pypto._src.diagnostics import Span
 from pypto._src.frontend.source.source import Source, class_source, function_source

@@ -1,4 +1,4 @@
-"""The errors of the parser, and what renders them."""
+"""The errors of the parser, and their renderer."""
 
 from pypto._src.errors import (
     ErrorCategory,
