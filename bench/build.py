@@ -1,14 +1,14 @@
-"""What the C++ compiler costs whoever waits for it: the first call of a new kernel, and the cache.
+"""What the C++ compiler costs a waiting user: the first call of a new kernel, and the cache.
 
 * A new small kernel: the seconds of ``runtime.compile`` and its first call. ``cold`` is a process
   with an empty cache; ``warm`` a process whose cache has other kernels; ``next`` the second new
   kernel of a process.
 * A program of many kernels, no two alike: the first process, which compiles them, and the second,
   which finds them in the cache. ``call`` is the time from the program's text to the result of its
-  call, ``process`` that of the whole process, ``each`` the difference to the smallest program, for
-  each kernel.
+  call, ``process`` that of the whole process, ``each`` the difference from the smallest program,
+  per kernel.
 
-Medians; every process is one of its own. ``PYTHONPATH`` chooses the package that is measured.
+Times are medians; every run is a new process. ``PYTHONPATH`` selects the package to measure.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ print(json.dumps(seconds))
 
 
 def one_kernel(salt: float) -> str:
-    """Return a program of one kernel, another one for each ``salt``."""
+    """Return a program of one kernel, a different one for each ``salt``."""
     return HEAD + KERNEL.format(n=0, a=salt, b=2.0)
 
 

@@ -1,11 +1,11 @@
-"""Kernels whose times on the chip are known, written again and simulated.
+"""Kernels whose times on the chip are known, rewritten and simulated.
 
-Prints for each the simulated time beside the measured one, and the same of the share of its core's
-time in which each pipe is busy, with what is different in ours. Measured are public figures of the
+Prints for each the simulated time beside the measured one, and likewise the share of its core's
+time in which each pipe is busy, with what differs in ours. Measured figures are public ones of the
 910B: a CSV file with the columns ``id``, ``time_us`` and ``cube_ratio``, ``mte1_ratio`` and so on,
 which is given on the command line; without it these columns stay empty.
 
-Large kernels are cut to a part that repeats, whose time without the launch is multiplied.
+Large kernels are reduced to a part that repeats, whose time without the launch is multiplied.
 """
 
 from __future__ import annotations
@@ -159,10 +159,10 @@ def gemm(
     dtype: str = "FP16",
     out: str = "FP32",
 ) -> str:
-    """Return a matrix product with B transposed, of which each core makes parts of size ``core``.
+    """Return a matrix product with B transposed; each core computes parts of size ``core``.
 
-    ``base`` are the rows, columns and depth of an instruction; a load brings ``slices`` of them,
-    while the one before is used if ``stages`` is 2.
+    ``base`` has the rows, columns and depth of an instruction; a load brings ``slices`` of them,
+    while the previous one is in use if ``stages`` is 2.
     """
     (cm, cn), (bm, bn, bk) = core, base
     wide = bk * slices
@@ -182,10 +182,10 @@ def copy(
     passes: int = 1,
     slices: int = 1,
 ) -> str:
-    """Return a program that loads: ``passes`` times each of ``slices`` parts of the columns.
+    """Return a program that loads each of ``slices`` parts of the columns, ``passes`` times.
 
-    Rows of ``n`` elements lie ``pitch`` apart. A little of each tile is used, so that there are two
-    buffers with flags: one after another, loads to one buffer would wait for each other.
+    Rows of ``n`` elements have the stride ``pitch``. A little of each tile is used, so that there
+    are two buffers with flags: successive loads to one buffer would wait for each other.
     """
     use = "pl.add(pl.view(tile, [1, 64], [0, 0]), 1.0)"
     if memory == "Mat":
@@ -204,7 +204,7 @@ def top_k(cores: int, rows: int) -> str:
 
 @dataclass(frozen=True)
 class Kernel:
-    """A measured kernel, and ours in its place."""
+    """A measured kernel, and our equivalent."""
 
     id: str
     title: str
@@ -346,7 +346,7 @@ def simulate(text: str) -> Profile:
 
 
 def shown(kernel: Kernel, measured: dict[str, str]) -> list[str]:
-    """Return the lines for one kernel."""
+    """Return the printed lines for one kernel."""
     profile = simulate(kernel.text)
     launch = profile.launch / profile.mhz
     us = launch + (profile.us - launch) * kernel.scale
@@ -367,7 +367,7 @@ def shown(kernel: Kernel, measured: dict[str, str]) -> list[str]:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Simulate all kernels, or those whose id begins with one of the given words."""
+    """Simulate all kernels, or those whose ids begin with one of the given words."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*", help="beginnings of ids")
     parser.add_argument("--measured", type=Path, metavar="FILE.csv", help="the measured times")

@@ -1,16 +1,15 @@
-"""What collectives cost on threads and on a cluster, beside a plain copy and Ray's own collectives.
+"""What collectives cost on threads and on a cluster, compared with a copy and Ray's collectives.
 
-A row is one collective, with so many ranks, on windows of so many bytes. All ranks fill their
-windows, do it, and read the result: that of INT32 has to be NumPy's bit for bit, that of FP32 as
-close as a sum of so many numbers is. ``copy`` is NumPy's copy of as many bytes as a window has,
-``ray`` the collective of ``ray.util.collective`` with gloo, which needs PyTorch and has no
-all-to-all. ``cluster`` are processes of one node of Ray on this machine, as those of ``ray`` are.
+A row is one collective, for a number of ranks and a size of windows in bytes. All ranks fill their
+windows, do it, and read the result: for INT32 it must be NumPy's bit for bit, for FP32 within the
+rounding error of such a sum. ``copy`` is NumPy's copy of as many bytes as a window has, ``ray`` the
+collective of ``ray.util.collective`` with gloo, which needs PyTorch and has no all-to-all.
+``cluster`` uses processes of one node of Ray on this machine, as ``ray`` does.
 
-Times are of FP32, without filling and reading: what a run of many collectives takes longer than a
-run of one. They are the least of several runs, with ranks and kernels there already; windows of so
-many bytes per second are the bandwidth. A figure with a question mark is not to be relied on: its
-runs differ by half, or the difference of the two is less than a tenth of a run, and a tenth stands
-in its place.
+Times are of FP32, without filling and reading: the extra time of a run of many collectives over a
+run of one. They are the least of several runs, with ranks and kernels ready; the bandwidth is the
+bytes of a window per second. A figure with a question mark is unreliable: its runs differ by half,
+or the difference of the two is less than a tenth of a run, and a tenth is shown instead.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ Array = np.ndarray[Any, Any]
 SIZES: Final = (1 << 10, 1 << 16, 1 << 20, 1 << 23, 1 << 26)
 RUNS: Final = 4
 LARGE: Final = 1 << 22
-"""Of windows of more bytes there are fewer runs, of fewer collectives."""
+"""Larger windows than this have fewer runs, of fewer collectives."""
 
 
 @pl.jit
@@ -45,7 +44,7 @@ def fill(
     box: pl.InOut[pld.DistributedTensor],
     other: pl.InOut[pld.DistributedTensor],
 ):
-    """Let a rank's windows have what it is given: all of it, and its own row."""
+    """Fill a rank's windows with its arguments: one with all of ``x``, one with its own ``row``."""
     with pl.at(level=pl.Level.CORE_GROUP):
         pld.tensor.put(box, pld.rank(box), x)
         pld.tensor.put(other, pld.rank(box), row)
@@ -53,7 +52,7 @@ def fill(
 
 @pl.jit
 def read(y: pl.Out[pl.Tensor], box: pl.InOut[pld.DistributedTensor]):
-    """Return what a rank's window has."""
+    """Return the contents of a rank's window."""
     with pl.at(level=pl.Level.CORE_GROUP):
         pld.tensor.get(y, pld.rank(box), box)
     return y
@@ -73,24 +72,24 @@ def ring_all_reduce(box: Any, other: Any, target: Any):
 
 @pl.jit.inline
 def reduce_scatter(box: Any, other: Any, target: Any):
-    """Let each rank have the sum of its row."""
+    """Give each rank the sum of its row."""
     pld.tensor.reduce_scatter(box)
 
 
 @pl.jit.inline
 def all_gather(box: Any, other: Any, target: Any):
-    """Let all ranks have the rows of all."""
+    """Give all ranks the rows of all."""
     pld.tensor.allgather(other, box)
 
 
 @pl.jit.inline
 def all_to_all(box: Any, other: Any, target: Any):
-    """Let each rank have its row of all."""
+    """Give each rank its row from all ranks."""
     pld.tensor.all_to_all(box, target)
 
 
 def program(work: Any, dtype: Any, *, gives_target: bool) -> Any:
-    """Return a program that does a collective so many times."""
+    """Return a program that does a collective a given number of times."""
 
     @pl.jit.host
     def run(x: pl.Tensor, y: pl.Out[pl.Tensor], times: int):
@@ -144,13 +143,13 @@ DTYPES: Final = ((pl.INT32, np.int32), (pl.FP32, np.float32))
 
 
 class Figure(NamedTuple):
-    """How long something took."""
+    """A measured time, and whether it is reliable."""
 
     seconds: float
     is_sure: bool = True
 
     def shown(self, size: int) -> str:
-        """Return what shows how long it took with so many bytes."""
+        """Return the bandwidth and the time as text, for ``size`` bytes."""
         if np.isnan(self.seconds):
             return "-"
         doubt = "" if self.is_sure else " ?"
@@ -161,7 +160,7 @@ NOTHING: Final = Figure(np.nan)
 
 
 def least(run: Callable[[], object], runs: int = RUNS) -> Figure:
-    """Return the least time of some runs, in doubt if they differ by half."""
+    """Return the least time of some runs, marked as unreliable if they differ by half."""
     found: list[float] = []
     for _ in range(runs):
         begin = time.perf_counter()
@@ -171,7 +170,7 @@ def least(run: Callable[[], object], runs: int = RUNS) -> Figure:
 
 
 class Programs:
-    """One collective of so many ranks, for all sizes, and a worker that has the ranks."""
+    """One collective for a number of ranks, in all sizes, and a worker that owns the ranks."""
 
     def __init__(self, ranks: int, kind: str, sizes: Sequence[int], on: str | None):
         """Compile the programs; the ranks start with the first run."""
@@ -188,7 +187,7 @@ class Programs:
         self.worker = first.prepare(extra_compiled=others)
 
     def measured(self, size: int) -> Figure:
-        """Return the time of a collective, after its results were compared with NumPy."""
+        """Return the time of a collective, after comparing its results with NumPy."""
         found = NOTHING
         for _, element in DTYPES:
             shape = (self.ranks, self.ranks, size // (4 * self.ranks))
@@ -223,7 +222,7 @@ def check(y: Array, x: Array, reference: Callable[[Array], Array], what: str) ->
 
 
 class Member:
-    """A process of Ray's own collectives."""
+    """A process that runs Ray's own collectives."""
 
     def __init__(self, rank: int, ranks: int, group: str) -> None:
         """Join a group."""
@@ -232,7 +231,7 @@ class Member:
         self.ray.init_collective_group(ranks, rank, backend="gloo", group_name=group)
 
     def seconds(self, kind: str, size: int) -> tuple[float, bool]:
-        """Return the least time of a collective, and whether it is sure."""
+        """Return the least time of a collective, and whether it is reliable."""
         data = np.ones((self.ranks, size // (4 * self.ranks)), np.float32)
         rows, own = [*data], data[self.rank].copy()
         run: dict[str, Callable[[], object]] = {
@@ -290,7 +289,7 @@ def main() -> None:
             there = Programs(ranks, kind, args.sizes, "ray") if ray else None
             for size in args.sizes:
                 data = np.ones(size, np.uint8)
-                data.copy()  # in memory that is new
+                data.copy()  # into new memory
                 figures = (
                     least(data.copy),
                     theirs.get((kind, size), NOTHING),
@@ -299,7 +298,7 @@ def main() -> None:
                 )
                 cells = " | ".join(figure.shown(size) for figure in figures)
                 print(f"| {kind} | {ranks} | {size:,} | {cells} |", flush=True)
-            here.worker.close()  # its windows are as much memory as all that is measured
+            here.worker.close()  # its windows take as much memory as everything measured
             if there is not None:
                 there.worker.close()
     print(f"\nall results are those of NumPy; {time.perf_counter() - begin:.0f} s")

@@ -2,21 +2,21 @@
 
 The kernels have 100, 1,000, 5,000 and 20,000 statements without control flow, as a user writes
 them; and there is the program of ``examples/paged_attention.py``, without the arguments and the
-reference that follow it. Peer is CPython's own ``ast.parse`` of the same text, in the same process:
-every figure but the first two columns is a multiple of it, so 1.0 is the time that CPython needs to
-read the text.
+reference that follow it. The peer is CPython's own ``ast.parse`` of the same text, in the same
+process: every figure but the first two columns is a multiple of it, so 1.0 is the time that CPython
+needs to parse the text.
 
-``statements`` is what it takes to make the statements with memory references, which the passes
-from InitMemRef on leave to the end. ``verify`` is what `PassManager.run_passes` takes beyond that
-and its passes, most of it verification; the pass RunVerifier is among the passes. ``all`` is
-parsing, `run_passes` and emission.
+``statements`` is the time to build the statements with memory references, which the passes from
+InitMemRef on leave to the end. ``verify`` is the time of `PassManager.run_passes` beyond that and
+its passes, most of it verification; the pass RunVerifier counts as a pass. ``all`` is parsing,
+`run_passes` and emission.
 
-Each text has a process of its own. A figure is the fastest of several repetitions, with the garbage
+Each text has its own process. A figure is the fastest of several repetitions, with the garbage
 collector off while it runs; repetitions of the stages alternate, so that a busy machine slows all
-alike. Facts about types and ops are kept for a process, so a repetition finds those of its text.
-``all, first time`` does not: it is the first compile of the text in a process that has compiled
-another program before (`OTHER`), the fastest of three processes. ``at most`` is what a repeated
-compile may take: 6 at 100 statements, 5 at 1,000 and beyond, 10 for paged attention.
+equally. Facts about types and ops are cached for the process, so a repetition finds those of its
+text. ``all, first time`` does not: it is the first compile of the text in a process that has
+compiled another program before (`OTHER`), the fastest of three processes. ``at most`` is the limit
+for a repeated compile: 6 at 100 statements, 5 at 1,000 and beyond, 10 for paged attention.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def stages(text: str) -> dict[str, float]:
     program = timed("parse", pl.parse, text)
     manager = PassManager.get_strategy()
     timed(RUN_PASSES, manager.run_passes, program)
-    given: Any = pl.parse(text)  # another one: nothing is known of its functions
+    given: Any = pl.parse(text)  # a new object: nothing is known about its functions
     for name, each in zip(manager.pass_names, manager.passes, strict=True):
         given = timed(name, each.step, given, NOTHING_KNOWN)
     program = timed(STATEMENTS, materialized, given)
@@ -97,7 +97,7 @@ def measured(text: str, budget: float) -> dict[str, float]:
 
 
 def first_time(text: str) -> float:
-    """Return the seconds of a whole compile of ``text``, after one of `OTHER`."""
+    """Return the seconds of a whole compile of ``text``, after a compile of `OTHER`."""
     other = program_only((EXAMPLES / OTHER).read_text(encoding="utf-8"))
 
     def compiled(program: Any) -> list[str]:
@@ -108,7 +108,7 @@ def first_time(text: str) -> float:
 
 
 def source(name: str) -> str:
-    """Return the text that a row of the table is about."""
+    """Return the text that a row of the table measures."""
     if name == PAGED_ATTENTION:
         return program_only((EXAMPLES / "paged_attention.py").read_text(encoding="utf-8"))
     return straight_kernel(int(name))
@@ -128,7 +128,7 @@ def figures(name: str, budget: float) -> dict[str, float]:
 
 
 def columns(seconds: dict[str, float]) -> dict[str, float]:
-    """Return what the table shows of one text, as multiples of ``ast.parse``."""
+    """Return the table's figures for one text, as multiples of ``ast.parse``."""
     peer = seconds["ast.parse"]
     names = [*PassManager.get_strategy().pass_names, STATEMENTS]
     passes = {name: seconds[name] for name in names}
@@ -141,14 +141,14 @@ def columns(seconds: dict[str, float]) -> dict[str, float]:
 
 
 def most(name: str) -> float:
-    """Return how many times ``ast.parse`` a repeated compile of a text may take."""
+    """Return the limit for a repeated compile of a text, as a multiple of ``ast.parse``."""
     if name == PAGED_ATTENTION:
         return 10.0
     return 5.0 if int(name) >= 1_000 else 6.0
 
 
 def table(found: dict[str, dict[str, float]]) -> None:
-    """Print one column a text and one line a stage."""
+    """Print one column per text and one line per stage."""
     print(f"{'':24}" + "".join(f"{name:>16}" for name in found))
     peers = [f"{seconds['ast.parse'] * 1e3:.2f} ms" for seconds in found.values()]
     print(f"{'ast.parse':24}" + "".join(f"{peer:>16}" for peer in peers))

@@ -1,17 +1,17 @@
 """A decoder layer of a model with 14 billion parameters: `examples/decoder/decode_layer.py`.
 
-Three questions, each answered by a process of its own:
+Three questions, each answered by a separate process:
 
 * What does compiling it cost? Parsing the functions, the passes, and the texts of all kernels, as
-  C++ and for the PTO assembler, which have passes of their own. ``first`` is the first compile of
+  C++ and for the PTO assembler, which have different passes. ``first`` is the first compile of
   the process, after one of `OTHER`; ``best`` the fastest of several.
-* How long does a call take, beside NumPy? Weights and caches are BF16 for us. NumPy computes in
-  FP32 with copies of them in FP32, which are made before its time is taken. Both have as many
-  threads as ``--threads`` says, one if nothing.
+* How long does a call take, compared with NumPy? Weights and caches are BF16 for us. NumPy computes
+  in FP32 with copies of them in FP32, which are made before timing. Both have as many threads as
+  ``--threads`` says, by default one.
 * How much memory does a call take? The growth of the process while the layer is compiled and
   called, and the bytes of its tensors.
 
-``--small`` takes a narrow layer.
+``--small`` uses a narrow layer.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def texts(lower: Callable[[], Any]) -> dict[str, float]:
 
 
 def types_of(case: Any, rng: Any) -> list[Any]:
-    """Return what stands for the arguments of a case: no array is made for a parse."""
+    """Return types in place of the arguments of a case: a parse needs no arrays."""
     import pypto.language as pl
 
     kinds = {str(dtype.numpy): dtype for dtype in (pl.FP32, pl.BF16, pl.INT32)}
@@ -101,7 +101,7 @@ def compile_costs(sizes: Mapping[str, int]) -> dict[str, Any]:
 
 
 def call_times(sizes: Mapping[str, int]) -> dict[str, Any]:
-    """Return the milliseconds of a call and of NumPy, in turn, and the largest error."""
+    """Return the milliseconds of a call and of NumPy, timed alternately, and the largest error."""
     import numpy as np
 
     from pypto._src.commands.example_cases import relative_error
@@ -130,7 +130,7 @@ def call_times(sizes: Mapping[str, int]) -> dict[str, Any]:
 
 
 def memory_used(sizes: Mapping[str, int]) -> dict[str, Any]:
-    """Return the bytes of the tensors, and the growth of the process by a compile and a call."""
+    """Return the bytes of the tensors, and how much a compile and a call grow the process."""
     import numpy as np
 
     module = loaded(LAYER, sizes)
@@ -149,7 +149,7 @@ def _resident() -> int:
 
 
 def in_own_process(question: str, given: argparse.Namespace) -> dict[str, Any]:
-    """Return what a fresh interpreter finds."""
+    """Return the result of a fresh interpreter."""
     command = [sys.executable, __file__, "--one", question, *(["--small"] if given.small else [])]
     env = os.environ | {name: str(given.threads) for name in THREADS}
     done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, env=env)

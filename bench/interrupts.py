@@ -1,12 +1,12 @@
-"""How long Ctrl-C takes: from the signal to KeyboardInterrupt at the caller, when all has ended.
+"""How long Ctrl-C takes: from the signal to KeyboardInterrupt in the caller, with all work ended.
 
     python bench/interrupts.py [--repeat 100] [ROW ...]
 
-Sends SIGINT to itself at a random moment of a run that would go on for hours, or of a compilation.
+Sends SIGINT to itself at a random moment of a run that would take hours, or of a compilation.
 `scalars` is a kernel whose loop has no instruction, `kernel` one that loads and stores 4 KiB in
 each iteration; with two threads a second Python thread computes kernels meanwhile. `host` is an
-orchestration that loops without a task, `tasks` one whose tasks, one a thread, are endless.
-`compile` is the compilation of a text that the cache does not have, so that the signal meets
+orchestration that loops without a task, `tasks` one whose tasks, one per thread, are endless.
+`compile` is the compilation of a text that is not in the cache, so that the signal interrupts
 passes, emission or the C++ compiler: of one kernel, and of two that compile at once. Prints median
 and worst in milliseconds. Takes about five minutes.
 """
@@ -90,7 +90,7 @@ def latency(run: Callable[[], Any], after_s: float) -> float | None:
         timer.start()
         run()
         timer.cancel()
-        timer.join()  # the signal may come here, and then says nothing
+        timer.join()  # the signal may come here, and then is not counted
     except KeyboardInterrupt:
         end = time.perf_counter()
         timer.join()
@@ -99,7 +99,7 @@ def latency(run: Callable[[], Any], after_s: float) -> float | None:
 
 
 def measure(name: str, threads: int, run: Callable[[], Any], longest_s: float, repeat: int) -> None:
-    """Print the latencies of a run that the signal meets within so many seconds."""
+    """Print the latencies of a run that is interrupted within ``longest_s`` seconds."""
     found: list[float] = []
     chance = random.Random(0)
     for _ in range(2 * repeat):  # a compilation may end before the signal
@@ -112,7 +112,7 @@ def measure(name: str, threads: int, run: Callable[[], Any], longest_s: float, r
 
 @contextmanager
 def busy_thread(compiled: Any) -> Generator[None]:
-    """Have another thread compute kernels."""
+    """Run kernels in another thread."""
     done = threading.Event()
     x = np.zeros((16, 64), np.float32)
 
@@ -145,7 +145,7 @@ def measure_runs(program: Any, name: str, repeat: int) -> None:
 
 
 def measure_compilations(repeat: int) -> None:
-    """Print the rows of compilations: each of another text, so that the cache has none of them."""
+    """Print the rows of compilations, each of a different text, so that none is in the cache."""
     numbers = itertools.count(1)
     with tempfile.TemporaryDirectory() as cache:
         os.environ["PYPTO_CACHE_DIR"] = cache
@@ -157,7 +157,7 @@ def measure_compilations(repeat: int) -> None:
                 text = text.replace("1000003", str(1000003 + next(numbers)))
                 runtime.compile(pl.parse(text), entry=entry)
 
-            compile_another()  # with what all programs share
+            compile_another()  # fills the cache with what all programs share
             begin = time.perf_counter()
             compile_another()
             seconds = time.perf_counter() - begin

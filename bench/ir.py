@@ -1,13 +1,13 @@
 """What the IR costs: building, printing, reading, comparing, hashing, walking, serialising.
 
 The kernels have 100, 1,000 and 10,000 statements: loads, arithmetic on tiles and scalars, stores,
-and every 50 statements a loop that carries a scalar or a branch. Peer of each size is CPython's
+and every 50 statements a loop that carries a scalar or a branch. The peer of each size is CPython's
 own ``ast.parse`` of the kernel's printed text, timed in the same run: a ratio below 1 is faster
-than CPython reads that text. ``growth`` is the cost per statement over that at the first size.
+than CPython parses that text. ``growth`` is the cost per statement relative to the first size.
 
 A time is the fastest of several repetitions, in microseconds per statement, with the garbage
 collector off while it runs, as in ``timeit``. Repetitions of the sizes and operations alternate,
-so that a busy machine slows all alike.
+so that a busy machine slows all equally.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Kernel:
         self.count = 0
 
     def let(self, name: str, value: ir.Expr) -> tuple[ir.Var, ir.Stmt]:
-        """Return a new variable and the statement that gives it ``value``."""
+        """Return a new variable and the statement that assigns ``value`` to it."""
         self.count += 1
         var = ir.Var(f"{name}_{self.count}", value.type, SPAN)
         return var, ir.AssignStmt(var, value, SPAN)
@@ -121,7 +121,7 @@ def visit(program: ir.Program) -> None:
 
 
 def operations(size: int) -> dict[str, Callable[[], Any]]:
-    """Return what is measured on kernels of ``size`` statements."""
+    """Return the operations that are measured on kernels of ``size`` statements."""
     program, twin = Kernel().program(size), Kernel().program(size)
     text, blob = str(program), ir.serialize(program)
     ir.assert_structural_equal(program, pl.parse(text))

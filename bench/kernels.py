@@ -1,10 +1,10 @@
-"""Kernels on the CPU beside NumPy and PyTorch: ratios of times, and shares of the machine's peaks.
+"""Kernels on the CPU against NumPy and PyTorch: ratios of times, and shares of the machine's peaks.
 
-Runs itself twice, with one thread and with all of them, because the libraries read how many
-threads they get when they are loaded. In each run the contenders of a row take turns, so that a
-busy machine slows all alike; a ratio is the median over the rounds of their time by ours, and above
-1 we are faster. The share is of the machine's multiply-add peak or copy bandwidth, both measured
-in the same run by code of this file. A result that is wrong ends the run with an error.
+Runs itself twice, with one thread and with all of them, because the libraries read their number
+of threads when they are loaded. In each run the contenders of a row take turns, so that a busy
+machine slows all equally; a ratio is the median over the rounds of their time divided by ours, so
+above 1 we are faster. The share is of the machine's multiply-add peak or copy bandwidth, both
+measured in the same run by code of this file. A wrong result ends the run with an error.
 
 ``README.md`` says what each row does. PyTorch is the extra ``bench``; without it its column is
 empty.
@@ -44,22 +44,21 @@ THREAD_VARIABLES: Final = (
     "MKL_NUM_THREADS",
 )
 REST_S: Final = 0.05
-"""Threads that are out of work spin for a while, OpenBLAS's for 2**26 cycles: nobody is timed
-meanwhile."""
+"""Idle threads spin for a while, OpenBLAS's for 2**26 cycles: nothing is timed meanwhile."""
 
 Run = Callable[[], Any]
 
 
 @dataclass(frozen=True)
 class Row:
-    """One measurement: our run, the libraries' runs of the same, and the work in it."""
+    """One measurement: our run, the libraries' equivalents, and the amount of work."""
 
     name: str
     ours: Run
     numpy: Run | None
     torch: Run | None
     check: Callable[[], float]
-    """Runs ours and returns its largest error, as a part of the bound."""
+    """Runs ours and returns its largest error, as a fraction of the bound."""
     flops: float = 0.0
     bytes: float = 0.0
     target: str = ""
@@ -116,7 +115,7 @@ def matmul_program(dtype: pl.DataType, size: int) -> Any:
 
 
 def empty_program(tasks: int) -> Any:
-    """Return a program that launches a kernel which does nothing, each time on a row of its own."""
+    """Return a program that launches an empty kernel, each time on a separate row."""
 
     @pl.program
     class Empty:
@@ -273,7 +272,7 @@ def paged_torch(torch: Any, module: dict[str, Any], arguments: dict[str, Any]) -
     """Return the same step in PyTorch: per request gather its blocks, then attend.
 
     Raises:
-        SystemExit: it computes something else.
+        SystemExit: it computes something different.
     """
     heads, group, block = module["KV_HEADS"], module["GROUP"], module["BLOCK"]
     size, scale = module["HEAD"], module["SCALE"]
@@ -318,14 +317,14 @@ def tasks_row() -> Row:
 
 
 def compiled_run(program: Any, arguments: dict[str, Any]) -> Run:
-    """Return what runs the compiled program on the arguments, checked once."""
+    """Return a function that runs the compiled program on the arguments, checked once."""
     return runtime.compile(program, target="cpu").prepared(list(arguments.values()))
 
 
 def checker(
     program: Any, arguments: dict[str, Any], reference: Callable[..., Any], bound: float
 ) -> Callable[[], float]:
-    """Return what runs the program once and returns its largest error as a part of the bound."""
+    """Return a function that runs the program and returns its largest error by the bound."""
 
     def check() -> float:
         compiled_run(program, arguments)()
@@ -345,7 +344,7 @@ def on_torch(torch: Any, function: Callable[..., Any], arrays: Sequence[Any]) ->
 
 
 def torch_view(torch: Any, array: Any) -> Any:
-    """Return an array as a tensor of the same memory; bfloat16 goes over as bits."""
+    """Return an array as a tensor over the same memory; bfloat16 is passed as bits."""
     if array.dtype == ml_dtypes.bfloat16:
         return torch.from_numpy(array.view(np.int16)).view(torch.bfloat16)
     return torch.from_numpy(array)
@@ -355,7 +354,7 @@ def torch_view(torch: Any, array: Any) -> Any:
 
 
 def measure(row: Row, seconds: float) -> dict[str, Any]:
-    """Return the times and ratios of a row, as the table needs them."""
+    """Return the times and ratios of a row for the table."""
     error = row.check()
     if not error <= 1.0:
         raise SystemExit(f"{row.name}: the result is wrong by {error:.3g} times its bound")
@@ -365,7 +364,7 @@ def measure(row: Row, seconds: float) -> dict[str, Any]:
     deadline = time.perf_counter() + seconds
     while len(times["ours"]) < 5 or time.perf_counter() < deadline:
         for name, run in present.items():
-            run()  # wakes its threads
+            run()  # wakes up its threads
             begin = time.perf_counter()
             run()
             times[name].append(time.perf_counter() - begin)
@@ -408,7 +407,7 @@ def child(threads: int, seconds: float, wanted: Sequence[str]) -> None:
 
 
 def report(threads: int, seconds: float, wanted: Sequence[str]) -> None:
-    """Run a child with so many threads and print its table."""
+    """Run a child with a number of threads and print its table."""
     environment = {**os.environ, **dict.fromkeys(THREAD_VARIABLES, str(threads))}
     command = [sys.executable, __file__, "--child", "--threads", str(threads)]
     command += ["--seconds", str(seconds), *wanted]

@@ -1,8 +1,8 @@
 """How close on-chip memory plans come to the least possible.
 
-Not a timing alone: for every memory of every example, and for 500 kernels drawn at random, the
-bytes of the plan without sharing, of first fit, and of the search, beside the lower bound that is
-proven. The last lines count the plans proven optimal and give the longest time of one of them.
+Not only a timing: for every memory of every example, and for 500 random kernels, the bytes of the
+plan without sharing, of first fit, and of the search, beside the proven lower bound. The last
+lines count the plans proven optimal and give the longest time for one of them.
 """
 
 from __future__ import annotations

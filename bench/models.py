@@ -1,13 +1,13 @@
 """Whole models, two layers each, at full size: `examples/models`.
 
-For each: the lines of its program's text, kernels (and how many were compiled, for those that are
-one but for names count once), tasks of a call; seconds of parsing, passes, check, C++ and of the
+For each: the lines of its program's text, kernels (and how many were compiled: those that differ
+only in names count once), tasks of a call; seconds of parsing, passes, check, C++ and of the
 compiler, with an empty cache and with one that has all kernels; seconds of a call with all threads;
-the bytes of the caller's tensors, of those that the program makes at one time, and by how much the
-process has grown beyond the caller's; the largest error, as a part of max(1, expected), and its
-bound.
+the bytes of the caller's tensors, the peak of those that the program makes, and by how much the
+process has grown beyond the caller's; the largest error, as a fraction of max(1, expected), and
+its bound.
 
-``--small`` takes small sizes. Each model has processes of its own; the biggest needs 8 GiB.
+``--small`` uses small sizes. Each model has its own processes; the biggest needs 8 GiB.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def models() -> dict[str, Any]:
 
 
 def resident(peak: bool) -> int:
-    """Return the bytes of this process in memory, now or at most since `forget_peak`."""
+    """Return this process's resident bytes, now or at the peak since `forget_peak`."""
     with contextlib.suppress(OSError):
         for line in Path("/proc/self/status").read_text(encoding="ascii").splitlines():
             if line.startswith("VmHWM:" if peak else "VmRSS:"):
@@ -50,7 +50,7 @@ def resident(peak: bool) -> int:
 
 
 def forget_peak() -> None:
-    """Begin to look for the peak anew, where the system can."""
+    """Reset the peak, where the system can."""
     with contextlib.suppress(OSError):
         Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
 
@@ -87,7 +87,7 @@ def measured(name: str, small: bool, only_compile: bool) -> dict[str, Any]:
     compiled = timed("compile", lambda: runtime.compile(program))
     seconds["build"] = max(
         seconds.pop("compile") - seconds["passes"] - seconds["emit"], 0.0
-    )  # it runs passes and emitter again
+    )  # it runs the passes and the emitter again
     if only_compile:
         return {"seconds": seconds}
     like = representatives([*kernels(after)], texts)
@@ -125,7 +125,7 @@ def measured(name: str, small: bool, only_compile: bool) -> dict[str, Any]:
 
 
 def in_own_process(name: str, small: bool, *more: str, cache: str) -> dict[str, Any]:
-    """Return what a fresh interpreter finds."""
+    """Return the result of a fresh interpreter."""
     command = [sys.executable, __file__, "--one", name, *(["--small"] if small else []), *more]
     env = os.environ | {"PYPTO_CACHE_DIR": cache}
     done = subprocess.run(command, check=True, capture_output=True, text=True, env=env)
@@ -133,7 +133,7 @@ def in_own_process(name: str, small: bool, *more: str, cache: str) -> dict[str, 
 
 
 def lines(name: str, cold: dict[str, Any], warm: dict[str, Any]) -> Iterator[str]:
-    """Yield what is printed of a model."""
+    """Yield the printed lines of a model."""
     mib = 2.0**20
     yield (
         f"{name}: {warm['lines']} lines, {warm['kernels']} kernels ({warm['compiled']} compiled), "

@@ -1,18 +1,18 @@
 """What overlapping the loads, work and stores of loops brings: simulated times before and after.
 
 Each program is simulated for the 910B as written and with ``--overlap`` (docs/profiling.md). ``us``
-is the whole run with its launch, ``bound`` what the chip would need least, as a share of the time
-behind the launch; ``busy`` the share of its time in which the busiest pipe of the slowest kernel is
-at work, and which pipe that is.
+is the whole run with its launch, ``bound`` the least time the chip would need, as a share of the
+time after the launch; ``busy`` the share of its time in which the busiest pipe of the slowest
+kernel is at work, and which pipe that is.
 
 The last three are regions with matrix and vector work, whose loops the host runs: an iteration
-begins while the one before is at work, with slots for what it hands over. They are small, so that
+begins while the previous one is running, with slots for what it passes on. They are small, so that
 the chip has nothing else to do meanwhile.
 
-All programs are simulated whole, but the kernels by rows: 8160 of 8192 rows, 170 for each core,
+All programs are simulated whole, except the kernels by rows: 8160 of 8192 rows, 170 for each core,
 and the time without the launch is multiplied by 8192 / 8160. Flash attention takes minutes;
-``--heads 3`` simulates three of its heads, and multiplies the time without the launch. That says a
-fifth more, as filling the workspaces and the last tasks count for more of it.
+``--heads 3`` simulates three of its heads, and multiplies the time without the launch. That gives a
+fifth more, as filling the workspaces and the last tasks are a larger share of it.
 """
 
 from __future__ import annotations
@@ -121,7 +121,7 @@ EXAMPLES = Path(__file__).parents[1] / "examples"
 
 @dataclass(frozen=True)
 class Result:
-    """What is known of one run: its time, the least it could be, and the busiest pipe."""
+    """The figures of one run: its time, its lower bound, and the busiest pipe."""
 
     us: float
     launch: float
@@ -144,7 +144,7 @@ def simulated(text: str, *, overlap: bool) -> Profile:
 
 
 def profiled(program: ir.Program, case: Case | None, *, overlap: bool) -> Profile:
-    """Return the profile of a program on the arguments of a case, or random ones."""
+    """Return the profile of a program on the arguments of a case, or on random ones."""
     found: list[ProgramSimulator] = []
 
     def make(lowered: ir.Program) -> ProgramSimulator:
@@ -159,7 +159,7 @@ def profiled(program: ir.Program, case: Case | None, *, overlap: bool) -> Profil
 
 
 def result(profile: Profile, times: float = 1.0) -> Result:
-    """Return the result of a run whose part behind the launch comes so many times."""
+    """Return the result of a run whose part after the launch is repeated ``times`` times."""
     launch, kernel = profile.launch / profile.mhz, max(profile.kernels, key=lambda k: k.cycles)
     bound = profile.bounds[0]
     us, least = (profile.us - launch) * times, bound.cycles / profile.mhz * times
@@ -174,17 +174,17 @@ def gemm(*, overlap: bool) -> Result:
 
 
 def by_rows(body: str, *, overlap: bool) -> Result:
-    """Return the result of a kernel over 8192 rows, a task for each core."""
+    """Return the result of a kernel over 8192 rows, one task per core."""
     part = 8192 // CORES // 2 * 2
     text = ROWS.format(part=part, rows=part * CORES, body=body.strip("\n"))
     return result(simulated(text, overlap=overlap), 8192 / (part * CORES))
 
 
 def attention(heads: int, *, overlap: bool) -> Result:
-    """Return the result of the example with 16 heads of 4096, by so many of them.
+    """Return the result of the example with 16 heads of 4096, from a number of them.
 
-    Steps are longer than in the example. Of 40 blocks of queries at work some are on vector cores
-    while others keep the 24 matrix cores busy; the cache has room for what they hand on.
+    Steps are longer than in the example. Of 40 blocks of queries in flight some are on vector cores
+    while others keep the 24 matrix cores busy; the cache has room for what they pass on.
     """
     text = (EXAMPLES / "flash_attention.py").read_text(encoding="utf-8")
     text = text[: text.index("def inputs(")].replace("SEQ, HEAD = 1024,", "SEQ, HEAD = 4096,")

@@ -1,9 +1,9 @@
-"""What the front end costs: parsing kernels, and calling one that is specialised already.
+"""What the front end costs: parsing kernels, and calling one that is already specialised.
 
 Parsing: a kernel of 200, 2,000 and 20,000 lines as a user writes it, without types, with a branch
-or a loop every 20 lines; one of 2,000 lines that are slices; each example in ``examples/``; and of
-paged attention the program alone, without the arguments and the reference that follow it. Peer is
-CPython's own ``ast.parse`` of the same text, in the same run.
+or a loop every 20 lines; one of 2,000 lines that are slices; each example in ``examples/``; and the
+program of paged attention alone, without the arguments and the reference that follow it. The peer
+is CPython's own ``ast.parse`` of the same text, in the same run.
 
 Calling: a warm call of a ``@pl.jit`` kernel with five arrays, against the native call inside it,
 and against an empty C function that ctypes calls with five pointers.

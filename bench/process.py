@@ -1,11 +1,11 @@
-"""What one compile costs whoever waits for it: a process that imports, parses and writes C++ once.
+"""What one compile costs a waiting user: a process that imports, parses and writes C++ once.
 
-Each row is a program of its own, run by a fresh interpreter: ``python -c pass``; ``import numpy``,
+Each row is a separate program, run by a fresh interpreter: ``python -c pass``; ``import numpy``,
 for comparison; ``import pypto.language``; and a kernel of 100 and of 1,000 statements from its text
 through the passes of the Default strategy to its C++. Times are those of whole processes, from
-their start to their end, with all bytecode present: every program has run once before. The programs
-take turns, so that a busy machine slows all alike. ``modules`` is how many are loaded at the end,
-``of them ours`` those of the package.
+start to end, with all bytecode present: every program has run once before. The programs take
+turns, so that a busy machine slows all equally. ``modules`` is how many are loaded at the end, ``of
+them ours`` those of the package.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def programs(folder: Path) -> dict[str, list[str]]:
 
 
 def run(program: Sequence[str], ending: str = "") -> str:
-    """Run a program to its end; return what it prints."""
+    """Run a program to completion; return its output."""
     text, *arguments = program
     keep = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
     command = [sys.executable, "-c", text + ending, *arguments]

@@ -1,13 +1,13 @@
-"""What ragged sizes cost: programs on whole tensors of 1000 x 777 beside 1024 x 768, one thread.
+"""What ragged sizes cost: programs on whole tensors of 1000 x 777 against 1024 x 768, one thread.
 
     python bench/ragged.py [--rounds 15] [ROW ...]
 
-Rows of 777 elements fill no blocks of 32 bytes, and neither 1000 nor 777 is a multiple of the rows
-and columns of boxes. Prints the time per element, of a product per multiplication, at both sizes
-and the median of their ratios; the two take turns. A wrong result ends the run with an error.
+Rows of 777 elements are not a multiple of 32 bytes, and neither 1000 nor 777 is a multiple of the
+rows and columns of boxes. Prints the time per element (for a product, per multiplication) at both
+sizes and the median of their ratios; the two take turns. A wrong result ends the run with an error.
 """
 
-# What NumPy gives is an array of no known type.
+# NumPy's results are arrays of unknown type.
 # pyright: reportUnknownLambdaType=false
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ INNER: Final = {ROUND: 256, RAGGED: 300}
 
 
 class Row(NamedTuple):
-    """A program of inputs whose sizes are letters, and what it means."""
+    """A program of inputs whose sizes are letters, and its reference."""
 
     inputs: tuple[str, ...]
     body: str
@@ -65,7 +65,7 @@ ROWS: Final[dict[str, Row]] = {
 
 
 def prepared(name: str, sizes: tuple[int, int]) -> tuple[Callable[[], Any], int]:
-    """Return what runs a program at given sizes, once checked, and how much work that is.
+    """Return a checked function that runs a program at given sizes, and its amount of work.
 
     Raises:
         SystemExit: the result is wrong.

@@ -1,12 +1,12 @@
 """How two models scale over ranks: a perceptron whose weights are split, attention in a ring.
 
 The same model is computed on 1, 2 and 4 ranks, which are threads here (or processes, with ``--on
-ray``); its result has to be that of NumPy each time. ``ms`` is the least time of a call, with
-kernels and ranks there already: ranks are only faster where there is a core for each.
+ray``); its result must be that of NumPy each time. ``ms`` is the least time of a call, with
+kernels and ranks ready: more ranks are faster only where there is a core for each.
 
-``chip us`` is an estimate, no measurement, also for 8 chips: what the simulator gives for the
-kernels of one rank, plus what the rank reads from or sends to others at ``--link`` GB/s, an
-assumption about the machine. Waiting for slower ranks is not in it.
+``chip us`` is an estimate, not a measurement, also for 8 chips: the simulator's time for the
+kernels of one rank, plus the transfers of the rank to or from others at ``--link`` GB/s, an
+assumption about the machine. Waiting for slower ranks is not included.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ RUNS: Final = 10
 
 
 def config(ranks: int, on: str | None) -> RunConfig:
-    """Return the configuration of a run on so many ranks."""
+    """Return the configuration of a run on a number of ranks."""
     return RunConfig(distributed_config=DistributedConfig(device_ids=[*range(ranks)], on=on))
 
 
@@ -52,7 +52,7 @@ def measured(names: dict[str, Any], arguments: dict[str, Any], ranks: int, on: s
 
 
 def simulated(program: HostFunction, arguments: dict[str, Any], ranks: int) -> float:
-    """Return how many microseconds the kernels of one rank take on a chip, by the simulator."""
+    """Return the simulated microseconds of one rank's kernels on a chip."""
     made = program.compile(**arguments, config=config(ranks, None)).programs
     model = CostModel(load_table("a2a3"))
     total = 0.0
@@ -73,7 +73,7 @@ def simulated(program: HostFunction, arguments: dict[str, Any], ranks: int) -> f
 
 
 def carried(name: str, arguments: dict[str, Any], ranks: int) -> int:
-    """Return how many bytes one rank reads from others, or sends to them."""
+    """Return the bytes that one rank reads from others, or sends to them."""
     if name == "ring_attention":  # keys and values, to the next rank in all steps but the last
         return (ranks - 1) * 2 * arguments["k"][0].nbytes
     return 2 * (ranks - 1) * arguments["y"][0].nbytes // ranks  # a part from all, then all parts

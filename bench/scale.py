@@ -1,9 +1,9 @@
-"""Whether the cost of a line stays the same: programs of 40 and of 400 regions, 7 lines each.
+"""Whether the cost per line is constant: programs of 40 and of 400 regions, 7 lines each.
 
 A region loads rows, computes with them and stores them for the next one; every fourth is a product
-of matrices, every fifth has a loop. A figure is the fastest of several repetitions, each of a
-program of its own, with the garbage collector off. ``ratio`` is that of the times a line: 1 is what
-we want, 1.2 the limit.
+of matrices, every fifth has a loop. A figure is the fastest of several repetitions, each with its
+own program and with the garbage collector off. ``ratio`` is that of the times per line: 1 is the
+goal, 1.2 the limit.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ TAIL: Final = """\
 
 
 def text(regions: int) -> str:
-    """Return a program of so many regions."""
+    """Return a program with a number of regions."""
     parts = [HEAD]
     for n in range(1, regions):
         body = PRODUCT if n % 4 == 0 else LOOP if n % 5 == 0 else ELEMENTWISE
@@ -69,7 +69,7 @@ def text(regions: int) -> str:
 
 
 def loaded(regions: int, folder: Path) -> Any:
-    """Return the function of such a program, from a file of its own."""
+    """Return the function of such a program, from a new file."""
     path = folder / f"scale_{regions}.py"
     path.write_text(text(regions), encoding="utf-8")
     spec = importlib.util.spec_from_file_location(path.stem, path)
@@ -129,7 +129,7 @@ def main() -> None:
     lines = [len(text(size).splitlines()) for size in SIZES]
     best: list[dict[str, float]] = []
     with tempfile.TemporaryDirectory() as name:
-        stages(SIZES[0], Path(name))  # the first of a process pays for what is loaded
+        stages(SIZES[0], Path(name))  # the first run of a process pays for imports
         for size in SIZES:
             rounds = [stages(size, Path(name)) for _ in range(given.repetitions)]
             best.append({stage: min(each[stage] for each in rounds) for stage in rounds[0]})

@@ -1,12 +1,12 @@
-"""How fast `pypto profile` simulates: seconds a run, and microseconds an instruction.
+"""How fast `pypto profile` simulates: seconds per run, and microseconds per instruction.
 
     python bench/simulator.py [--repeat 3]
 
-The time is that of the process for the simulation alone, without passes and printing, the best
-of the repeats. `instructions` are those of the run, of which some are simulated several times:
-tasks that share the memory are timed in rounds, and calls that go the same way are walked once.
-What should hold: paged attention in under 2 seconds, a million instructions in under a minute,
-and a cost of an instruction that does not grow with their number.
+The time is CPU time of the simulation alone, without passes and printing, the best of the
+repeats. `instructions` are those of the run, some of which are simulated several times: tasks
+that share the memory are timed in rounds, and calls that take the same path are walked once.
+Goals: paged attention in under 2 seconds, a million instructions in under a minute, and a cost
+per instruction that does not grow with their number.
 """
 
 from __future__ import annotations
@@ -52,15 +52,15 @@ class Loop:
             py = self.core(px, py)
         return y
 """
-EACH = 4  # instructions an iteration
+EACH = 4  # instructions per iteration
 
 
 Case = tuple[ir.Program, Callable[[CompiledProgram], list[Any]]]
-"""A program, and what gives its arguments."""
+"""A program, and the function that makes its arguments."""
 
 
 def loop(tasks: int, instructions: int) -> Case:
-    """Return a program of so many tasks and instructions, with random arguments."""
+    """Return a program with a number of tasks and instructions, and random arguments."""
     text = LOOP.format(iterations=instructions // tasks // EACH, rows=64 * tasks)
     parsed = pl.parse(text)
     assert isinstance(parsed, ir.Program)

@@ -1,17 +1,17 @@
 """Flags and barriers of every example, against two plain ways to place them.
 
 * *barriers*: a barrier of all pipes before every instruction but the first.
-* *flag each*: a flag for each pair of instructions that depend on each other across pipes, raised
+* *flag each*: a flag for each pair of instructions that depend on each other across pipes, set
   before the loop too where the dependence goes from one iteration to the next, and a barrier for
   each instruction that depends on one of its own pipe. Eight events exist for each pair of pipes:
-  the column *over* says how many of these flags find none.
-* *ours*: InsertSync; *answers* are more flags, by which a pipe hears that the last wait for an
-  event is over; *fell back* counts the flags for which it had to take a barrier.
+  the column *over* says how many of these flags find none free.
+* *ours*: InsertSync; *answers* are additional flags, which acknowledge that the last wait for an
+  event is over; *fell back* counts the flags that it had to replace by a barrier.
 
 A flag is a set and its wait; one that a loop primes and drains counts once. Each kernel ends with a
 barrier of all pipes, in all three, which is not counted. *removable* counts the flags and barriers
-of ours without which the checker still finds nothing, not even a warning, whatever way the kernel
-goes.
+of ours without which the checker still finds nothing, not even a warning, on any path through the
+kernel.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 
 class Plain(NamedTuple):
-    """What a flag for each dependence takes."""
+    """The cost of a flag for each dependence."""
 
     flags: int
     barriers: int
@@ -50,7 +50,7 @@ class PerDependence:
     """Counts the dependences of a kernel without flags."""
 
     def __init__(self, function: Function) -> None:
-        """Go through the kernel once, and once more through each loop that may run twice."""
+        """Walk the kernel once, and each loop that may run twice a second time."""
         self.root = number(function)
         self.accesses = Accesses(function, self.root)
         self.history = History(self.accesses)
@@ -124,7 +124,7 @@ def earlier(history: History, instruction: Instruction) -> Iterator[Need]:
 def earlier_turn(
     history: History, instruction: Instruction, body: Block, before: list[int]
 ) -> Iterator[Need]:
-    """Yield all conflicts with earlier iterations of a loop, before which ``before`` were given."""
+    """Yield all conflicts with earlier iterations of a loop; ``before`` counts what precedes it."""
     own = instruction.queue if instruction.in_order else None
     for by_pipe in history.on_chip(instruction):
         for pipe, newest in by_pipe.items():
@@ -149,7 +149,7 @@ def _parts(history: History, instruction: Instruction, body: Block | None) -> It
 
 
 def _life(first: ProgramPoint, second: ProgramPoint, *, carried: bool) -> list[tuple[int, int]]:
-    """Return when a flag takes an event and gives it back: a carried one through its loop."""
+    """Return when a flag takes an event and releases it: a carried one for its whole loop."""
     met = meeting(first, second)
     if met is None or not carried:
         return [(first.end, 1), (max(first.end, second.begin), -1)]

@@ -1,13 +1,13 @@
-"""Measure what a task costs: 10,000 tasks that do nothing, in four shapes of graph.
+"""Measure the cost of a task: 10,000 empty tasks, in four shapes of graph.
 
     python bench/tasks.py [--threads 2] [--repeat 40]
 
 Each program is compiled with `pypto.runtime.compile` and called from Python; the time is that of
-the whole call. The peer is OpenMP tasks with ``depend`` clauses from the same compiler. It is given
-the dependences by hand: it knows addresses, no overlapping regions, so its join is a taskwait.
+the whole call. The peer is OpenMP tasks with ``depend`` clauses from the same compiler. Its
+dependences are given by hand: it knows addresses, not overlapping regions, so a join is a taskwait.
 
-Prints the best and the median of all repeats in milliseconds, nanoseconds a task (of the best), and
-the ratio of the best to ours.
+Prints the best and the median of all repeats in milliseconds, nanoseconds per task (of the best),
+and the ratio of the best to ours.
 """
 
 from __future__ import annotations
@@ -130,7 +130,7 @@ extern "C" void fork_join(int threads)
 
 
 def milliseconds(call: Callable[[], object], repeat: int) -> list[float]:
-    """Return the times of ``repeat`` calls, after two that are not counted."""
+    """Return the times of ``repeat`` calls, after two warm-up calls."""
     found: list[float] = []
     for _ in range(repeat + 2):
         begin = time.perf_counter()
@@ -160,7 +160,7 @@ def row(name: str, runtime_name: str, times: list[float], ours: float) -> str:
 
 
 def compiled(program: Any, shape: str) -> Callable[[], object]:
-    """Return what runs one orchestration of the program."""
+    """Return a function that runs one orchestration of the program."""
     return runtime.compile(program, entry=shape).prepared([np.zeros((TASKS, 8), np.float32)])
 
 

@@ -1,7 +1,7 @@
-"""What a call of a kernel costs as an operator of PyTorch, beside an operator of PyTorch's own.
+"""What a call of a kernel costs as an operator of PyTorch, compared with PyTorch's own operators.
 
-Microseconds a call, of the fastest round, in which all take turns, with one thread. The sizes are
-small, so that the call is what is measured, but for the last. Needs PyTorch, the extra ``torch``.
+Microseconds per call of the fastest round, in which all take turns, with one thread. The sizes are
+small, so that the call dominates, except for the last. Needs PyTorch, the extra ``torch``.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import pypto.torch
 ROWS: Final = pl.dynamic("ROWS")
 SIZES: Final = (8, 64, 4096)
 ROUNDS: Final = 201
-SECONDS: Final = 0.002  # that one contender has in a round, at least
+SECONDS: Final = 0.002  # the least time of a contender in a round
 
 
 @pl.jit
@@ -37,7 +37,7 @@ def softmax(x: pl.Tensor[[ROWS, 64], pl.FP32], y: pl.Out[pl.Tensor[[ROWS, 64], p
 
 
 def microseconds(contenders: Mapping[str, Callable[[], object]]) -> dict[str, float]:
-    """Return the time of a call of each, of the fastest of the rounds in which they take turns."""
+    """Return the time of a call of each, from the fastest round; in each they take turns."""
     times: dict[str, list[float]] = {name: [] for name in contenders}
     for _ in range(ROUNDS):
         for name, call in contenders.items():

@@ -1,17 +1,17 @@
-"""What the tuner finds beside an exhaustive search: products of matrices of twelve sizes.
+"""What the tuner finds, compared with an exhaustive search: matrix products of twelve sizes.
 
     python bench/tune.py                            # all sizes
     python bench/tune.py 512x512x512                # one
     python bench/tune.py --exhaustive all           # simulates large products, too: hours
 
 Tiles of the result, tiles of K, stages and the order of blocks are chosen. ``seconds`` is a search
-that finds nothing on disk, ``processor`` what all its processes took of the processor. Where
-``exhaustive`` is wanted, it is the best of simulating every legal candidate to its end, and
-``ratio`` the tuner's by that. ``right`` is the choice compiled for this machine at a reduced size,
-compared with NumPy; that flags and barriers are enough is proved for every legal candidate.
+that finds nothing on disk, ``processor`` the CPU time of all its processes. Where ``exhaustive``
+is requested, it is the best of simulating every legal candidate to its end, and ``ratio`` the
+tuner's time divided by that. ``right`` compares the choice, compiled for this machine at a reduced
+size, with NumPy; that flags and barriers suffice is proved for every legal candidate.
 """
 
-# What a kernel computes with is an array of no known type.
+# The arrays in a kernel have no known type.
 # pyright: reportArgumentType=false, reportUnknownVariableType=false
 # pyright: reportUnknownLambdaType=false, reportUnknownArgumentType=false
 
@@ -49,7 +49,7 @@ SIZES: Final = (
 """M, K and N."""
 
 LARGE: Final = 2048**3
-"""Products of so many multiplications take too long to be searched exhaustively each time."""
+"""Products of this many multiplications take too long to be searched exhaustively each time."""
 
 
 @pl.autotune(
@@ -102,14 +102,14 @@ def gemm(
 
 
 def arrays(m: int, k: int, n: int) -> tuple[Any, Any, Any]:
-    """Return factors in FP16 and room for the product."""
+    """Return factors in FP16 and an array for the product."""
     rng = np.random.default_rng(0)
     a, b = (rng.standard_normal(shape).astype(np.float16) for shape in ((m, k), (k, n)))
     return a, b, np.zeros((m, n), np.float32)
 
 
 def tuned(size: Sequence[int], processes: int) -> tuple[Tuned, float, float]:
-    """Return what the tuner finds for a size, and how many seconds that took, and of processors."""
+    """Return the tuner's result for a size, and the wall and CPU seconds that it took."""
     given = arrays(*size)
     begin, before = time.perf_counter(), sum(os.times()[:4])
     found = gemm.tune(*given, processes=processes)
@@ -117,7 +117,7 @@ def tuned(size: Sequence[int], processes: int) -> tuple[Tuned, float, float]:
 
 
 def exhaustive(size: Sequence[int], found: Tuned, processes: int) -> float:
-    """Return the time of the best candidate, each of which is simulated to its end."""
+    """Return the time of the best candidate, simulating each of them to its end."""
     given = dict(zip("abc", arrays(*size), strict=True))
     choices = [(each.choice, False) for each in found.outcome.candidates]
     space = Space(lambda choice: gemm.program(choice, given), choices, None, {}, None)
@@ -146,7 +146,7 @@ def is_right(size: Sequence[int], choice: dict[str, Any]) -> bool:
 def main(argv: Sequence[str] | None = None) -> int:
     """Print a row for each size; return 1 if one is slow, far from the best or wrong.
 
-    Slow is what takes more than 30 s of the processor, however busy the machine is.
+    A search is slow if it takes more than 30 s of CPU time, however busy the machine is.
     """
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("sizes", nargs="*", help="MxKxN; all twelve if none is given")

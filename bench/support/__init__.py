@@ -1,1 +1,1 @@
-"""What several benchmarks share. No benchmark itself, so `make bench` does not run it."""
+"""Code shared by several benchmarks. Not a benchmark itself, so `make bench` does not run it."""

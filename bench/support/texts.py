@@ -47,7 +47,7 @@ def _text(body: Sequence[str]) -> str:
 
 
 def straight_kernel(statements: int) -> str:
-    """Return a kernel of ``statements`` statements, one a line, without control flow."""
+    """Return a kernel of ``statements`` statements, one per line, without control flow."""
     iterations = (statements - 2) // len(STRAIGHT) + 1
     return _text((STRAIGHT * iterations)[: statements - 3] + STRAIGHT[-1:])
 

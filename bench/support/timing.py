@@ -1,6 +1,6 @@
 """One measurement: the fastest of several repetitions, with the garbage collector off meanwhile.
 
-Knows nothing of what is measured.
+Knows nothing about what is measured.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def without_collector() -> Generator[None]:
 
 
 def once(run: Callable[[], Any], repeat: int = 1) -> float:
-    """Return the time of ``repeat`` runs in a row, in seconds a run."""
+    """Return the time of ``repeat`` consecutive runs, in seconds per run."""
     rounds = range(repeat)
     with without_collector():
         start = time.perf_counter()
