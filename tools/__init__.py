@@ -1,1 +1,1 @@
-"""Tools of the repository that are no part of the package."""
+"""Tools of the repository that are not part of the package."""

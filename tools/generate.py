@@ -3,9 +3,9 @@
     python -m tools.generate            write the files
     python -m tools.generate --check    name those that are not current, and exit with 1
 
-An op is written down once, in `src/pypto/_src/ops`. Type checkers and editors read files and run
-nothing, so the names that users import stand in files, too; these are written here. What they hold
-follows from the registry alone, so that no op can be missing.
+An op is defined once, in `src/pypto/_src/ops`. Type checkers and editors read files and execute
+nothing, so the names that users import must be in files, too; these are written here. Their
+contents follow from the registry alone, so that no op can be missing.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ NAMES = f"{OPS_PACKAGE}.names"
 MARK = "Written by `make generate` from the definitions of the ops."
 
 DISPATCHED = {"bitwise", "ternary"}
-"""The families beside those in the room `later` that are loaded when one of their ops is called.
+"""The families outside the room `later` that are loaded when one of their ops is called.
 
-Few kernels use them, and about all their names stand for ops on tiles and for others as well.
+Few kernels use them, and nearly all their names denote ops on tiles and others as well.
 """
 
 NAMED = {"compare_select", "matmul", "new_tiles", "reduce", "reshaping", "tensor_math"}
@@ -47,7 +47,7 @@ _DOC = {
     "tensor": "Ops on whole tensors in global memory.",
     "system": "Ops that act on a core itself: flags and barriers between its pipes.",
 }
-"""What `pypto.language.<level>` says of itself."""
+"""The docstring of `pypto.language.<level>`."""
 
 REGION_FORMS = {
     "assemble": [
@@ -106,7 +106,7 @@ REGION_FORMS = {
         )
     ],
 }
-"""What names take in regions besides what their ops do: parameters, result, meaning."""
+"""Additional signatures of names in regions, beyond their ops': parameters, result, docstring."""
 
 _MARKERS = {
     "block": (
@@ -126,11 +126,11 @@ _MARKERS = {
         *("task_dummy", "task_invalid"),
     ),
 }
-"""What a level has that is no op, and loads on first use: the parser gives it a meaning."""
+"""Names of a level that are not ops and load on first use: the parser defines their meaning."""
 
 
 def _markers(level: str) -> str:
-    """Return the statements that give a level what is no op."""
+    """Return the statements that add to a level its names that are not ops."""
     names, module = _MARKERS[level], "pypto._src.frontend.region_markers"
     return f"""
 if TYPE_CHECKING:
@@ -170,7 +170,7 @@ def load(names: Iterable[str]) -> ModuleType:
 
 @dataclass(frozen=True)
 class Source:
-    """The text of a family's module: its definitions, and where it has its names from."""
+    """The text of a family's module: its definitions, and where it imports names from."""
 
     module: str
     functions: Mapping[str, ast.FunctionDef]
@@ -178,7 +178,7 @@ class Source:
 
     @classmethod
     def read(cls, name: str) -> Source:
-        """Return the source of the family ``name``."""
+        """Read the source of the family ``name``."""
         path = OPS / f"{name.replace('.', '/')}.py"
         tree = ast.parse(path.read_text(encoding="utf-8"))
         found = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
@@ -209,7 +209,7 @@ class Generator:
         return {path: formatted(path, text) for path, text in texts.items()}
 
     def package(self) -> str:
-        """Return the module that imports every family, or notes what is in it."""
+        """Return the module that imports every family, or registers its ops for later."""
         early = [name for name in self.families if not is_later(name)]
         rows: dict[str, list[str]] = {name: [] for name in self.families if is_later(name)}
         for (_, python_name), op in self.define.BY_PYTHON_NAME.items():
@@ -253,7 +253,7 @@ class Generator:
         return module(_DOC[level], imports, _markers(level), exported=names)
 
     def short_names(self) -> dict[str, Any]:
-        """Return what `pl.<name>` is for each name of an op."""
+        """Return the value of `pl.<name>` for each name of an op."""
         ops = list(self.define.BY_PYTHON_NAME.items())
         names = {op.overload for _, op in ops if op.level in _LEVELS}
         names |= {name for (level, name), _ in ops if level == "block"}
@@ -261,7 +261,7 @@ class Generator:
         return {name: self.dispatched("", name) for name in sorted(names)}
 
     def dispatched(self, level: str, name: str) -> Any:
-        """Return what a name stands for."""
+        """Return what a name denotes."""
         op = self.unified.named(level, name) if level else self.unified.unified(name)
         if self.is_unified(op):
             return op
@@ -271,7 +271,7 @@ class Generator:
         return op
 
     def singles(self, short: Mapping[str, Any]) -> dict[str, dict[str, str]]:
-        """Return the imports of the names that stand for one op."""
+        """Return the imports of the names that denote a single op."""
         imports: dict[str, dict[str, str]] = {}
         for name, op in short.items():
             if not self.is_unified(op):
@@ -280,7 +280,7 @@ class Generator:
         return imports
 
     def on_a_level(self) -> dict[str, Any]:
-        """Return the names that stand for several ops of one level."""
+        """Return the names that denote several ops of one level."""
         found = {
             f"{level}_{name}": self.dispatched(level, name)
             for level, name in self.define.BY_PYTHON_NAME
@@ -312,7 +312,7 @@ class Generator:
         )
 
     def stubs(self) -> str:
-        """Return what type checkers see of the short names."""
+        """Return the stubs of the short names for type checkers."""
         short = self.short_names()
         imports = {
             "typing": {"Any": "Any", "overload": "overload"},
@@ -344,7 +344,7 @@ class Generator:
         """Yield the overloads of a name: one for each op, one for scalars, one for anything."""
         number_first, has_value = False, False
         found = self.unified.Unified(name).candidates
-        given = set[str]()  # what is made of nothing takes the same for a tile and for a tensor
+        given = set[str]()  # ops without operands take the same for a tile and for a tensor
         for op in found:
             if op.level not in _LEVELS:
                 continue
@@ -375,7 +375,7 @@ class Generator:
             yield stub(name, "lhs: float, rhs: Expr, /, **named: Any", "Any")
 
     def with_forms(self, name: str, op: Any, imports: dict[str, dict[str, str]]) -> Iterator[str]:
-        """Yield the overloads of a name that stands for one op: its own, and those in regions."""
+        """Yield the overloads of a name that denotes one op: its own, and those in regions."""
         source, original = self.place(op)
         family = next(each for each in self.sources if each.module == source)
         function = family.functions[original]
@@ -401,7 +401,7 @@ class Generator:
     def without_scratch(
         self, name: str, op: Any, args: ast.arguments, returns: str
     ) -> Iterator[str]:
-        """Yield the overload of an op that makes its scratch tile where none is given."""
+        """Yield the overload of an op that makes its scratch tile if none is given."""
         scratch = {op.operands[index].name for index in op.writes if index > 0}
         required = args.args[: len(args.args) - len(args.defaults)]
         if op.complete is None or not scratch & {arg.arg for arg in required}:
@@ -423,7 +423,7 @@ class Generator:
 
 
 def later_call(family: str, ops: Sequence[str]) -> str:
-    """Return the call that notes the ops of a family that is loaded later."""
+    """Return the call that registers the ops of a family that is loaded later."""
     how = "" if is_dispatched(family) else ", dispatched=False"
     return f"later({family!r}, [{', '.join(ops)},]{how})"
 
@@ -448,7 +448,7 @@ def module(
     *,
     exported: Sequence[str],
 ) -> str:
-    """Return the text of a module; ``imports`` is name here to name there, by module."""
+    """Return the text of a module; ``imports`` maps local to imported names, by module."""
     lines = [f'"""{doc}\n\n{MARK}\n"""\n']
     for source, names in sorted(imports.items()):
         found = [name if name == own else f"{name} as {own}" for own, name in names.items()]
@@ -458,7 +458,7 @@ def module(
 
 
 def formatted(path: Path, text: str) -> str:
-    """Return a text as `make check` wants it, imports and ``__all__`` in order."""
+    """Return a text formatted for `make check`, with imports and ``__all__`` sorted."""
     for options in (["check", "--fix", "--select", "I,RUF022,F401"], ["format"]):
         done = subprocess.run(
             [sys.executable, "-m", "ruff", *options, "--quiet", "--stdin-filename", path, "-"],

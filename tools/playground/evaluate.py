@@ -1,8 +1,8 @@
-"""What the playground shows of a file of kernels. This module runs inside of the page.
+"""What the playground shows for a file of kernels. This module runs inside the page.
 
-The file is executed, as a run does, where no C++ compiler is: its calls run in the interpreter. Of
-the last program in it everything is made that `runtime.Overview` shows, what `pypto check` finds,
-and the result of a call with random arguments.
+The file is executed as in a run without a C++ compiler: its calls run in the interpreter. For the
+last program in it, this produces everything that `runtime.Overview` shows, the findings of `pypto
+check`, and the result of a call with random arguments.
 """
 
 from __future__ import annotations
@@ -33,17 +33,17 @@ from pypto._src.ir.text.printer import python_print
 from pypto._src.notebook.overview import Overview
 
 FILE = Path("kernel.py")
-"""What messages call the text in the editor."""
+"""The name of the editor's text in messages."""
 
 _MISSING = re.compile(r"\bpl\.(BF16|FP8\w*|FP4|U?INT4)\b")
 """Element types that NumPy alone does not have."""
 
 
 def evaluate(source: str) -> str:
-    """Return what the page shows of a file, as JSON.
+    """Return what the page shows for a file, as JSON.
 
-    ``parts`` are the tabs, HTML by title; ``findings`` have a line each, of an error or a warning;
-    ``seconds`` are how long that took. A file that fails has no parts but its report.
+    ``parts`` are the tabs, HTML by title; ``findings`` each have the line of an error or a warning;
+    ``seconds`` is how long that took. A file that fails has no parts except its report.
     """
     begin = time.perf_counter()
     FILE.write_text(source, encoding="utf-8")
@@ -58,7 +58,7 @@ def evaluate(source: str) -> str:
         shown["failed"] = True
         shown["findings"] = [_finding(each.diagnostic) for each in (error, *error.others)]
         shown["parts"] = {"Results": _output(printed) + notebook_html(error)}
-    except Exception as error:  # of PyPTO itself: the page goes on
+    except Exception as error:  # an error in PyPTO itself: the page goes on
         shown["failed"] = True
         what = f"{type(error).__name__}: {error}"
         shown["findings"] = [{"severity": "error", "message": what, "line": 0, "hint": None}]
@@ -79,7 +79,7 @@ def _examine(shown: dict[str, Any], printed: io.StringIO) -> None:
         )
     shown["name"] = name
     for stage in check_program(program):
-        if not stage.skipped.startswith("it needs pip install"):  # what a page cannot have
+        if not stage.skipped.startswith("it needs pip install"):  # what a page cannot install
             shown["checks"][stage.name] = stage.summary
             shown["findings"] += [_finding(each) for each in stage.findings]
     overview = _Overview(program)
@@ -96,7 +96,7 @@ def _finding(found: Diagnostic) -> dict[str, Any]:
 
 
 def _output(printed: io.StringIO) -> str:
-    """Return what the file printed."""
+    """Return the file's output."""
     text = printed.getvalue().rstrip("\n")
     return f"<h2>Printed</h2><pre>{escape(text)}</pre>" if text else ""
 
@@ -117,7 +117,7 @@ class _Overview(Overview):
         return super()._arguments()
 
     def results(self) -> str:
-        """Run the program in the interpreter; return its arguments after that, and its results."""
+        """Run the program in the interpreter; return its arguments afterwards, and its results."""
         try:
             values = self._arguments()
             compiled = compile_program(self.program, "interpreter")

@@ -1,7 +1,7 @@
-"""Stands in for ml_dtypes inside of the page: there is no build of it for browsers.
+"""A stand-in for ml_dtypes inside the page: there is no build of it for browsers.
 
 Its element types are opaque bytes of the same size. Programs that use them are parsed, checked and
-emitted as anywhere; NumPy refuses to compute with them.
+emitted as usual; NumPy refuses to compute with them.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ BYTES = {
 
 
 def __getattr__(name: str) -> np.dtype[Any]:
-    """Return an element type; a field of its name tells it from the others."""
+    """Return an element type; a field with its name distinguishes it from the others."""
     if name not in BYTES:
         raise AttributeError(f"the playground has no ml_dtypes.{name}")
     return np.dtype([(name, f"V{BYTES[name]}")])

@@ -2,8 +2,8 @@
 
     python -m tools.site [OUT]    build it into OUT, build/site unless given
 
-Every block of every page runs first, each page in a process of its own; then Sphinx makes the pages
-and fails on any warning; then each link is looked at.
+Every block of every page runs first, each page in its own process; then Sphinx builds the pages
+and fails on any warning; then each link is checked.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ NO_PLAYGROUND = """<!doctype html>
 
 
 class PageError(Exception):
-    """A block of a page does not run, or a page cannot be made; the text says which."""
+    """A block of a page does not run, or a page cannot be built; the text says which."""
 
 
 def run_blocks(extra: Path) -> dict[Path, list[Output]]:
@@ -76,7 +76,7 @@ def _run(page: Path, extra: Path) -> list[Output]:
 
 
 def build(site: Path) -> str:
-    """Build the site into ``site``; return what was done."""
+    """Build the site into ``site``; return a summary."""
     with TemporaryDirectory() as folder:
         source, extra = Path(folder, "source"), Path(folder, "extra")
         (extra / "playground").mkdir(parents=True)

@@ -1,8 +1,8 @@
 """Pages of the public names, from their docstrings and signatures.
 
-Sphinx reads docstrings itself (autodoc), but knows no operator: an `OpDef` is a value. What is
-worth saying of one is in its definition, so the pages are written here, as Markdown, which is also
-what docstrings are. Each name becomes an entry of Sphinx's index and search.
+Sphinx reads docstrings itself (autodoc), but does not know operators: an `OpDef` is a value. What
+is worth saying about one is in its definition, so the pages are written here, as Markdown, in which
+docstrings are written, too. Each name becomes an entry of Sphinx's index and search.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _ENTRY = re.compile(r"^ +(\*{0,2}\w+)(?: \([^)]*\))?: ?(.*)$")
 
 
 class ApiPage(NamedTuple):
-    """A page of the site: its name, title, first words and how many names it has."""
+    """A page of the site: its name, title, introduction and number of names."""
 
     name: str
     title: str
@@ -79,7 +79,7 @@ def _current(module: str) -> str:
 
 
 def _directive(kind: str, signature: str, body: str, *, indexed: bool = True) -> str:
-    """Return a directive; its fence is longer than those of what stands in it."""
+    """Return a directive; its fence is longer than any inside it."""
     inside = max((len(found) for found in re.findall(r"^`{3,}", body, re.MULTILINE)), default=2)
     fence = "`" * (inside + 1)
     option = "" if indexed else ":no-index:\n"
@@ -123,7 +123,7 @@ def _value(value: object) -> str:
 
 
 def _facts(op: OpDef[..., Any]) -> str:
-    """Return what else the definition of an op says, in a line."""
+    """Return the other facts in the definition of an op, as one line."""
     facts: list[str] = []
     if op.pipe is not None:
         facts.append(f"pipe {op.pipe.name}")
@@ -181,12 +181,12 @@ def _signature(value: Any, *, bound: bool = False) -> str:
     ]
     try:
         return str(inspect.Signature(shown))
-    except ValueError:  # one without a default behind one with: `span` stood between
+    except ValueError:  # a parameter without a default after one with: `span` was between them
         return "(" + ", ".join(parameter.name for parameter in shown) + ")"
 
 
 class _Shown:
-    """A default whose text is what a user would type."""
+    """A default that is shown as a user would type it."""
 
     def __init__(self, text: str) -> None:
         self.text = text

@@ -1,11 +1,11 @@
-"""Run the blocks of a page, and keep what they show.
+"""Run the blocks of a page, and collect their output.
 
     python -m tools.site.execute PAGE    print the outputs of each block as JSON
 
 The Python blocks of a page are one module; a block `python NAME.py` is written to that file, too,
-behind those of the same name. On a page that is a tutorial a block `sh` holds commands `pypto ...`,
-which find these files. What a block shows is what it prints, the value of its last expression, and
-the pictures that it writes into the working directory.
+after those of the same name. In a tutorial a block `sh` holds commands `pypto ...`, which find
+these files. The output of a block is what it prints, the value of its last expression, and the
+pictures that it writes into the working directory.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class BlockError(Exception):
 
 
 class Output(NamedTuple):
-    """What the block that ends at line ``last`` shows."""
+    """The output of the block that ends at line ``last``."""
 
     last: int
     text: str
@@ -42,7 +42,7 @@ class Output(NamedTuple):
 
 
 def is_tutorial(page: Path) -> bool:
-    """Tell whether the commands of ``page`` run, too."""
+    """Return whether the commands of ``page`` run, too."""
     return page.parent.name == "tutorials"
 
 
@@ -54,7 +54,7 @@ def run_page(page: Path) -> list[Output]:
     module.__file__ = filename
     outer = sys.modules.get("page")
     sys.modules["page"] = module
-    # `inspect.getsource` shall find Python here, not the Markdown. No time stamp: not re-read.
+    # `inspect.getsource` must find Python here, not the Markdown. No timestamp: it is not re-read.
     entry = (len(source), None, source.splitlines(keepends=True), filename)
     linecache.cache[filename] = entry
     try:
@@ -84,7 +84,7 @@ def _run(page: Path, text: str, names: dict[str, Any]) -> list[Output]:
             else:
                 continue
         new = [name for name, time in _pictures().items() if pictures.get(name) != time]
-        # Errors name the page, which is somewhere else for each who reads this.
+        # Errors name the page, whose path differs for each reader.
         text_shown = printed.getvalue().replace(str(page), page.name)
         shown.append(Output(block.last, text_shown, new))
     return shown
@@ -101,7 +101,7 @@ def _run_python(page: Path, block: Block, names: dict[str, Any]) -> None:
         tree = ast.parse("\n" * block.first + block.text, filename)
         flags = 0
         if "annotations" in names and names["annotations"] is __future__.annotations:
-            flags = __future__.annotations.compiler_flag  # of an earlier block
+            flags = __future__.annotations.compiler_flag  # set by an earlier block
         last = tree.body[-1] if tree.body else None
         value = None
         if isinstance(last, ast.Expr):
@@ -135,7 +135,7 @@ def _run_commands(page: Path, block: Block) -> None:
 
 
 def main() -> int:
-    """Run the page that the command line names, and print what its blocks show."""
+    """Run the page that the command line names, and print the output of its blocks."""
     try:
         shown = run_page(Path(sys.argv[1]))
     except BlockError as error:

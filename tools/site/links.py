@@ -1,4 +1,4 @@
-"""Look at each link of the site as it was built: everything is in the folder, anchors too."""
+"""Check each link of the built site: all targets are in the folder, anchors too."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from urllib.parse import unquote, urlsplit
 
 _ADDRESSES = {"a": "href", "link": "href", "script": "src", "img": "src", "iframe": "src"}
 _LOADED = {"link", "script", "img", "iframe"}
-"""What a browser fetches by itself; of these nothing may come from elsewhere."""
+"""What a browser fetches by itself; none of it may come from elsewhere."""
 
 
 class Checked(NamedTuple):
-    """How many links there are, and what is wrong with some of them."""
+    """The number of links, and the errors in some of them."""
 
     links: int
     broken: list[str]
@@ -55,7 +55,7 @@ def _read(path: Path) -> _Page:
 
 
 def _wrong(path: Path, tag: str, address: str, pages: dict[Path, _Page]) -> str:
-    """Return what is wrong with a link, or nothing."""
+    """Return the error in a link, if any."""
     parts = urlsplit(address)
     if parts.scheme or parts.netloc:
         return "is loaded from elsewhere" if tag in _LOADED and parts.scheme != "data" else ""

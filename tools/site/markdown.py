@@ -1,4 +1,4 @@
-"""What a Markdown page consists of, as far as the site and the tests ask: blocks and links."""
+"""The parts of a Markdown page that the site and the tests need: blocks and links."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _FENCE = re.compile(r"^(?P<fence>`{3,}|~{3,}) *(?P<info>[^`]*)$")
 class Block(NamedTuple):
     """A fenced block: its lines are ``lines[first:last]`` of the page, counted from 0.
 
-    ``file`` stands behind the language, if the block is said to be a file, or a part of one.
+    ``file`` follows the language, if the block is declared to be a file, or part of one.
     """
 
     language: str
@@ -26,7 +26,7 @@ class Block(NamedTuple):
 
     @property
     def is_example(self) -> bool:
-        """Whether it is Python that runs; guides have blocks that are files of the repository."""
+        """Whether it is Python to be run; guides have blocks that are files of the repository."""
         return self.language == "python" and "/" not in self.file
 
 
@@ -46,7 +46,7 @@ def blocks(page: str) -> Iterator[Block]:
 
 
 def examples_in_place(page: str) -> str:
-    """Return the Python that runs, where it is: all other lines of ``page`` are empty."""
+    """Return the Python to be run, in place: all other lines of ``page`` are empty."""
     lines = page.splitlines()
     kept = [""] * len(lines)
     for block in blocks(page):

@@ -1,4 +1,4 @@
-"""A tutorial as a notebook, to be opened in Jupyter: text, code and what it shows."""
+"""A tutorial as a notebook for Jupyter: text, code and its output."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ _METADATA = {
 
 
 def notebook(page: str, shown: list[Output]) -> str:
-    """Return the text of a tutorial, with what its blocks show, in the format of Jupyter.
+    """Return the text of a tutorial, with the output of its blocks, in Jupyter's format.
 
-    A block that is a file is written and run; commands are those of a shell, and pages that they
+    A block that is a file is written and run; commands are run by a shell, and pages that they
     draw are shown.
     """
     outputs = {output.last: output for output in shown}
@@ -38,7 +38,7 @@ def notebook(page: str, shown: list[Output]) -> str:
 
 def _text(lines: list[str]) -> Iterator[dict[str, Any]]:
     text = "\n".join(lines).strip()
-    if text:  # links lead to pages of the site, which a notebook is not among
+    if text:  # links lead to pages of the site, to which a notebook does not belong
         text = LINK.sub(lambda link: link[0] if ":" in link["target"] else link["text"][1:-1], text)
         yield {"cell_type": "markdown", "metadata": {}, "source": _source(text)}
 

@@ -1,7 +1,7 @@
-"""Lay the pages out for Sphinx: in one folder, with links that hold there, and with their outputs.
+"""Lay the pages out for Sphinx: in one folder, with links that work there, and with outputs.
 
 `docs/index.md` is the start page, and its sections are the navigation: the links of the table in a
-section are the pages below it, in that order. Pages from outside of `docs/` get the folder
+section are the pages below it, in that order. Pages from outside `docs/` get the folder
 `project/`; other files of the repository that pages link to are copied. The programs of
 `tests/errors` are a page for each error, `errors/SLUG`.
 """
@@ -42,7 +42,7 @@ _ROW = re.compile(r"^\| \[(?P<title>[^\]]+)\]\((?P<target>[^)#]+)\)", re.MULTILI
 
 
 def place(page: Path) -> Path:
-    """Return where a file of the repository is in the site."""
+    """Return the path in the site of a file of the repository."""
     if DOCS in page.parents:
         return page.relative_to(DOCS)
     if page in OUTSIDE:
@@ -60,7 +60,7 @@ def navigation() -> dict[str, dict[Path, str]]:
 
 
 def stage(folder: Path, shown: Mapping[Path, list[Output]], api: list[ApiPage]) -> None:
-    """Write the sources of the site into ``folder``, with what blocks show."""
+    """Write the sources of the site into ``folder``, with the output of blocks."""
     for page in PAGES:
         text = page.read_text(encoding="utf-8")
         text = with_outputs(page, text, shown.get(page, []))
@@ -81,7 +81,7 @@ def stage(folder: Path, shown: Mapping[Path, list[Output]], api: list[ApiPage]) 
 
 
 def mistakes() -> dict[str, list[Path]]:
-    """Return the programs that lead to each error, which has a row on the page of errors."""
+    """Return the programs that lead to each error with a row on the page of errors."""
     text = (DOCS / "errors.md").read_text(encoding="utf-8")
     return {
         row["slug"]: [(DOCS / link["target"]).resolve() for link in LINK.finditer(row["links"])]
@@ -105,7 +105,7 @@ def _write(path: Path, text: str) -> None:
 
 
 def _with_links(page: Path, text: str, folder: Path) -> str:
-    """Return ``text`` with links that lead from and to where files are in the site."""
+    """Return ``text`` with links adjusted to where files are in the site."""
     begin = place(page).parent
 
     def replace(found: re.Match[str]) -> str:
@@ -115,7 +115,7 @@ def _with_links(page: Path, text: str, folder: Path) -> str:
         path = (page.parent / target).resolve()
         if path.parent == MISTAKES:
             return f"{found['text']}(#mistake-{path.stem})"
-        if path.is_dir():  # there is no page of it
+        if path.is_dir():  # it has no page
             return found["text"][1:-1]
         if path not in PAGES:
             copied = folder / place(path)
@@ -150,7 +150,7 @@ def _toctree(caption: str, pages: list[str], *, hidden: bool = True) -> str:
 
 
 def with_outputs(page: Path, text: str, shown: list[Output]) -> str:
-    """Return a page with what each of its blocks shows below it, and the names of files above."""
+    """Return a page with the output of each block below it, and the names of files above."""
     lines = text.splitlines()
     outputs = {output.last: output for output in shown}
     if is_tutorial(page) and shown:

@@ -1,17 +1,17 @@
-// The page: an editor, what Python makes of its text, and links that hold a text.
+// The page: an editor, the output of Python for its text, and links that contain a text.
 "use strict";
 
 const $ = (id) => document.getElementById(id);
 const source = $("source");
-const DELAY_MS = 400; // between a key and a run
+const DELAY_MS = 400; // between a keystroke and a run
 const STYLE = `<style>:root{color-scheme:light dark}body{margin:.6rem;font:14px/1.45 system-ui,sans-serif}
 pre{margin:.3rem 0;font:12px/1.45 ui-monospace,Menlo,Consolas,"DejaVu Sans Mono",monospace;overflow:auto}
 h2,h3{font-size:1em;margin:.8rem 0 .2rem}p{margin:.2rem 0}
 svg{max-width:max(100%,34rem);height:auto}iframe{width:100%;border:0;background:#fff;height:calc(100vh - 1.2rem)!important}</style>`;
 
 let worker; // Python
-let busy = true; // it loads or runs
-let waiting = false; // for it to be free
+let busy = true; // it is loading or running
+let waiting = false; // for it to become free
 let parts = {}; // HTML by the titles of tabs
 let chosen = "Results";
 let overviewStyle = "";
@@ -20,12 +20,12 @@ let loading = 0; // how long that took, in milliseconds
 let firstLoad = 0; // seconds to the first result
 let timer = 0;
 let asked = 0;
-let trusted = true; // a text that came with a link runs when somebody says so
+let trusted = true; // a text from a link runs only when the user says so
 
 async function start() {
   begun = performance.now();
   const text = await (await fetch("worker.js")).text();
-  // From a blob, so that what this page may load holds for Python as well.
+  // From a blob, so that this page's loading policy applies to Python as well.
   const address = URL.createObjectURL(new Blob([text], { type: "text/javascript" }));
   busy = true;
   worker = new Worker(address);
@@ -67,7 +67,7 @@ function run() {
 function stop() {
   worker.terminate();
   $("stop").hidden = true;
-  trusted = false; // what does not end is not begun again until it is edited
+  trusted = false; // what does not end is not restarted until it is edited
   start();
 }
 
@@ -166,7 +166,7 @@ function listTabs() {
 
 function showPart(failed) {
   $("part").classList.toggle("old", failed && chosen !== "Results");
-  // Without scripts, and with no rights: what a program prints stays a picture.
+  // Without scripts or permissions: a program's output can only be displayed.
   $("part").srcdoc = `<!doctype html>${STYLE}<style>${overviewStyle}</style>${parts[chosen] ?? ""}`;
 }
 
@@ -174,7 +174,7 @@ function say(text) {
   $("status").textContent = text;
 }
 
-// A text in a link: deflated, in the alphabet of addresses.
+// A text in a link: deflated, in the URL-safe alphabet.
 async function pass(bytes, through) {
   const stream = new Blob([bytes]).stream().pipeThrough(through);
   return new Uint8Array(await new Response(stream).arrayBuffer());

@@ -1,4 +1,4 @@
-// Python, in a thread of its own: the page stays usable, and can stop what does not end.
+// Python, in a worker thread: the page stays usable, and can stop what does not end.
 "use strict";
 let evaluate;
 

@@ -1,4 +1,4 @@
-"""How Sphinx makes the site: `python -m tools.site` calls it on the pages that it has laid out.
+"""Sphinx's configuration: `python -m tools.site` runs it on the pages that it has laid out.
 
 Nothing is loaded from elsewhere: the theme uses the reader's own fonts, search is a script in the
 folder.
@@ -16,7 +16,7 @@ myst_heading_anchors = 4
 source_suffix = {".md": "markdown"}
 root_doc = "index"
 add_module_names = False
-suppress_warnings = ["myst.header"]  # the changelog begins its versions at the third level
+suppress_warnings = ["myst.header"]  # the changelog's versions are headings of the third level
 
 html_theme = "furo"
 html_title = f"PyPTO {__version__}"
