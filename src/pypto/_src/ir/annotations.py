@@ -1,6 +1,6 @@
 """Tensor, Tile, Scalar, Out and InOut as signatures write them.
 
-The objects only carry what stood in the annotation, and wrap an expression at run time
+The objects only hold what the annotation says, and wrap an expression at run time
 (``Tensor(expr=...)``). The front end resolves annotations itself.
 """
 
@@ -26,7 +26,7 @@ else:
 
 
 class _Wrapper:
-    # Not a metaclass's __getitem__: with this one type checkers take any subscript as it is.
+    # Not a metaclass's __getitem__: type checkers accept any subscript with this one.
     def __class_getitem__(cls, items: Any) -> Any:
         return cls.annotation(items)
 
@@ -62,7 +62,7 @@ class _Wrapper:
         """Return the wrapped expression.
 
         Raises:
-            ValueError: the object is an annotation and wraps none (RuntimeError for scalars).
+            ValueError: the object is an annotation and wraps nothing (RuntimeError for scalars).
         """
         if self._expr is None:
             raise self.error(f"this {type(self).__name__} is an annotation: it holds no expression")
@@ -119,10 +119,10 @@ class Scalar(_Wrapper):
 def unwrapped(
     args: Sequence[Any], kwargs: Mapping[str, Any]
 ) -> tuple[list[Any], dict[str, Any]] | None:
-    """Return arguments with the expressions in place of what wraps them, None if nothing does.
+    """Return arguments with wrappers replaced by their expressions, None if none is wrapped.
 
     Raises:
-        ValueError: one is an annotation (RuntimeError for scalars).
+        ValueError: an argument is an annotation (RuntimeError for scalars).
     """
     if not any(map(_wraps, args)) and not any(map(_wraps, kwargs.values())):
         return None
@@ -142,7 +142,7 @@ def _bare(value: Any) -> Any:
 
 
 def wrapped(value: Expr) -> Any:
-    """Return a tensor, tile or scalar expression wrapped as such, any other as it is."""
+    """Return a tensor, tile or scalar expression wrapped as such, any other value unchanged."""
     match value.type:
         case TensorType(shape=shape, dtype=dtype):
             return Tensor(shape, dtype, value)

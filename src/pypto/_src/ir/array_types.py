@@ -1,4 +1,4 @@
-"""Types of tensors and tiles: dimensions, views, the memory they lie in; comparing all of these."""
+"""Types of tensors and tiles: dimensions, views, memory references, and comparisons of these."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ _put = object.__setattr__
 
 
 def _set_before_use(node: Any, name: str, value: object) -> None:
-    """Set a field of a view or buffer, as its constructor would, while no type has it."""
-    own = {field.name for field in node.fields()} - {"name", "type"}  # a buffer's own follow
+    """Set a field of a view or buffer, checked as by its constructor, unless a type holds it."""
+    own = {field.name for field in node.fields()} - {"name", "type"}  # derived for a buffer
     if node.in_type or name not in own:
         what = f"{type(node).__name__}{' of a type' if node.in_type else ''}"
         raise AttributeError(f"{what} is immutable: cannot set {name!r}")
@@ -43,7 +43,7 @@ def _set_before_use(node: Any, name: str, value: object) -> None:
 
 
 class TensorView(Node, metaclass=NodeMeta):
-    """How a tensor lies in global memory: strides in elements (outermost first) and layout.
+    """How a tensor is laid out in global memory: strides in elements (outermost first) and layout.
 
     Fields can be set. A type that gets the view takes a copy, which is immutable.
     """
@@ -65,7 +65,7 @@ class TensorView(Node, metaclass=NodeMeta):
 
 
 class TileView(Node, metaclass=NodeMeta):
-    """How a tile lies on chip.
+    """How a tile is laid out on chip.
 
     Empty ``valid_shape`` and ``stride`` mean the tile's whole shape, dense. ``fractal`` is the
     box size in bytes. Fields can be set. A type that gets the view takes a copy, which is
@@ -110,7 +110,7 @@ class TileView(Node, metaclass=NodeMeta):
 
 
 def for_types(view: View) -> View:
-    """Return what types hold of a view: a copy that is immutable, or the view if it is that."""
+    """Return an immutable copy of a view for types to hold, or the view if it is immutable."""
     if view.in_type:
         return view
     held = type(view)(*[getattr(view, field.name) for field in view.fields()])
@@ -269,15 +269,15 @@ def dtype_of(expr: Expr) -> DataType:
 
 
 def is_integer(value: Expr) -> bool:
-    """True for a scalar of an integer type; BOOL is none."""
+    """True for a scalar of an integer type; BOOL does not count."""
     return isinstance(value.type, ScalarType) and value.type.dtype.is_int()
 
 
 def _integers(what: str, values: Any) -> tuple[Expr, ...]:
-    """Return dimensions, strides or an offset as expressions; each is called ``what``.
+    """Return dimensions, strides or an offset as expressions; errors call them ``what``.
 
     Raises:
-        TypeError: ``values`` is no sequence, or one of them is no integer.
+        TypeError: ``values`` is not a sequence, or an element is not an integer.
     """
     if values.__class__ is tuple:
         for item in values:
@@ -285,7 +285,7 @@ def _integers(what: str, values: Any) -> tuple[Expr, ...]:
                 break
         else:
             return values
-    if not isinstance(values, (list, tuple, Sequence)):  # the first two need no look at the ABC
+    if not isinstance(values, (list, tuple, Sequence)):  # the ABC check is slow
         raise TypeError(f"a sequence of integers was wanted, got {type(values).__name__}")
     items = as_exprs(cast("Sequence[Any]", values))
     for item in items:
@@ -309,7 +309,7 @@ def same_dim(a: Expr, b: Expr) -> bool:
     if isinstance(a, ConstInt):
         return isinstance(b, ConstInt) and a.value == b.value
     stack: list[tuple[Expr, Expr]] = [(a, b)]
-    seen: set[tuple[int, int]] = set()  # a part may stand in many places
+    seen: set[tuple[int, int]] = set()  # subexpressions may be shared
     while stack:
         x, y = stack.pop()
         if x is y or (id(x), id(y)) in seen:
@@ -338,7 +338,7 @@ def same_dims(a: Sequence[Expr], b: Sequence[Expr]) -> bool:
 
 
 def valid_part(kind: Type) -> tuple[Expr, ...] | None:
-    """Return the valid sizes of a tile of which only a part is valid, None for any other type."""
+    """Return the valid sizes of a partly valid tile, None for any other type."""
     if not isinstance(kind, TileType) or kind.tile_view is None:
         return None
     valid = kind.tile_view.valid_shape
@@ -351,7 +351,7 @@ def as_matrix(sizes: Sequence[Expr]) -> Sequence[Expr]:
 
 
 def same_valid_part(a: Type, b: Type) -> bool:
-    """True if two types are valid in the same part, which is all of them for most."""
+    """True if the same part of both types is valid; for most types that is the whole."""
     first, second = valid_part(a), valid_part(b)
     if first is None or second is None:
         return first is second
@@ -359,7 +359,7 @@ def same_valid_part(a: Type, b: Type) -> bool:
 
 
 def same_tile_view(a: TileView | None, b: TileView | None) -> bool:
-    """True if two tile views are equal, presence included."""
+    """True if two tile views are equal, or both None."""
     if a is None or b is None:
         return a is b
     if (a.start_offset is None) != (b.start_offset is None):
@@ -398,7 +398,7 @@ def exprs_of_type(kind: Type) -> Iterator[Expr]:
 
 
 def symbols_of_type(kind: Type) -> list[Expr]:
-    """Return `exprs_of_type` but for integer constants: for nearly every type there are none."""
+    """Return `exprs_of_type` without integer constants: an empty list for nearly every type."""
     cls = kind.__class__
     if cls is ScalarType:
         return []

@@ -1,13 +1,13 @@
-"""What calls of one form share: one table for the process.
+"""Facts that calls of one form share: one table for the process.
 
 A long kernel has thousands of calls and a few dozen forms of them. The form of a call is its op,
-the types of its operands, the constants among these, and its keywords. Which type the call has
-follows from it, whatever program it stands in; so does how the front end gets from the arguments of
-a call to its operands. So each is found for the first call of a form, and holds for the others.
+the types of its operands, the constants among these, and its keywords. The type of the call follows
+from its form, whatever the program; so does how the front end turns the arguments of a call into
+operands. So each is computed for the first call of a form, and holds for the others.
 
-The table is bounded and begins anew when it is full. A form keeps the objects that its key names by
-their ids: ops, types, and variables that are sizes. Nothing else of a program is in it, no
-statement and no span. Knows nothing of the rules that give types, nor of what is hung on a form.
+The table is bounded and is cleared when full. A form keeps alive the objects whose ids are in its
+key: ops, types, and variables that are sizes. It holds nothing else of a program, no statement and
+no span. Knows nothing of the type rules, nor of what others attach to a form.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from pypto._src.ir.types import ScalarType, TupleType, Type, scalar_type
 Key: TypeAlias = tuple[Any, ...]
 
 PLAIN_KEYWORDS: Final = frozenset({bool, int, float, str, DataType, MemorySpace, PipeType})
-"""What keywords hold that are known by their class and value."""
+"""Classes of keyword values that are identified by class and value."""
 
 MOST_FORMS: Final = 4096
 """How many forms the process keeps."""
@@ -51,7 +51,7 @@ class CallForm:
     def __init__(self, kind: Type, kept: object) -> None:
         self.type = kind
         self.plan: Any = None
-        """What the front end knows of calls that are written so; see `frontend.state.call_plan`."""
+        """What the front end knows of calls in this form; see `frontend.state.call_plan`."""
         self._kept = kept
 
 
@@ -60,7 +60,7 @@ FORMS: Final[dict[Key, CallForm]] = {}
 
 
 def keep(key: Key, kind: Type, op: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> CallForm:
-    """Take in a form, whose calls have the type ``kind``; the others are what ``key`` is of."""
+    """Store a form, whose calls have the type ``kind``; ``key`` is `key_of` the other arguments."""
     if len(FORMS) >= MOST_FORMS:
         FORMS.clear()
     form = FORMS[key] = CallForm(kind, _named(op, args, kwargs))
@@ -68,7 +68,7 @@ def keep(key: Key, kind: Type, op: Any, args: Sequence[Any], kwargs: Mapping[str
 
 
 def key_of(op: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Key | None:
-    """Return what identifies the form of a call, None if more of it may matter.
+    """Return the key that identifies the form of a call, None if an argument cannot be part of one.
 
     ``args`` are the operands of a call, or the arguments that a user gives: expressions, numbers
     and lists. ``op`` may be a name that stands for several ops.
@@ -76,7 +76,7 @@ def key_of(op: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Key | Non
     parts: list[Any] = [id(op)]
     for value in args:
         cls = value.__class__
-        if cls is Var:  # most are, or lists of numbers
+        if cls is Var:  # most are variables, or lists of numbers
             parts.append(id(value.type))
             continue
         if cls is list and _NUMBERS.issuperset(map(type, value)):
@@ -96,14 +96,14 @@ def key_of(op: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Key | Non
 
 
 def _part_of(op: Any, at: int | str, value: Any) -> object:
-    """Return what the form of a call has of an argument, None if it is not known."""
+    """Return an argument's part of the key, None if it has none."""
     cls = value.__class__
     if cls is list or cls is tuple:
         return _list_part(op, at, value)
     if cls is MakeTuple:
         return tuple_part(op, at, value)
     if cls is float and value == 0.0:
-        return cls, str(value)  # zeros of both signs are equal
+        return cls, str(value)  # 0.0 and -0.0 compare equal
     if cls in _LITERALS:
         return cls, value
     if cls is Var or cls is IterArg:
@@ -117,7 +117,7 @@ def _part_of(op: Any, at: int | str, value: Any) -> object:
 
 
 def keywords_part(named: Mapping[str, Any]) -> Key | None:
-    """Return what a form has of the keywords of a call, None if they are not known by value."""
+    """Return the keywords' part of the key, None if their values do not identify them."""
     if not named:
         return ()
     if not isinstance(named, Keywords):
@@ -136,7 +136,7 @@ def _part_of_keywords(named: Mapping[str, Any]) -> Key | None:
 
 
 def constant_part(value: Any) -> Key | None:
-    """Return what a form has of a constant or a list of integer constants, None of all else."""
+    """Return the key part of a constant or a list of integer constants, None for all else."""
     if value.__class__ is MakeTuple:
         items: Sequence[Any] = value.elements
         if not _INTEGERS.issuperset(map(type, items)):
@@ -144,13 +144,13 @@ def constant_part(value: Any) -> Key | None:
         numbers = [i.value if i.type is _INDEX else (i.value, id(i.dtype)) for i in items]
         return MakeTuple, *numbers
     if value.__class__ in CONSTANTS:
-        number = value.value or str(value.value)  # zeros of both signs are equal
+        number = value.value or str(value.value)  # 0.0 and -0.0 compare equal
         return value.__class__, number, id(value.dtype)
     return None
 
 
 def tuple_part(op: Any, at: int | str, value: MakeTuple) -> Key | None:
-    """Return what a form has of a list that is an expression; it is no list that a user gives."""
+    """Return the key part of a `MakeTuple`, which differs from that of a list that a user gives."""
     part = constant_part(value)
     if part is not None:
         return part
@@ -159,7 +159,7 @@ def tuple_part(op: Any, at: int | str, value: MakeTuple) -> Key | None:
 
 
 def _list_part(op: Any, at: int | str, items: Sequence[Any]) -> Key | None:
-    """Return what a form has of a list of numbers and scalars.
+    """Return the key part of a list of numbers and scalars.
 
     A size is in the type of the result, and so part of the form; a computed offset is not.
     """
@@ -184,7 +184,7 @@ def _list_part(op: Any, at: int | str, items: Sequence[Any]) -> Key | None:
 
 
 def _computed(value: Expr) -> Key | None:
-    """Return what a form has of an operand that is neither variable nor constant."""
+    """Return the key part of an operand that is neither a variable nor a constant."""
     kind = value.type
     if isinstance(value, Call):
         op: Any = value.op
@@ -199,7 +199,7 @@ def _computed(value: Expr) -> Key | None:
 
 
 def _named(op: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[object]:
-    """Return what `key_of` names by ids."""
+    """Return the objects whose ids `key_of` uses."""
     found: list[object] = [op]
     for at, value in (*enumerate(args), *kwargs.items()):
         items: Sequence[Any] = ()

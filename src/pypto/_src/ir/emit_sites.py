@@ -1,7 +1,7 @@
-"""What the definition of an op sees of a pass or an emitter, around one call of it.
+"""What the definition of an op sees of the pass or emitter that handles one call of it.
 
-An op that stands for others gets a `Let`, one with a text of its own a `CppSite` or a `PtoSite`.
-Passes and emitters have what they say.
+A decomposition gets a `Let`, an op with emitted text of its own a `CppSite` or a `PtoSite`. Passes
+and emitters implement these protocols.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ class Let(Protocol):
     """What a decomposition sees of the program around the statement that is being replaced."""
 
     def __call__(self, name: str, value: Expr) -> Var:
-        """Give a value a name, in front of the statement."""
+        """Assign a value to a new variable before the statement; return the variable."""
         ...
 
     def made(self, value: Expr) -> Call | None:
-        """Return the call that a variable was assigned in the program, None if it is no such."""
+        """Return the call that was assigned to a variable in the program, None for other values."""
         ...
 
     def space(self, tile: Expr) -> MemorySpace | None:
-        """Return the memory that a tile is in, None where nothing tells."""
+        """Return the memory space of a tile, None if it is unknown."""
         ...
 
 
@@ -49,7 +49,7 @@ class CppSite(Protocol):
     def global_view(
         self, tensor: Expr, offsets: Sequence[Expr], shape: Sequence[Expr], layout: str = "ND"
     ) -> str:
-        """Return the GlobalTensor name for a region of a tensor, after pointing it there."""
+        """Point a GlobalTensor at a region of a tensor and return its name."""
         ...
 
     def element(self, tensor: Expr, indices: Sequence[Expr]) -> str:
@@ -79,7 +79,7 @@ class PtoSite(Protocol):
         ...
 
     def expr(self, value: Expr) -> str:
-        """Return the SSA name of a scalar expression, emitting what computes it."""
+        """Emit the computation of a scalar expression and return its SSA name."""
         ...
 
     def index(self, value: Expr) -> str:
@@ -87,7 +87,7 @@ class PtoSite(Protocol):
         ...
 
     def long(self, value: Expr) -> str:
-        """Return the SSA name of a scalar expression as an ``i64`` value, with all its bits."""
+        """Return the SSA name of a scalar expression as an ``i64`` value, with all bits kept."""
         ...
 
     def partition_view(
@@ -101,7 +101,7 @@ class PtoSite(Protocol):
         ...
 
     def alias(self, name: str) -> None:
-        """Let the call's result be the value ``name``, without code."""
+        """Make the call's result an alias of the value ``name``, without code."""
         ...
 
     def reinterpret(self, tile: Expr | None, kind: TileType) -> tuple[str, str]:
@@ -116,5 +116,5 @@ class PtoSite(Protocol):
         ...
 
     def part(self, row: Expr, column: Expr) -> None:
-        """Let the result be the part of the first operand that begins at a row and column."""
+        """Make the result the part of the first operand that begins at a row and column."""
         ...

@@ -10,7 +10,7 @@ from pypto._src.suggestions import refuse_name
 
 
 class _Meta(EnumMeta):
-    """Lets a member that there is not say which one may be meant."""
+    """Makes the error for an unknown member suggest the one that is probably meant."""
 
     def __getattr__(cls, name: str) -> Any:
         members = cls._member_map_
@@ -23,7 +23,7 @@ class _Meta(EnumMeta):
 class MemorySpace(Enum, metaclass=_Meta):
     """Where bytes live. UB, L1, L0A, L0B and L0C are older names of the on-chip spaces.
 
-    Bias holds the row that a matrix product begins with.
+    Bias holds the row that a matrix product is added to.
     """
 
     DDR = 0
@@ -39,7 +39,7 @@ class MemorySpace(Enum, metaclass=_Meta):
     L0B = 4
     L0C = 5
 
-    __hash__ = object.__hash__  # members are single; that of Enum is written in Python
+    __hash__ = object.__hash__  # members are singletons; Enum's own hash is Python code
 
     def __str__(self) -> str:
         return f"MemorySpace.{self.name}"
@@ -69,7 +69,7 @@ class _Named(Enum, metaclass=_Meta):
 
 
 class CoreType(IntEnum, metaclass=_Meta):
-    """The two kinds of cores. A member is its number, as one of `PipeType` is."""
+    """The two kinds of cores. Members are ints, as those of `PipeType` are."""
 
     CUBE = 0
     VECTOR = 1
@@ -79,7 +79,7 @@ class CoreType(IntEnum, metaclass=_Meta):
 
 
 class MaskPattern(IntEnum, metaclass=_Meta):
-    """Which columns of each two or four are taken: the lowest bit stands for the first."""
+    """Which columns of each group of two or four are taken; the lowest bit is the first column."""
 
     P0101 = 1
     P1010 = 2
@@ -91,7 +91,7 @@ class MaskPattern(IntEnum, metaclass=_Meta):
 
 
 class AtomicType(IntEnum, metaclass=_Meta):
-    """What a store does with the elements that are there: nothing, or it adds to them."""
+    """Whether a store replaces the elements in memory or adds to them."""
 
     None_ = 0
     Add = 1

@@ -1,21 +1,21 @@
 """Structural comparison: equality, hash, and the first difference.
 
 All three read one stream of tokens, in which variables are numbers in the order of their
-definition. So they cannot disagree, and what counts as structure is written once:
+definition. So they cannot disagree, and what counts as structure is defined once:
 
 * counted: node classes, constants with their element types, types (tile views included, memory
   references and tensor views not), names of called ops and functions, keywords in their order
   with kind and value (a NaN equals itself, 0.0 and -0.0 differ), directions and kinds of
   functions and loops, names and attributes of a program's functions;
-* not counted: source ranges, names of variables, of a function alone and of the program, and how
+* not counted: source ranges; names of variables, of the program, and of a function on its own; how
   statements of a body are grouped into sequences (the outermost node's class does count);
 * dimensions compare by value, whatever the element type of the constants.
 
-Expressions may share their parts: those of a large statement are numbered by what they are, so that
-the time follows the number of objects, not the length of the text.
+Expressions may share subexpressions: those of a large statement are numbered by structure, so that
+the time depends on the number of objects, not on the length of the text.
 
-A variable known in a loop body or function only (loop variable, iter_arg, parameter) gets its
-number anew there; a symbolic dimension is defined by the first signature position that names it.
+A variable scoped to a loop body or function (loop variable, iter_arg, parameter) gets a new
+number there; a symbolic dimension is defined by the first signature position that names it.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ else:
     hashlib = lazy_module("hashlib")
 
 _LARGE: Final = 1000
-"""How many nodes of a statement's expressions are read one by one; those after them get numbers."""
+"""How many nodes of a statement's expressions are read one by one; later ones are numbered."""
 
 _NUMBERED: Final = "expression"
 
@@ -51,7 +51,7 @@ Path: TypeAlias = "tuple[Path, str] | None"
 
 
 class Difference(NamedTuple):
-    """The first point where two structures are not alike."""
+    """The first point where two structures differ."""
 
     path: str
     reason: str
@@ -66,7 +66,7 @@ def structural_equal(lhs: Any, rhs: Any, enable_auto_mapping: bool = False) -> b
     one to one.
 
     Raises:
-        TypeError: an argument is no node or type, or one is a node and the other a type.
+        TypeError: an argument is neither a node nor a type, or one is a node and the other a type.
     """
     _check_kinds(lhs, rhs)
     if lhs is rhs:
@@ -78,8 +78,8 @@ def structural_equal(lhs: Any, rhs: Any, enable_auto_mapping: bool = False) -> b
 def structural_hash(node: Any, enable_auto_mapping: bool = False) -> int:
     """Return a 64-bit number that is equal for nodes of equal structure, in every process.
 
-    A free variable counts with its name, since the object itself has no number outside of this
-    process; with ``enable_auto_mapping`` by the order of its first use. Its type and initial value
+    A free variable is hashed by its name, since its identity means nothing outside of this
+    process; with ``enable_auto_mapping`` by the order of first use. Its type and initial value
     do not count.
     """
     _check_kinds(node, node)
@@ -89,7 +89,7 @@ def structural_hash(node: Any, enable_auto_mapping: bool = False) -> int:
 
 
 def assert_structural_equal(lhs: Any, rhs: Any, enable_auto_mapping: bool = False) -> None:
-    """Do nothing if `structural_equal`, else say where the first difference is.
+    """Raise an error that locates the first difference unless `structural_equal`.
 
     Raises:
         ValueError: with the path to the difference, a reason, and both sides as text.
@@ -110,7 +110,7 @@ def first_difference(lhs: Any, rhs: Any, enable_auto_mapping: bool = False) -> D
         return None
     left = _Stream(lhs, enable_auto_mapping, detailed=True)
     right = _Stream(rhs, enable_auto_mapping, detailed=True)
-    right.contents, right.new = left.contents, left.new  # one number means one thing
+    right.contents, right.new = left.contents, left.new  # the same numbers for both
     for a, b in zip(left.tokens(), right.tokens(), strict=False):
         while a != b and a[0] == b[0] == _NUMBERED:
             a, b = left.node(left.value), right.node(right.value)
@@ -134,17 +134,17 @@ def _check_kinds(lhs: Any, rhs: Any) -> None:
 
 class _Define(NamedTuple):
     var: Var
-    scoped: bool  # known in a body of the defining node only
+    scoped: bool  # visible only in a body of the defining node
 
 
 class _Leave(NamedTuple):
-    """Forget the numbers given since: go back to those of outside."""
+    """Restore the numbers of the enclosing scope."""
 
     numbers: dict[Var, int]
 
 
 class _Forget(NamedTuple):
-    """Give back their outer numbers to variables known in a loop body only."""
+    """Restore the outer numbers of variables that are scoped to a loop body."""
 
     outer: list[tuple[Var, int | None]]
 
@@ -233,7 +233,7 @@ class _Stream:
         if self.detailed:
             pairs = zip(reversed(items), reversed(labels), strict=True)
             self.stack += [(item, (path, label)) for item, label in pairs]
-        else:  # nobody asks where an item stands
+        else:  # no paths are needed
             self.stack += [(item, path) for item in reversed(items)]
 
     def push_all(self, items: Sequence[Any]) -> None:
@@ -264,7 +264,7 @@ class _Stream:
     def type(self, kind: Type) -> Token:
         """Return one token for a type without symbolic dimensions, unless details are wanted.
 
-        Such types are numbered; what a new number stands for is in the token that brings it up.
+        Such types are numbered; the token that introduces a number includes what it stands for.
         """
         if self.detailed:
             return self.node(kind)
@@ -314,13 +314,13 @@ class _Stream:
         return (node.__class__,)
 
     def forget_exprs(self) -> None:
-        """Forget what expressions are: variables in them mean something else from here on."""
+        """Forget the numbers of expressions: their variables mean something else from here on."""
         if self.exprs:
             self.exprs.clear()
             self.met.clear()
 
     def numbered(self, node: Expr) -> Token:
-        """Return one token for all of an expression, as `type` does for a type."""
+        """Return one token for a whole expression, as `type` does for a type."""
         known = len(self.new)
         first_uses = self.meet(node) if self.auto or self.signature else ()
         number = self.expr_number(node)
@@ -329,7 +329,7 @@ class _Stream:
         return (_NUMBERED, number, *first_uses, *self.new[known:])
 
     def meet(self, root: Expr) -> list[Token]:
-        """Number the variables that are first read in ``root``; return what they are."""
+        """Number the variables that are first read in ``root``; return their tokens."""
         found: list[Var] = []
         stack: list[Expr] = [root]
         while stack:
@@ -351,7 +351,7 @@ class _Stream:
         return ("new", self.numbers[var], var.__class__, *fields)
 
     def expr_number(self, root: Expr) -> int:
-        """Return the number of ``root``; every object in it is looked at once."""
+        """Return the number of ``root``; every object in it is visited once."""
         exprs = self.exprs
         stack = [root]
         while stack:
@@ -376,7 +376,7 @@ class _Stream:
         return (node.__class__, *[self.content(getattr(node, name)) for name in names])
 
     def content(self, value: Any) -> Token:
-        """Return a token for all of a field's value; the expressions in it have numbers."""
+        """Return one token for a field's whole value, whose expressions have numbers."""
         if isinstance(value, Expr):
             return (_NUMBERED, self.exprs[id(value)])
         if isinstance(value, Op):
@@ -393,7 +393,7 @@ class _Stream:
         return self.plain(value)
 
     def symbolic(self, value: Any) -> Token:
-        """Return a token for all of a type with symbolic dimensions, or of a part of it."""
+        """Return one token for a type with symbolic dimensions, or for a part of it."""
         if isinstance(value, ConstInt):
             return ("dim", value.value)
         if isinstance(value, tuple):
@@ -441,7 +441,7 @@ class _Stream:
         return _Define(value, scoped)
 
     def function(self, node: Function) -> Token:
-        """Number the parameters first: a dimension may be a parameter that stands later."""
+        """Number the parameters first: a dimension may be a later parameter."""
         outside = self.numbers
         self.forget_exprs()
         self.numbers = dict(outside)
@@ -472,7 +472,7 @@ class _Stream:
         number = self.numbers.get(var)
         if number is not None:
             return ("var", number)
-        if isinstance(var, MemRef):  # space, address and size say which one it is
+        if isinstance(var, MemRef):  # identified by space, address and size
             return self.node(var)
         if not (self.auto or self.signature):
             return ("free", var.name) if self.hashing else ("free", id(var))
@@ -493,7 +493,7 @@ class _Stream:
         known = self.numbers.get(var)
         if known is not None and not item.scoped:
             return ("var", known)
-        # What the definition itself holds, an init value say, does not see the new variable.
+        # What the definition itself holds, such as an init value, does not see the new variable.
         self.stack.append((_Bind(var), self.path))
         self.stack += self.parts(var)
         return ("define", var.__class__)
@@ -587,7 +587,7 @@ _STEPS: Final[dict[type, Any]] = {
 
 
 def _parts(node: Expr) -> list[Expr]:
-    """Return the expressions that make up ``node``, a variable's none; see `_parts_of`."""
+    """Return the operands of ``node``, none for a variable; see `_parts_of`."""
     return [] if isinstance(node, Var) and not isinstance(node, MemRef) else _parts_of(node)
 
 
@@ -612,7 +612,7 @@ def _dims(kind: Type) -> list[Expr]:
 
 
 def _constant_type(kind: Type) -> Token | None:
-    """Return a token for all of ``kind``, None if it names a symbolic dimension."""
+    """Return one token for all of ``kind``, None if it names a symbolic dimension."""
     if isinstance(kind, ScalarType):
         key = (ScalarType, kind.dtype)
     elif isinstance(kind, TileType | TensorType):
@@ -630,7 +630,7 @@ def _constant_type(kind: Type) -> Token | None:
 
 
 _TYPE_TOKENS: Final[dict[Key, Token | None]] = {}
-"""What `_constant_type` says of types by their structure, whatever program they are of."""
+"""Results of `_constant_type` by the structure of the type, for all programs."""
 
 
 def _tokens_of_type(kind: Type) -> Token | None:
@@ -640,9 +640,9 @@ def _tokens_of_type(kind: Type) -> Token | None:
     return tuple(_Stream(kind, False, detailed=True).tokens())
 
 
-@lru_cache(MOST_TYPES)  # most tokens come again and again
+@lru_cache(MOST_TYPES)  # most tokens recur
 def _token_text(token: Token) -> str:
-    """Return ``token`` as text that is the same in every process; no token's begins another's."""
+    """Return ``token`` as text, the same in every process; no text is a prefix of another."""
     return f"{len(token)}:" + "".join([_part_text(part) for part in token])
 
 
@@ -659,7 +659,7 @@ def _part_text(part: Any) -> str:
         return f"d{part.code()},"
     if isinstance(part, tuple):
         return f"t{_token_text(cast('Token', part))}"
-    return f"o{type(part).__qualname__},"  # of equal objects of unknown kind only the kind is
+    return f"o{type(part).__qualname__},"  # all that equal objects of other classes surely share
 
 
 def _dim(value: Any) -> Any:

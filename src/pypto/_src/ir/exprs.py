@@ -447,13 +447,13 @@ class BitXor(
 class BitShiftLeft(
     BinaryExpr, metaclass=NodeMeta, symbol="<<", precedence=SHIFT, fold=lambda a, b: a << b
 ):
-    """Bits moved up."""
+    """The bits shifted left."""
 
 
 class BitShiftRight(
     BinaryExpr, metaclass=NodeMeta, symbol=">>", precedence=SHIFT, fold=lambda a, b: a >> b
 ):
-    """Bits moved down; the sign stays."""
+    """The bits shifted right; the sign is kept."""
 
 
 class Abs(UnaryExpr, metaclass=NodeMeta, symbol="abs", precedence=CALL, fold=abs):
@@ -469,7 +469,7 @@ class Not(UnaryExpr, metaclass=NodeMeta, symbol="not ", precedence=NOT, fold=lam
 
 
 class BitNot(UnaryExpr, metaclass=NodeMeta, symbol="~", precedence=SIGN, fold=lambda a: ~a):
-    """The other bits."""
+    """All bits inverted."""
 
 
 class Cast(UnaryExpr, metaclass=NodeMeta, symbol="cast", precedence=CALL, fold=lambda x: x):
@@ -501,7 +501,7 @@ _put_elements: Final = setter(MakeTuple, "elements")
 
 
 def _tuple_type(items: Sequence[Expr]) -> TupleType:
-    """Return the type of a tuple, one object for lists of as many INDEX numbers."""
+    """Return the type of a tuple; lists of equally many INDEX numbers share one object."""
     for item in items:
         if item.type is not INDEX:
             return TupleType(tuple([item.type for item in items]))
@@ -536,7 +536,7 @@ class TupleGetItemExpr(Expr, metaclass=NodeMeta):
 
 
 class Op(Node, metaclass=NodeMeta):
-    """Something that can be called. Registered ops are instances of a subclass with the facts."""
+    """Something that can be called. Registered ops are of a subclass that holds the facts."""
 
     name: str
 
@@ -548,7 +548,7 @@ class Op(Node, metaclass=NodeMeta):
 
     @property
     def pipe(self) -> Any:
-        """The pipe that executes the op, None for an op nobody registered."""
+        """The pipe that executes the op, None for an unregistered op."""
         return None
 
     def has_attr(self, key: str) -> bool:
@@ -603,7 +603,7 @@ _put_kwargs: Final = setter(Call, "kwargs")
 _KEYWORD_CLASSES: Final = frozenset(
     {bool, int, float, str, NoneType, DataType, MemorySpace, PipeType}
 )
-"""What most keywords hold; `check_keyword` knows the rest."""
+"""Classes of most keyword values; `check_keyword` knows the rest."""
 
 CONSTANTS: Final[frozenset[type]] = frozenset({ConstInt, ConstFloat, ConstBool})
 
@@ -614,7 +614,7 @@ def _check_variable(name: object, kind: object) -> None:
 
 
 def check_keyword(key: object, value: object) -> None:
-    """Check a keyword of a call: numbers, texts, enumerations, nodes, lists and dicts of these.
+    """Check a keyword of a call: numbers, strings, enumerations, nodes, lists and dicts of these.
 
     Raises:
         TypeError: the value is of another class.
@@ -679,7 +679,7 @@ def caller_span(depth: int = 2) -> Span:
 
 
 class Symbol:
-    """What kernels write for a variable that Python, too, computes with: a size with a name."""
+    """A named size: what kernels write for a variable that Python code computes with, too."""
 
     __slots__ = ()
     var: Var
@@ -708,8 +708,8 @@ def binary(kind: type[BinaryExpr], left: Any, right: Any, span: Span = UNKNOWN_S
     """Build ``kind`` with promoted operands: the wider type wins, the left one on a tie.
 
     Raises:
-        TypeError: an operand is no scalar, BOOL meets arithmetic, int meets float, or a bitwise
-            operator meets floats.
+        TypeError: an operand is not a scalar, BOOL is used in arithmetic, int is mixed with
+            float, or a bitwise operator is applied to floats.
     """
     lhs, rhs = _number(left, span), _number(right, span)
     a, b = scalar_dtype(lhs), scalar_dtype(rhs)
@@ -733,7 +733,7 @@ def unary(kind: type[UnaryExpr], operand: Any, span: Span = UNKNOWN_SPAN) -> Una
     """Build ``kind`` on a scalar.
 
     Raises:
-        TypeError: the operand is no scalar, or ``~`` meets a float or BOOL.
+        TypeError: the operand is not a scalar, or ``~`` is applied to a float or BOOL.
     """
     value = _number(operand, span)
     dtype = scalar_dtype(value)

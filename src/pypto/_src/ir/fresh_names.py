@@ -1,4 +1,4 @@
-"""Names that are not taken yet, for what is added to a function or a program."""
+"""Names that are not taken yet, for additions to a function or a program."""
 
 from __future__ import annotations
 
@@ -6,21 +6,21 @@ from collections.abc import Iterable
 
 
 class NewNames:
-    """Gives names other than those that are ``taken``, no name twice."""
+    """Gives names that are not ``taken``, none of them twice."""
 
     def __init__(self, taken: Iterable[str]) -> None:
         self._taken = {*taken}
-        self._next: dict[str, int] = {}  # by what stands before the number
+        self._next: dict[str, int] = {}  # by the text before the number
 
     def like(self, wanted: str, between: str = "_") -> str:
-        """Return ``wanted``, or that with the first number behind it that makes it new."""
+        """Return ``wanted``, or if it is taken, ``wanted`` followed by the first free number."""
         if wanted in self._taken:
             return self.numbered(f"{wanted}{between}")
         self._taken.add(wanted)
         return wanted
 
     def numbered(self, base: str, first: int = 1) -> str:
-        """Return ``base`` with a number behind it: of ``first`` and those above the first new."""
+        """Return ``base`` followed by the first free number, counting from ``first``."""
         number = self._next.get(base, first)
         while (name := f"{base}{number}") in self._taken:
             number += 1

@@ -1,12 +1,12 @@
-"""Plain types: one object for each structure, in the whole process.
+"""Plain types: one object per structure in the whole process.
 
 A type is plain if nothing in it belongs to a program: its sizes are known, its view has no
-variable, and it has no place in memory. Facts about operators follow from the types of operands.
-With one object for each they are looked up by the identity of the types, and hold for the next
+variable, and it has no memory reference. Facts about operators follow from the types of operands.
+With one object per type they are looked up by the identity of the types, and hold for the next
 program as well.
 
-The table is bounded, and begins anew when it is full: then a structure has a second object, and
-facts are found once more. No more rests on it: types are compared by `same_type`, and `serialize`
+The table is bounded, and is cleared when full: then a structure has a second object, and facts are
+computed once more. Nothing else depends on it: types are compared by `same_type`, and `serialize`
 writes equal ones once.
 """
 
@@ -33,7 +33,7 @@ BY_ID: Final[dict[int, Type]] = {}
 
 
 def unique(kind: Type) -> Type:
-    """Return the one type of the structure of ``kind``, which is itself where it is not plain."""
+    """Return the one type with the structure of ``kind``, or ``kind`` itself if it is not plain."""
     cls = kind.__class__
     if (cls is not TileType and cls is not TensorType) or BY_ID.get(id(kind)) is kind:
         return kind
@@ -45,15 +45,16 @@ def unique(kind: Type) -> Type:
 
 
 def with_own_constants(kind: Type) -> Type:
-    """Return a tensor or tile type of the same symbols, and of constants that stand nowhere."""
+    """Return a tensor or tile type with the same symbols, and new constants without spans."""
     cls = kind.__class__
     return _copy(cast("Any", kind)) if cls is TileType or cls is TensorType else kind
 
 
 def unique_result(kind: Type, operands: Sequence[Expr]) -> Type:
-    """Return `unique` of a call's type, but the very type of an operand as it is.
+    """Return `unique` of a call's type; the type object of an operand is returned unchanged.
 
-    Others have no constant of a list: equal constants find them, perhaps of the next program.
+    Other types share no constant with a list operand: calls with equal constants reuse them,
+    perhaps in the next program.
     """
     for value in operands:
         if value.type is kind:
@@ -73,7 +74,7 @@ def unique_array(
 
 
 def is_plain(kind: object) -> bool:
-    """True for a type that any program can have; False for others, and for what is no type."""
+    """True for a type that any program can have; False for others, and for what is not a type."""
     cls = kind.__class__
     if cls is TileType or cls is TensorType:
         return BY_ID.get(id(kind)) is kind or _key(kind) is not None
@@ -83,20 +84,20 @@ def is_plain(kind: object) -> bool:
 
 
 class Facts(Generic[T]):
-    """What a function says of types, kept for the process where they are such objects."""
+    """The results of a function of types, kept for the process if the types are unique."""
 
     def __init__(self, find: Callable[..., T]) -> None:
         self._find = find
-        self._known: dict[tuple[Any, ...], tuple[Type, T]] = {}  # by identity of a type, with it
+        self._known: dict[tuple[Any, ...], tuple[Type, T]] = {}  # by id of the type, kept alive
 
     def of(self, kind: Type, *rest: Any) -> T:
-        """Return ``find(kind, *rest)``; ``rest`` can be looked up, and belongs to no program."""
+        """Return ``find(kind, *rest)``; ``rest`` is hashable, and belongs to no program."""
         key = id(kind), *rest
         known = self._known.get(key)
         if known is not None:
             return known[1]
         found = self._find(kind, *rest)
-        if is_plain(kind) and unique(kind) is kind:  # else it may say where it was written
+        if is_plain(kind) and unique(kind) is kind:  # other types may have source spans
             if len(self._known) >= MOST_TYPES:
                 self._known.clear()
             self._known[key] = kind, found
@@ -118,7 +119,7 @@ def _key(kind: Any) -> Key | None:
 
 
 def structure(kind: Any) -> Key | None:
-    """Return the structure of a tensor or tile type, wherever it is; None if it has a variable."""
+    """Return the structure of a tensor or tile type, memory aside; None if it has a variable."""
     dims = _numbers(kind.shape)
     if dims is None:
         return None
@@ -153,9 +154,9 @@ def _numbers(items: Any) -> tuple[int, ...] | None:
 
 
 def _copy(kind: TensorType | TileType) -> TensorType | TileType:
-    """Return a type that shares no constant with ``kind``, and whose constants stand nowhere.
+    """Return a type that shares no constant with ``kind``, and whose constants have no spans.
 
-    So which program asked first shows nowhere: neither in places, nor in what shares an object.
+    So nothing shows which program asked first: neither spans nor shared objects.
     """
     if isinstance(kind, TensorType):
         view = kind.tensor_view

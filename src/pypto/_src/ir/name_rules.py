@@ -1,4 +1,4 @@
-"""Which names programs may have that come from outside: from bytes and from texts.
+"""Which names are allowed in programs from outside: from bytes and from texts.
 
 Names reach C++, MLIR, Python and paths. Emitters escape whatever they write, since constructors
 take any text; readers refuse odd names in the first place. Knows no node.
@@ -9,13 +9,13 @@ from __future__ import annotations
 import re
 from typing import Final
 
-# Most names need neither, so they are compiled when one does.
+# Compiled on first use: most names need neither.
 _VARIABLE: Final = r"[\w$.]*"
 _CONTROL: Final = "[\0-\x1f\x7f-\x9f\u2028\u2029]"
 
 
 def is_function_name(name: str) -> bool:
-    """True for an identifier of Python; files are named by functions."""
+    """True for an identifier of Python; files are named after functions."""
     return name.isidentifier()
 
 

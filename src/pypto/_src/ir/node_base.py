@@ -46,12 +46,12 @@ _NODE_WORDS: Final = ("Expr", "Stmt", "Var", "IterArg", "Function", "MemRef")
 
 
 def plain(name: str = "") -> Any:
-    """Mark a field that comparison and traversal see. An annotation without a mark is one too."""
+    """Mark a field that comparison and traversal see. Fields without a mark count as plain."""
     return Field(name, FieldKind.PLAIN)
 
 
 def defining(name: str = "") -> Any:
-    """Mark a field that holds the variables which the node defines."""
+    """Mark a field that holds the variables that the node defines."""
     return Field(name, FieldKind.DEFINING)
 
 
@@ -90,15 +90,15 @@ class NodeMeta(type):
     ``FIELDS`` in the class body overrides kinds and order of the fields; the order is that of
     traversal.
 
-    The classes that it makes are plain ones, since `isinstance` takes three times as long for a
-    class of any other metaclass. So subclasses do not inherit it: one that does not name it is
-    declared all the same, without slots.
+    The classes that it makes are of class `type`, since `isinstance` takes three times as long for
+    a class with any other metaclass. So subclasses do not inherit it: one that does not name it
+    still gets its fields declared, without slots.
     """
 
     def __new__(
         mcls, name: str, bases: tuple[type, ...], namespace: dict[str, Any], **keywords: Any
     ) -> Any:
-        """Create the class with one slot a field."""
+        """Create the class with one slot per field."""
         fields, annotated, new = _declared(bases, namespace)
         for key in annotated:
             namespace.pop(key, None)
@@ -156,7 +156,7 @@ class Keywords(dict[str, Any]):
     __slots__ = ("part",)
 
     part: Any
-    """What they are in the forms of calls, once that was asked; see `call_forms.keywords_part`."""
+    """Their part of a call's form, once computed; see `call_forms.keywords_part`."""
 
     __setitem__ = __delitem__ = __ior__ = _immutable
     clear = pop = popitem = setdefault = update = _immutable
@@ -169,7 +169,7 @@ NO_KEYWORDS: Final = Keywords()
 
 
 def setter(cls: type[Node], name: str) -> Callable[[Any, Any], None]:
-    """Return what sets field ``name`` of a new node, in half the time of ``object.__setattr__``."""
+    """Return a setter of field ``name`` of new nodes, twice as fast as ``object.__setattr__``."""
     slot = getattr(cls, name, None)
     if slot is not None:
         return slot.__set__
@@ -177,10 +177,10 @@ def setter(cls: type[Node], name: str) -> Callable[[Any, Any], None]:
 
 
 def uninitialized(cls: type[Node]) -> Any:
-    """Return the class of what becomes a ``cls``: called, it gives a node with all slots empty.
+    """Return a class whose instances become a ``cls``: new ones have all slots empty.
 
-    They can be set, until the ``__class__`` of the node is set to ``cls``. A node made so takes
-    less than half the time of one whose slots are set by `setter`; nothing is checked.
+    The slots can be set until the node's ``__class__`` is set to ``cls``. Making a node this way
+    takes less than half the time of setting its slots by `setter`; nothing is checked.
     """
     owner = next(base for base in cls.__mro__ if base.__dict__.get("__slots__"))
     scope = {name: getattr(object, name) for name in ("__init__", "__setattr__", "__delattr__")}
@@ -189,24 +189,24 @@ def uninitialized(cls: type[Node]) -> Any:
 
 
 def unwanted(what: str, wanted: type, value: object) -> TypeError:
-    """Return the error for an argument of a constructor that is of the wrong class."""
+    """Return the error for a constructor argument of the wrong class."""
     return TypeError(f"{what} is of type {wanted.__name__}, got {type(value).__name__}")
 
 
 def check_class(what: str, value: object, wanted: type) -> None:
-    """Raise TypeError unless ``value``, which is ``what``, is a ``wanted``."""
+    """Raise TypeError unless ``value``, called ``what``, is a ``wanted``."""
     if not isinstance(value, wanted):
         raise unwanted(what, wanted, value)
 
 
 def not_a_span(node: object, value: object) -> NoReturn:
-    """Refuse what a constructor got in place of a span."""
+    """Raise the error for a constructor argument that should be a span."""
     what = f"the span of a {type(node).__name__}"
     raise TypeError(f"{what} is of type Span, got {type(value).__name__}")
 
 
 def all_of(what: str, values: Iterable[T], wanted: type[T]) -> tuple[T, ...]:
-    """Return ``values`` as a tuple; each of them has to be a ``wanted``."""
+    """Return ``values`` as a tuple, checking that each of them is a ``wanted``."""
     items = as_tuple(values)
     for item in items:
         if not isinstance(item, wanted):
@@ -215,5 +215,5 @@ def all_of(what: str, values: Iterable[T], wanted: type[T]) -> tuple[T, ...]:
 
 
 def as_tuple(value: Iterable[T]) -> tuple[T, ...]:
-    """Convert a sequence given to a constructor."""
+    """Convert a sequence that was passed to a constructor."""
     return value if isinstance(value, tuple) else tuple(value)

@@ -48,7 +48,7 @@ TENSOR: Final = "Tensor"
 TILE: Final = "Tile"
 SCALAR: Final = "Scalar"
 INTS: Final = "Ints"  # a tuple of index expressions: offsets, shape, indices
-OFFSETS: Final = "Offsets"  # one of which types depend on the constants only; see Param.attr_type
+OFFSETS: Final = "Offsets"  # INTS whose constants alone affect types; see Param.attr_type
 INDEX: Final = "Index"  # a scalar of the type INDEX; see Param.attr_type
 AXIS: Final = "Axis"  # an integer constant that names a dimension
 ATTR: Final = "attribute"
@@ -68,8 +68,8 @@ class Param(NamedTuple):
     default: Any  # REQUIRED if it must be given
     # Annotation text of an attribute: DataType, MemorySpace, bool, int, str. A SCALAR of the type
     # MemorySpace is the constant number of one, and one of the type INDEX counts, whatever the
-    # elements are; INTS of the type OFFSETS are no sizes: of what is computed among them no type
-    # depends.
+    # elements are; INTS of the type OFFSETS are not sizes: no type depends on computed values
+    # among them.
     attr_type: str = ""
 
 
@@ -105,7 +105,7 @@ class Operands(NamedTuple):
         return value.elements
 
     def axis(self, index: int) -> int:
-        """Return the number that axis operand ``index`` is."""
+        """Return the value of axis operand ``index``."""
         value = self.args[index]
         assert isinstance(value, ConstInt)
         return value.value
@@ -115,7 +115,7 @@ class Operands(NamedTuple):
         return [p.name for p in self.op.params if p.kind != ATTR][index]
 
     def name(self, index: int) -> str:
-        """Return the user's name or text of an operand, or else the name of the parameter."""
+        """Return the user's name or text of an operand, else the name of the parameter."""
         value, texts = self.args[index], _TEXTS.get()
         if texts and value in texts:
             return texts[value]
@@ -127,9 +127,9 @@ _TEXTS: ContextVar[Mapping[Expr, str]] = ContextVar("_TEXTS", default=MappingPro
 
 @contextmanager
 def spelling(texts: Mapping[Expr, str]) -> Generator[None]:
-    """Let errors call expressions what ``texts`` says, where they have no name.
+    """Make errors call expressions by ``texts``, rather than by variable or parameter.
 
-    What is around this says so of others.
+    The texts of an enclosing ``with`` hold for other expressions.
     """
     token = _TEXTS.set({**_TEXTS.get(), **texts})
     try:
@@ -142,14 +142,14 @@ TypeRule = Callable[[Operands], Type]
 
 
 ValidRule = Callable[[Operands, Type], Type]
-"""Returns the result type of a call with partly valid tiles, given that for whole ones."""
+"""Returns the result type of a call with partly valid tiles, given the type for whole ones."""
 
 
 Decomposition: TypeAlias = "Callable[[Call, Let], Expr | None]"
-"""Returns what stands in place of a call, None if the targets execute it as it is."""
+"""Returns what replaces a call, None if the targets execute it directly."""
 
 
-if TYPE_CHECKING:  # annotations alone name it
+if TYPE_CHECKING:  # only annotations name it
 
     class Promotion(Protocol):
         """What an op does with tiles of several element types or shapes."""
@@ -163,18 +163,18 @@ if TYPE_CHECKING:  # annotations alone name it
             ...
 
         def parts(self, call: Call, let: Let) -> Expr | None:
-            """Return what a call whose tiles differ stands for on targets, None if they do not."""
+            """Return the expansion of a call whose tiles differ, None if they do not."""
             ...
 
         def meaning(self, call: Call, compute: Callable[..., Any]) -> Callable[..., Any]:
-            """Return what a call computes on arrays, given what the op does on equal ones."""
+            """Return what a call computes on arrays, given what the op does on matching ones."""
             ...
 
 
 Complete = Callable[
     [Sequence[Any], Mapping[str, Any], Span], tuple[Sequence[Any], Mapping[str, Any]]
 ]
-"""Returns the arguments of a call with an operand that its writer may leave out."""
+"""Returns the arguments of a call, with an operand that users may leave out filled in."""
 
 
 class OpDef(Op, Generic[P, R], metaclass=NodeMeta):
@@ -197,33 +197,31 @@ class OpDef(Op, Generic[P, R], metaclass=NodeMeta):
     in_place: frozenset[int]  # operands whose bytes the result may overwrite, also those not read
     columns: frozenset[int]  # tiles that the target takes as column vectors: operands, RESULT
     spaces_rule: Callable[[Mapping[str, Any]], Mapping[int, frozenset[MemorySpace]]]
-    # Takes a tile from other than vector memory. The type of a call of any other op is the same
-    # whether it is known that a plain tile is in vector memory, and a tensor in global memory.
+    # Takes a tile from memory other than Vec. For any other op, the type of a call does not depend
+    # on whether a plain tile is known to be in Vec, and a tensor in global memory.
     names_spaces: bool
     pto: str | Callable[[PtoSite], None] | None
     isa: str | Callable[[CppSite], None] | None
     numpy: Callable[..., Any] | None
     typed: bool  # ``numpy`` has a keyword ``result``: the NumPy type of the result's elements
-    # Other ops that a call stands for, where no target executes it. An op that always is others
-    # needs neither ``pto`` nor ``isa``.
+    # Expands a call that no target executes into other ops. An op that is always expanded needs
+    # neither ``pto`` nor ``isa``.
     decomposition: Decomposition | None
     # The same for calls with a tile that is padded, or a column [N, 1]; see `ops.padding`.
     of_padded: Decomposition | None
     complete: Complete | None  # gives the operand that may be left out
-    # What a call with scratch tiles behind the operands is. Targets want them, passes give them.
+    # The form with scratch tiles after the operands. Targets need them, passes supply them.
     with_scratch: OpDef[..., Any] | None = None
-    # The keyword that is the last operand of that form, where its writer gives it: valid_shapes.
+    # The keyword that is the last operand of that form, if the user gives it: valid_shapes.
     last_operand: str | None
-    base: OpDef[..., Any] | None  # the op that this is such a form of; its calls are that's
-    # What its result is for tiles of which a part is valid; None where it takes whole tiles only.
+    base: OpDef[..., Any] | None  # the op that this is such a form of; calls name that op
+    # The rule for partly valid tiles; None if the op takes whole tiles only.
     valid: ValidRule | None
-    # What fills the rest of a whole result where the operand is valid in part; 0 unless said.
+    # What fills the rest of a whole result if the operand is partly valid; 0 by default.
     rest: Callable[[Mapping[str, Any], Any], Any] | None
-    promotion: (
-        Promotion | None
-    )  # what it does with tiles that differ; None where it takes equal ones
-    masks: bool  # takes the masks of comparisons, which are valid in part by nature
-    commutes: bool  # of a tile and a number: the number may stand first, ``pl.add(2, tile)``
+    promotion: Promotion | None  # how it takes tiles that differ; None if they must be equal
+    masks: bool  # takes the masks of comparisons, which are always partly valid
+    commutes: bool  # with a tile and a number: the number may come first, ``pl.add(2, tile)``
     unsupported: str | None  # why no backend emits it
     instead: str | None  # what to write where no backend emits it
     operands: tuple[Param, ...]  # the parameters that are positional expressions of a call
@@ -262,9 +260,9 @@ class OpDef(Op, Generic[P, R], metaclass=NodeMeta):
             object.__setattr__(self.with_scratch, "base", self)
 
     def written(self, operands: int) -> OpDef[..., Any]:
-        """Return the form that a call of so many operands has in texts, where one may be left out.
+        """Return the op that texts name for a call with so many operands.
 
-        It is the op itself but for a call with `last_operand`.
+        It is the op itself unless the call has `last_operand`.
         """
         form = self.with_scratch
         if self.last_operand is None or form is None or operands != len(form.operands):
@@ -277,7 +275,7 @@ class OpDef(Op, Generic[P, R], metaclass=NodeMeta):
         return self.pipe_rule if isinstance(self.pipe_rule, PipeType) else None
 
     def parts_of(self, call: Call, let: Let) -> Expr | None:
-        """Return what a call stands for on targets, None if they execute it as it is."""
+        """Return the expansion of a call for targets, None if they execute it directly."""
         found = None if self.promotion is None else self.promotion.parts(call, let)
         for expand in (self.of_padded, self.decomposition):
             if found is None and expand is not None:
@@ -305,9 +303,9 @@ class OpDef(Op, Generic[P, R], metaclass=NodeMeta):
         return [p.name for p in self.params if p.kind == ATTR]
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
-        """Build the call, in the way of `build`; a span may follow as last argument.
+        """Build the call as `build` does; a span may follow as last argument.
 
-        Of wrapped operands, ``pl.Tile(expr=...)``, it is wrapped, too.
+        With wrapped operands, ``pl.Tile(expr=...)``, the call is wrapped, too.
         """
         bare = unwrapped(args, kwargs)
         given, values, span = with_span(*(bare or (args, kwargs)))
@@ -366,7 +364,7 @@ class OpDef(Op, Generic[P, R], metaclass=NodeMeta):
             elif value is not None and param.default is not None:
                 attributes[param.name] = _attribute(self, param, value)
         if self.attributes:
-            for param in self.params:  # what a call may lack comes last
+            for param in self.params:  # optional ones come last
                 is_keyword = param.kind == ATTR and param.default is None
                 if is_keyword and values[param.name] is not None:
                     attributes[param.name] = _attribute(self, param, values[param.name])
@@ -388,8 +386,8 @@ class OpDef(Op, Generic[P, R], metaclass=NodeMeta):
         """Return the type that the op's rule gives to a call of ready operands.
 
         It follows from the operands' types, the constants among them, and the keywords. So the rule
-        runs once for many calls that agree in these, in whatever programs. A plain type is the one
-        object that `unique` gives.
+        runs once for all calls that agree in these, across programs. A plain type is the one object
+        that `unique` gives.
 
         Raises:
             OpError: the rule refuses them.
@@ -480,7 +478,7 @@ def _counted(names: Sequence[str]) -> str:
 def with_span(
     args: Sequence[Any], kwargs: Mapping[str, Any]
 ) -> tuple[Sequence[Any], dict[str, Any], Span | None]:
-    """Return arguments without the span that they end in or name, and the span."""
+    """Return arguments without a last or named span, and the span."""
     named = dict(kwargs)
     span = named.pop("span", None)
     if span is None and args and isinstance(args[-1], Span):
@@ -491,7 +489,7 @@ def with_span(
 def no_form(op: OpDef[..., Any], language: str, otherwise: str) -> EmitError:
     """Return the error for a call of an op that has no form in ``language``.
 
-    That is for its writer to mend, unless the op is one that LegalizeTiles decomposes.
+    The user has to change the call, unless LegalizeTiles decomposes the op.
     """
     if op.unsupported is None and op.decomposition is not None:
         message, hint = f"{op.name} is several instructions", "run passes.legalize_tiles() first"
@@ -506,10 +504,10 @@ def no_form(op: OpDef[..., Any], language: str, otherwise: str) -> EmitError:
 def of_wrapped(
     op: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any], span: Span
 ) -> Any:
-    """Return the call of an op whose operands were wrapped, wrapped.
+    """Return the wrapped call of an op whose operands were wrapped.
 
     Raises:
-        OpTypeError: an operand is of the wrong kind, such as a tile where a tensor stands.
+        OpTypeError: an operand is of the wrong kind, such as a tile in place of a tensor.
         OpError: anything else that the op refuses.
     """
     return wrapped(op(*args, **kwargs, span=span))
@@ -529,7 +527,7 @@ def op_of(value: object) -> OpDef[..., Any] | None:
 
 
 def aliased(value: Expr) -> Expr | None:
-    """Return the value whose bytes ``value`` is, None for one with bytes of its own.
+    """Return the value whose bytes ``value`` shares, None if it has bytes of its own.
 
     That is a variable itself, the operand of a view, or the tensor that a store writes.
     """
@@ -552,10 +550,10 @@ KIND_TYPES: Final = {
     INTS: TupleType,
     AXIS: ScalarType,
 }
-"""Types of the expressions that stand for the kinds of parameters."""
+"""The type of expression that each kind of parameter takes."""
 
 _TYPE_IS_ENOUGH: Final = {TENSOR: TensorType, TILE: TileType, SCALAR: ScalarType}
-"""The kinds of which nothing but the type is wanted."""
+"""The kinds for which checking the type is enough."""
 
 _WORDS: Final = {
     TENSOR: "a Tensor",
@@ -605,7 +603,7 @@ def kind_of(value: Any) -> str:
 
 
 def _is_in_memory(value: Expr) -> bool:
-    """True for an operand whose type hardly any other has: it says at which address it is."""
+    """True for an operand whose type has a memory reference, so that hardly any other has it."""
     return isinstance(value.type, ShapedType) and value.type.memref is not None
 
 
@@ -654,11 +652,11 @@ def shown(value: Any) -> str:
 _NAMED: Final = ("function", "module", "method")
 _OP: Final = "op"
 _LONGEST: Final = 80
-"""How long the text of a value is at most that an error shows."""
+"""The most characters of a value's text that an error shows."""
 
 
 def _of_constant(value: Expr) -> str:
-    """Return a constant as it is, and the type of what is no constant."""
+    """Return a constant itself, and the type of any other value."""
     return str(value.value) if isinstance(value, ConstFloat) else f"a value of {_spell(value.type)}"
 
 
@@ -681,7 +679,7 @@ def _operand(
     values: Mapping[str, Any],
     span: Span,
 ) -> Expr:
-    """Return an argument that is no expression as an operand; ``values`` are all arguments."""
+    """Convert an argument that is not an expression to an operand; ``values`` are all arguments."""
     if param.kind == INTS and isinstance(value, (list, tuple)):
         try:
             return MakeTuple(cast("Sequence[Any]", value), span)
@@ -710,9 +708,9 @@ def space_number(space: MemorySpace, span: Span = UNKNOWN_SPAN) -> ConstInt:
 
 
 def not_whole(takes: str, name: str, *, fill: bool = True) -> OpError:
-    """Return the error that ``takes``, a subject and its verb, no tile valid in part as ``name``.
+    """Return the error for the partly valid tile ``name``; ``takes`` is a subject and its verb.
 
-    The hint is to ``fill`` the rest of the tile.
+    With ``fill``, the hint is to fill the rest of the tile.
     """
     return OpError(
         f"{takes} tiles that are valid throughout, {name} is valid in part",
@@ -722,7 +720,7 @@ def not_whole(takes: str, name: str, *, fill: bool = True) -> OpError:
 
 
 def space_of_number(param: Param, value: Expr) -> MemorySpace | None:
-    """Return the memory space that an operand of a call is, None if it is anything else."""
+    """Return the memory space that an operand of a call stands for, None if it is anything else."""
     if param.attr_type != MemorySpace.__name__ or not isinstance(value, ConstInt):
         return None
     if value.dtype is not DataType.INDEX:
@@ -734,8 +732,8 @@ def literal(value: float, dtype: DataType | None, span: Span = UNKNOWN_SPAN) -> 
     """Return a bare number as a constant of element type ``dtype``.
 
     Raises:
-        OpError: a number with a fraction where the element type is an integer, or one that is
-            beyond those of the element type.
+        OpError: a number with a fraction for an integer element type, or one outside the range
+            of the element type.
     """
     if dtype is None:
         return as_expr(value, span)

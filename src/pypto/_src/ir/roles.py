@@ -26,8 +26,8 @@ def role(function: Function) -> Role:
     """Return where ``function`` runs.
 
     Orchestration functions are host, InCore ones kernels. An Opaque function is a kernel if it
-    uses block ops itself, else host: scalars, tensor reads and calls of other functions. What
-    stands in one of its InCore scopes is not its own: OutlineIncoreScopes makes a kernel of it.
+    uses block ops itself, else host: scalars, tensor reads and calls of other functions. The
+    contents of its InCore scopes do not count: OutlineIncoreScopes makes kernels of them.
     """
     marked = _MARKED.get(function.func_type)
     if marked is not None:
@@ -99,7 +99,7 @@ def core_type(function: Function) -> CoreType:
     """Return the core that a kernel needs: CUBE if it uses the M or MTE1 pipe, else VECTOR.
 
     Raises:
-        EmitError: the kernel has both matrix and vector work, which no single core does.
+        EmitError: the kernel has both matrix and vector work, which no single core can do.
     """
     found = _core_types(function)
     if len(found) > 1:
@@ -113,12 +113,12 @@ def core_type(function: Function) -> CoreType:
 
 
 def native_core_type(function: Function) -> CoreType:
-    """Return the core as which this machine runs a kernel: CUBE if it has both kinds of work."""
+    """Return the core type that a kernel runs as natively: CUBE if it has both kinds of work."""
     return min(_core_types(function), default=CoreType.VECTOR)
 
 
 def _core_types(function: Function) -> set[CoreType]:
-    """Return the cores whose work a kernel has."""
+    """Return the kinds of cores that a kernel has work for."""
     pipes: set[PipeType | None] = set()
     known: set[Op] = set()  # the ops that have one pipe or none, whatever the call
     stmts: Any = stmts_in(function.body)

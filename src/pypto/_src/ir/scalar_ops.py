@@ -1,6 +1,6 @@
-"""The operators on scalars, a row each: what every part of the compiler asks of one.
+"""The scalar operators, one row each: all that any part of the compiler asks about one.
 
-Owns symbols, meaning and the spellings of C++, PTO MLIR and the host's C++. The classes of the
+Owns symbols, meaning and the spellings in C++, PTO MLIR and the host's C++. The classes of the
 nodes are in `exprs`; printers, readers, the interpreter, folding and emitters look here. What is
 special about one target, such as that it has no sum of floats, is with that target.
 """
@@ -62,7 +62,7 @@ Meaning = Callable[..., Any]
 
 
 class Interval(NamedTuple):
-    """The least and the greatest number that a value can be."""
+    """The least and the greatest number that a value can have."""
 
     low: int
     high: int
@@ -74,45 +74,45 @@ class Arith(NamedTuple):
     signed: str = ""
     unsigned: str = ""
     real: str = ""
-    wraps: bool = False  # the C++ that the assembler makes of it holds the result as unsigned
+    wraps: bool = False  # the assembler's C++ for it holds the result as unsigned
 
 
 class ScalarOp(NamedTuple):
     """One operator; its symbol, precedence and Python meaning are those of the class `node`.
 
-    An operator that is others on targets has a ``decomposition``, and no spelling.
+    An operator that is expanded for targets has a ``decomposition``, and no spelling.
     """
 
     node: type[BinaryExpr] | type[UnaryExpr]
     mnemonic: str
-    """In the statement form, behind ``tensor.OP_SCALAR_``."""
+    """The name in the statement form, after ``tensor.OP_SCALAR_``."""
     syntax: str = ""
-    """The class of Python's module `ast`, for what Python writes with an operator."""
+    """The class in Python's `ast`, if Python has it as an operator."""
     python: Callable[..., Any] | None = None
-    """On Python values, where a kernel computes with them; that of the node unless given."""
+    """The meaning on Python values that a kernel computes with; that of the node unless given."""
     on_tiles: str = ""
-    """The op that the same operator means on tiles and tensors: ``add`` for `pl.add`."""
+    """The op that the operator stands for on tiles and tensors: ``add`` for `pl.add`."""
     on_integers: Meaning | None = None
     """The meaning on integers; that of the node unless given."""
     on_floats: Meaning | None = None
     """The meaning on floats; that of the node unless given."""
     cpp: str = ""
-    """The operator of C++, with the precedence that it has there."""
+    """The C++ operator, with the same precedence as in C++."""
     cpp_integers: str = ""
-    """The function of integers in a kernel's C++, where there is no such operator."""
+    """The function on integers in a kernel's C++, where there is no such operator."""
     cpp_floats: str = ""
-    """The function of floats in a kernel's C++, where there is no such operator."""
+    """The function on floats in a kernel's C++, where there is no such operator."""
     on_itself: str = ""
-    """What C++ is told of an integer compared with itself."""
+    """The C++ text for an integer compared with itself."""
     arith: Arith | None = None
     host: str = ""
-    """The function of `pto/runtime/api.hpp`, where ``cpp`` has not Python's meaning."""
+    """The function in `pto/runtime/api.hpp`, where ``cpp`` does not have Python's meaning."""
     interval: Callable[[Interval, Interval], Interval | None] | None = None
     """The range of the result, None where it is not known."""
     divides: bool = False
-    """Integers over zero are an error."""
+    """Dividing an integer by zero is an error."""
     can_fail: bool = False
-    """Some operands are an error, or have no result in C++."""
+    """Some operands cause an error, or have no result in C++."""
     is_shared: bool = False
     """A kernel's C++ computes it once for the same operands."""
     high_bits: bool = True
@@ -120,7 +120,7 @@ class ScalarOp(NamedTuple):
     grows: bool = True
     """The result may need more bits than the operands."""
     decomposition: Callable[..., Expr] | None = None
-    """Returns what stands for the node on targets."""
+    """Returns the expression that replaces the node on targets."""
 
 
 # --------------------------------------------------------------------------------------------
@@ -274,7 +274,7 @@ ROWS: Final = (
         host="divide",
         divides=True,
         can_fail=True,
-        high_bits=False,  # of floats
+        high_bits=False,  # on floats
     ),
     ScalarOp(
         FloorMod,
@@ -284,7 +284,7 @@ ROWS: Final = (
         "rem",
         _int_modulo,
         _modulo,
-        cpp="%",  # of unsigned integers
+        cpp="%",  # on unsigned integers
         cpp_integers="floor_mod",
         cpp_floats="float_floor_mod",
         host="modulo",
@@ -419,7 +419,7 @@ ROWS: Final = (
         "",
         _int_floor_divide,
         _floor_divide,
-        cpp="/",  # of unsigned integers
+        cpp="/",  # on unsigned integers
         cpp_integers="floor_div",
         cpp_floats="float_floor_div",
         # The assembler expands a floor division into wrapping arithmetic.
@@ -507,7 +507,7 @@ DECOMPOSED: Final[dict[type, Callable[..., Expr]]] = {
 
 
 def decomposed(expr: Expr) -> Expr:
-    """Return what an operator is on targets: itself, unless its row has a decomposition."""
+    """Return the expansion of an operator for targets: itself if its row has no decomposition."""
     while expr.__class__ in DECOMPOSED:
         parts = DECOMPOSED[expr.__class__]
         if isinstance(expr, BinaryExpr):

@@ -1,9 +1,9 @@
-"""What type checkers and editors take the values of a kernel for; nothing here runs.
+"""The types of a kernel's values for type checkers and editors; nothing here runs.
 
-A kernel's text is ordinary Python, so that a type checker reads it too. Its scalars are protocols
-that Python's numbers fulfil, so that ``x: pl.INT64 = 0`` is right; a tile or tensor has the
-operators that the language gives it. What an operator does, and whether the element types fit, is
-the front end's to know.
+A kernel is ordinary Python source, so that type checkers read it too. Its scalars are protocols
+that Python's numbers implement, so that ``x: pl.INT64 = 0`` is right; a tile or tensor has the
+operators that the language gives it. What an operator does, and whether the element types fit,
+only the front end knows.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     class _Element(DataType, type):  # pyright: ignore[reportGeneralTypeIssues]
         """The class of the element types: as a value each is a `DataType`, else a scalar."""
 
-        # pyright binds no property of a metaclass to a protocol.
+        # pyright does not bind properties of a metaclass to a protocol.
         bytes: int  # pyright: ignore[reportIncompatibleMethodOverride]
         numpy: np.dtype[Any]  # pyright: ignore[reportIncompatibleMethodOverride]
 
@@ -29,7 +29,7 @@ else:
 
 
 class Number(Protocol):
-    """One number: a scalar of a kernel, or a number of Python."""
+    """One number: a scalar of a kernel, or a Python number."""
 
     def __add__(self, other: Any, /) -> Number: ...
     def __radd__(self, other: Any, /) -> Number: ...
@@ -54,7 +54,7 @@ class Number(Protocol):
 
 
 class Integer(Number, Protocol):
-    """A whole number or truth value, which has bits."""
+    """An integer or truth value, which has bits."""
 
     def __add__(self, other: Any, /) -> Integer: ...
     def __radd__(self, other: Any, /) -> Integer: ...
@@ -84,7 +84,7 @@ class Integer(Number, Protocol):
 class Elements(Generic[T]):
     """The operators of tiles and tensors, which work element by element on their kind, T.
 
-    A number stands on the right, or on the left where the order does not matter.
+    A number may be the right operand, or the left one where the order does not matter.
     """
 
     def __add__(self, other: T | Number, /) -> Self: ...
@@ -102,7 +102,7 @@ class Elements(Generic[T]):
     def __rshift__(self, other: T | Number, /) -> Self: ...
     def __eq__(self, other: object, /) -> Any: ...
     def __ne__(self, other: object, /) -> Any: ...
-    # Not Self: Python's min and max, which work on tiles too, want a truth value.
+    # Not Self: Python's min and max, which work on tiles too, need a truth value.
     def __lt__(self, other: Any, /) -> Any: ...
     def __le__(self, other: Any, /) -> Any: ...
     def __gt__(self, other: Any, /) -> Any: ...

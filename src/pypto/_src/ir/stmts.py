@@ -72,7 +72,7 @@ _put_value: Final = setter(AssignStmt, "value")
 
 
 def checked_assign(var: Var, value: Expr, span: Span) -> AssignStmt:
-    """Return the `AssignStmt` of what is known to be fit for one."""
+    """Return the `AssignStmt` of arguments that are known to be valid."""
     made = _UninitializedAssign()
     made.var = var
     made.value = value
@@ -98,7 +98,7 @@ _put_expr: Final = setter(EvalStmt, "expr")
 
 
 def checked_eval(expr: Expr, span: Span) -> EvalStmt:
-    """Return the `EvalStmt` of what is known to be fit for one."""
+    """Return the `EvalStmt` of arguments that are known to be valid."""
     made = _UninitializedEval()
     made.expr = expr
     made.span = span
@@ -110,7 +110,7 @@ _UninitializedEval: Final = uninitialized(EvalStmt)
 
 
 class YieldStmt(Stmt, metaclass=NodeMeta):
-    """The values that a loop body or branch hands to its statement."""
+    """The values that a loop body or branch yields to its statement."""
 
     value: tuple[Expr, ...]
 
@@ -122,7 +122,7 @@ class YieldStmt(Stmt, metaclass=NodeMeta):
 
 
 class ReturnStmt(Stmt, metaclass=NodeMeta):
-    """The values of a function."""
+    """Return from the function with its values."""
 
     value: tuple[Expr, ...]
 
@@ -138,7 +138,7 @@ class BreakStmt(Stmt, metaclass=NodeMeta):
 
 
 class ContinueStmt(Stmt, metaclass=NodeMeta):
-    """Go on with the next iteration of the innermost loop."""
+    """Continue with the next iteration of the innermost loop."""
 
 
 class IfStmt(Stmt, metaclass=NodeMeta):
@@ -167,7 +167,7 @@ class IfStmt(Stmt, metaclass=NodeMeta):
 class ForStmt(Stmt, metaclass=NodeMeta):
     """A counted loop; ``iter_args`` enter with their init values, ``return_vars`` take the last.
 
-    Of its iterations ``stages`` are to be under way at the same time, each with tiles of its own.
+    It has ``stages`` iterations in flight at a time, each with tiles of its own.
     """
 
     loop_var: Var
@@ -179,7 +179,7 @@ class ForStmt(Stmt, metaclass=NodeMeta):
     return_vars: tuple[Var, ...]
     kind: ForKind
     stages: int
-    # Field order is traversal order: bounds are outside the scope of what the loop defines.
+    # Field order is traversal order: bounds are outside the scope of the loop's definitions.
     FIELDS = (
         plain("start"),
         plain("stop"),
@@ -260,7 +260,7 @@ class WhileStmt(Stmt, metaclass=NodeMeta):
 class ScopeStmt(Stmt, metaclass=NodeMeta):
     """A marked region, such as ``with pl.incore()``.
 
-    ``name_hint`` is what the kernel that it becomes is called, "" if anything will do.
+    ``name_hint`` is the name for the kernel that it becomes, "" for any name.
     """
 
     scope_kind: ScopeKind
@@ -295,7 +295,7 @@ class SeqStmts(Stmt, metaclass=NodeMeta):
 
 
 class OpStmts(Stmt, metaclass=NodeMeta):
-    """A run of assignments and evaluations."""
+    """A sequence of assignments and evaluations only."""
 
     stmts: tuple[Stmt, ...]
 
@@ -374,7 +374,7 @@ class Function(IRNode, metaclass=NodeMeta):
         _put(self, "span", span if span.__class__ is Span else not_a_span(self, span))
 
     def __call__(self, *_args: Any, **_named: Any) -> Any:
-        """Refuse: what runs is what ``pypto.runtime.compile`` makes of it."""
+        """Refuse: only the result of ``pypto.runtime.compile`` runs."""
         raise uncompiled("function", self.name, sys._getframe(1))  # pyright: ignore[reportPrivateUsage]
 
     def with_body(
@@ -460,12 +460,12 @@ class Program(IRNode, metaclass=NodeMeta):
         _put(self, "span", span if span.__class__ is Span else not_a_span(self, span))
 
     def __call__(self, *_args: Any, **_named: Any) -> Any:
-        """Refuse: what runs is what ``pypto.runtime.compile`` makes of it."""
+        """Refuse: only the result of ``pypto.runtime.compile`` runs."""
         raise uncompiled("program", self.name, sys._getframe(1))  # pyright: ignore[reportPrivateUsage]
 
     @property
     def functions(self) -> dict[GlobalVar, Function]:
-        """The functions by their global variable, in name order."""
+        """The functions by their global variables, in name order."""
         return {self.globals_[f.name]: f for f in self.functions_}
 
     def get_function(self, name: str) -> Function | None:
@@ -498,7 +498,7 @@ _UninitializedProgram: Final = uninitialized(Program)
 
 
 def _are_named_alike(functions: Sequence[Any], others: Sequence[Function]) -> bool:
-    """True for functions with the names of the others, in their order."""
+    """True for functions with the names of the others, in the same order."""
     if len(functions) != len(others):
         return False
     pairs = zip(functions, others, strict=True)
@@ -521,7 +521,7 @@ def statements(body: Stmt | None) -> tuple[Stmt, ...]:
     stack: list[Any] = list(reversed(inner))
     while stack:
         stmt = stack.pop()
-        if stmt.__class__ is OpStmts:  # which holds no sequences
+        if stmt.__class__ is OpStmts:  # holds no sequences
             out += stmt.stmts
         elif stmt.__class__ is SeqStmts:
             stack += reversed(stmt.stmts)
@@ -534,7 +534,7 @@ SEQUENCES: Final[frozenset[type]] = frozenset({SeqStmts, OpStmts})
 OPERATIONS: Final[frozenset[type]] = frozenset({AssignStmt, EvalStmt})
 """The statements that `OpStmts` holds."""
 SIMPLE: Final[frozenset[type]] = OPERATIONS | {YieldStmt, ReturnStmt, BreakStmt, ContinueStmt}
-"""The statements that hold no other statements, and are no sequences."""
+"""The statements that hold no other statements, and are not sequences."""
 
 
 def final_yield(body: Stmt | None) -> YieldStmt | None:
@@ -550,13 +550,13 @@ def final_yield(body: Stmt | None) -> YieldStmt | None:
 
 
 def yielded(body: Stmt | None) -> tuple[Expr, ...]:
-    """Return the values that a body hands on at its end, () where it does not end in a yield."""
+    """Return the values that a body yields at its end, () if it does not end in a yield."""
     last = final_yield(body)
     return () if last is None else last.value
 
 
 def yielded_by(stmts: Sequence[Stmt]) -> tuple[Expr, ...]:
-    """Return the values of a yield that is the last of ``stmts``, () where there is none."""
+    """Return the values of a yield that is the last of ``stmts``, () if there is none."""
     last = stmts[-1] if stmts else None
     return last.value if isinstance(last, YieldStmt) else ()
 

@@ -29,7 +29,7 @@ class Type(Node, metaclass=NodeMeta):
 
 
 class UnknownType(Type, metaclass=NodeMeta):
-    """The type of a call that has no value, or none known yet."""
+    """The type of a call that has no value, or whose type is not known yet."""
 
     _shared: ClassVar[UnknownType | None] = None
 
@@ -54,7 +54,7 @@ class ScalarType(Type, metaclass=NodeMeta):
         return hash((ScalarType, self.dtype))
 
     def has_structure_of(self, other: Any) -> bool:
-        """True if ``other`` is one number of the same element type."""
+        """True if ``other`` is a scalar of the same element type."""
         return isinstance(other, ScalarType) and self.dtype is other.dtype
 
 
@@ -67,7 +67,7 @@ class TupleType(Type, metaclass=NodeMeta):
         _put(self, "types", all_of("a part of a tuple", types, Type))
 
     def __hash__(self) -> int:
-        # Tuples may be nested deeply: those inside count as tuples and no more.
+        # Tuples may be nested deeply: inner ones are hashed by class only.
         parts = (TupleType if isinstance(item, TupleType) else hash(item) for item in self.types)
         return hash((TupleType, *parts))
 

@@ -1,7 +1,7 @@
-"""Nodes made of what is known to fit: nothing is checked or derived, and half the time is taken.
+"""Nodes made of valid parts: nothing is checked or derived, which takes half the time.
 
-The constructors of nodes take what users and definitions give them. What the front end and the
-passes put together over and over is made here, of parts that come from nodes already checked.
+The constructors of nodes check what users and definitions give them. Nodes that the front end and
+the passes make most often are made here, of parts of nodes that were checked already.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def with_memref(kind: ShapedType, memref: MemRef | None) -> ShapedType:
 def checked_call(
     op: Op, args: tuple[Expr, ...], kwargs: Mapping[str, Any], kind: Type, span: Span
 ) -> Call:
-    """Return the `Call` of what is known to be fit for one; ``kwargs`` are `Keywords`."""
+    """Return the `Call` of arguments that are known to be valid; ``kwargs`` are `Keywords`."""
     call = _UninitializedCall()
     call.op = op
     call.args = args
@@ -55,7 +55,7 @@ _UninitializedCall: Final = uninitialized(Call)
 
 
 def with_args(call: Call, args: tuple[Expr, ...]) -> Call:
-    """Return a call of the same op with the same keywords and type; nothing is derived anew."""
+    """Return a call of the same op with the same keywords and type; nothing is derived again."""
     made = _UninitializedCall()
     made.op = call.op
     made.args = args
@@ -80,7 +80,7 @@ _UninitializedTuple: Final = uninitialized(MakeTuple)
 
 
 def checked_var(name: str, kind: Type, span: Span) -> Var:
-    """Return the `Var` of what is known to be fit for one."""
+    """Return the `Var` of arguments that are known to be valid."""
     made = _UninitializedVar()
     made.name = name
     made.type = kind
@@ -141,7 +141,7 @@ _UninitializedFloat: Final = uninitialized(ConstFloat)
 def checked_binary(
     cls: type[BinaryExpr], left: Expr, right: Expr, kind: Type, span: Span
 ) -> BinaryExpr:
-    """Return the ``cls`` of operands that need no cast; ``kind`` is the type of the result."""
+    """Return a ``cls`` of operands that need no cast; ``kind`` is the type of the result."""
     made = _UninitializedBinary()
     made.left = left
     made.right = right

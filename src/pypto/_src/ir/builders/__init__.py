@@ -1,1 +1,1 @@
-"""The builders: IR put together statement by statement."""
+"""The builders: IR constructed statement by statement."""

@@ -1,7 +1,7 @@
-"""Making IR by hand: `IRBuilder`, and functions for the scalar operators.
+"""Building IR by hand: `IRBuilder`, and functions for the scalar operators.
 
 The builder keeps track of open blocks and of source spans, and refuses what cannot be a block.
-Whether the finished program is valid, `verify` says.
+`verify` checks whether the finished program is valid.
 
     ib = IRBuilder()
     with ib.function("double") as f:
@@ -11,13 +11,13 @@ Whether the finished program is valid, `verify` says.
         ib.return_stmt(y)
     function = f.get_result()
 
-Loops and branches hand on values by ``iter_arg``, ``return_var`` and yields. Or they assign to a
-variable from outside, as Python does, and ``f.get_result(ssa=True)`` supplies the rest:
+Loops and branches pass values on through ``iter_arg``, ``return_var`` and yields. Or they assign to
+an outer variable, as Python does, and ``f.get_result(ssa=True)`` supplies the rest:
 
     with ib.for_loop(i, 0, 8, 1):
         ib.assign(total, total + i)
 
-Calls out of place raise RuntimeError or ValueError, a result asked for too early AssertionError.
+Misplaced calls raise RuntimeError or ValueError, a result requested too early AssertionError.
 """
 
 from __future__ import annotations
@@ -161,7 +161,7 @@ class Block:
                 self._builder.emit(self._node)
 
     def close(self, end: Span) -> Any:
-        """End the block without a ``with``; return its node, whose span reaches to ``end``."""
+        """End the block without a ``with``; return its node, whose span extends to ``end``."""
         self._span = self._span.up_to(end)
         self.__exit__(None, None, None)
         return self._node
@@ -186,7 +186,7 @@ class _WithResults(Block):
         self._return_vars: list[Var] = []
 
     def add_return_var(self, var: Var) -> None:
-        """Let ``var`` take the next result."""
+        """Add ``var`` as the variable of the next result."""
         self._return_vars.append(var)
 
     def outputs(self) -> list[Var]:
@@ -198,7 +198,7 @@ class _WithResults(Block):
         """Return result ``index``.
 
         Raises:
-            IndexError: there is none.
+            IndexError: there is no such result.
         """
         results = self.outputs()
         if not 0 <= index < len(results):
@@ -237,15 +237,15 @@ class FunctionBuilder(Block):
     def get_result(self, *, ssa: bool = False) -> Function:
         """Return the function, after its block.
 
-        Parts that an expression has many times, as ``x = x + x`` done often in Python, are given
-        variables.
+        Subexpressions that occur many times, as after repeated ``x = x + x`` in Python, are
+        assigned to variables.
 
         With ``ssa`` every variable is assigned once: iter_args, yields, return_vars and else
         branches are supplied for variables that loops and branches assign, and break, continue
         and early return become conditions.
 
         Raises:
-            PassError: ``ssa``, and a variable is read that some way leaves without a value, or
+            PassError: with ``ssa``, a variable is read that some path leaves unassigned, or
                 that has different types.
         """
         function: Function = self._closed()
@@ -287,7 +287,7 @@ class _LoopBuilder(_WithResults):
         self._iter_args.append(arg)
 
     def return_var(self, name: str, type: Type | None = None, span: Span | None = None) -> Var:
-        """Add the result of the next carried value, with that one's type.
+        """Add the result of the next carried value, with that value's type.
 
         Raises:
             ValueError: there is no such carried value, or it has another type.
@@ -371,10 +371,10 @@ class IfStmtBuilder(_WithResults):
         self._then: Stmt | None = None
 
     def else_(self, span: Span | None = None) -> None:
-        """Let what follows be the other branch.
+        """Start the else branch.
 
         Raises:
-            ValueError: it is already, or another block is open inside.
+            ValueError: it has started already, or another block is open inside.
         """
         if self._then is not None:
             raise ValueError("an if has one else")
@@ -426,14 +426,14 @@ class ProgramBuilder(Block):
         self.functions: dict[str, Function] = {}
 
     def declare_function(self, name: str) -> GlobalVar:
-        """Return what calls of function ``name`` name; it may be added later."""
+        """Return the callee for calls of function ``name``, which may be added later."""
         return self._globals.setdefault(name, GlobalVar(name))
 
     def get_global_var(self, name: str) -> GlobalVar:
-        """Return what `declare_function` has returned for ``name``.
+        """Return what `declare_function` returned for ``name``.
 
         Raises:
-            RuntimeError: nobody declared it.
+            RuntimeError: it was not declared.
         """
         if name not in self._globals:
             raise RuntimeError(f"function {name!r} is not declared: call declare_function first")
@@ -443,7 +443,7 @@ class ProgramBuilder(Block):
         """Add a finished function.
 
         Raises:
-            ValueError: the program has one of this name.
+            ValueError: the program already has a function of this name.
         """
         if function.name in self.functions:
             raise ValueError(f"the program has a function {function.name!r} already")
@@ -466,8 +466,8 @@ class ProgramBuilder(Block):
 class IRBuilder:
     """Makes functions and programs from nested ``with`` blocks; see the module's example.
 
-    Where a ``span`` may be given and is not, the node gets the caller's file and line. Python
-    numbers stand for constants: ints INDEX, floats FP32.
+    A node whose optional ``span`` is not given gets the caller's file and line. Python numbers
+    stand for constants: ints INDEX, floats FP32.
     """
 
     def __init__(self) -> None:
@@ -561,7 +561,7 @@ class IRBuilder:
         return isinstance(self.innermost(), IfStmtBuilder)
 
     def innermost(self) -> Block | None:
-        """Return the block that statements go to, None outside of all."""
+        """Return the block that statements go to, None outside of all blocks."""
         return self._blocks[-1] if self._blocks else None
 
     def outermost(self) -> Block | None:
@@ -569,11 +569,11 @@ class IRBuilder:
         return self._blocks[0] if self._blocks else None
 
     def open_block(self, block: Block) -> None:
-        """Let statements go to ``block``."""
+        """Direct statements to ``block``."""
         self._blocks.append(block)
 
     def close_block(self, block: Block) -> None:
-        """Leave ``block``, and whatever an error has left open inside it."""
+        """Leave ``block``, and any blocks inside it that an error has left open."""
         while self._blocks and self._blocks.pop() is not block:
             pass
 
@@ -583,7 +583,7 @@ class IRBuilder:
         """Append a statement to the innermost block.
 
         Raises:
-            RuntimeError: no block is open that takes statements.
+            RuntimeError: no open block takes statements.
         """
         block = self.innermost()
         if block is None or isinstance(block, ProgramBuilder):
@@ -606,8 +606,7 @@ class IRBuilder:
         """Append an assignment to a new variable, with the value's type; return the variable.
 
         Raises:
-            ValueError: ``type`` is another than the value's, or a called function has several
-                results.
+            ValueError: ``type`` is not the value's, or a called function has several results.
         """
         span = span or caller_span()
         expr = self._typed(as_expr(value, span))
@@ -619,7 +618,7 @@ class IRBuilder:
         return var
 
     def _typed(self, value: Expr) -> Expr:
-        """Return a call of a function of the program with the function's result type."""
+        """Give a call of a function of the program the function's result type."""
         if not (isinstance(value, Call) and isinstance(value.op, GlobalVar)):
             return value
         program = self._blocks[0] if self._blocks else None

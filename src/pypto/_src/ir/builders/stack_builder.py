@@ -1,4 +1,4 @@
-"""Making IR step by step: the builder whose blocks are opened by one call and closed by another.
+"""Building IR step by step: the builder whose blocks one call opens and another closes.
 
     ib = IRBuilder()
     ib.begin_function("double", span)
@@ -7,9 +7,9 @@
     ib.return_([x * 2], span)
     function = ib.end_function(span)
 
-For writers of other front ends, which have a source span for everything. Blocks, and what they
-refuse, are those of `build`; this module owns only their order: what is closed is what was opened
-last.
+For authors of other front ends, which have a source span for everything. The blocks and their
+checks are those of `builder`; this module owns only their order: the block opened last is closed
+first.
 """
 
 from __future__ import annotations
@@ -49,8 +49,8 @@ _WORDS: Final[dict[type[build.Block], str]] = {
 class IRBuilder:
     """Makes functions and programs from pairs of ``begin_...`` and ``end_...`` calls.
 
-    ``begin_...`` raises RuntimeError or ValueError where the block cannot stand, ``end_...``
-    RuntimeError where another block was opened last. The span of a node reaches from the span of
+    ``begin_...`` raises RuntimeError or ValueError where the block is not allowed, ``end_...``
+    RuntimeError where another block was opened last. The span of a node extends from the span of
     its begin to that of its end.
     """
 
@@ -58,7 +58,7 @@ class IRBuilder:
         self._builder = build.IRBuilder()
 
     def _open(self, kind: type[B]) -> B:
-        """Return the innermost block, which a call wants to be of a kind."""
+        """Return the innermost block, which must be a ``kind``."""
         block = self._builder.innermost()
         if isinstance(block, kind):
             return block
@@ -135,14 +135,14 @@ class IRBuilder:
         self._open(build.ForLoopBuilder).add_iter_arg(iter_arg)
 
     def add_return_var(self, var: Var) -> None:
-        """Let ``var`` take the next result of the for loop."""
+        """Add ``var`` as the variable of the for loop's next result."""
         self._open(build.ForLoopBuilder).add_return_var(var)
 
     def end_for_loop(self, end_span: Span) -> ForStmt:
         """Close the for loop, append it to the block around it, and return it.
 
         Raises:
-            RuntimeError: it has not as many return_vars as iter_args.
+            RuntimeError: it does not have as many return_vars as iter_args.
         """
         return self._end(build.ForLoopBuilder, end_span)
 
@@ -159,7 +159,7 @@ class IRBuilder:
         self._open(build.WhileLoopBuilder).add_iter_arg(iter_arg)
 
     def add_while_return_var(self, var: Var) -> None:
-        """Let ``var`` take the next result of the while loop."""
+        """Add ``var`` as the variable of the while loop's next result."""
         self._open(build.WhileLoopBuilder).add_return_var(var)
 
     def set_while_loop_condition(self, cond: Operand) -> None:
@@ -170,7 +170,7 @@ class IRBuilder:
         """Close the while loop, append it to the block around it, and return it.
 
         Raises:
-            RuntimeError: it has not as many return_vars as iter_args.
+            RuntimeError: it does not have as many return_vars as iter_args.
         """
         return self._end(build.WhileLoopBuilder, end_span)
 
@@ -185,15 +185,15 @@ class IRBuilder:
         self._builder.if_stmt(condition, span).__enter__()
 
     def begin_else(self, span: Span) -> None:
-        """Let what follows be the other branch. An else has no span; ``span`` is not used.
+        """Start the else branch. An else has no span; ``span`` is not used.
 
         Raises:
-            ValueError: it is already.
+            ValueError: it has started already.
         """
         self._open(build.IfStmtBuilder).else_(span)
 
     def add_if_return_var(self, var: Var) -> None:
-        """Let ``var`` take what both branches yield next."""
+        """Add ``var`` as the variable of the next value that both branches yield."""
         self._open(build.IfStmtBuilder).add_return_var(var)
 
     def end_if(self, end_span: Span) -> IfStmt:
@@ -223,14 +223,14 @@ class IRBuilder:
         self._builder.program(name, span).__enter__()
 
     def declare_function(self, name: str) -> GlobalVar:
-        """Return what calls of function ``name`` name; it may be added later."""
+        """Return the callee for calls of function ``name``, which may be added later."""
         return self._program().declare_function(name)
 
     def get_global_var(self, name: str) -> GlobalVar:
-        """Return what `declare_function` has returned for ``name``.
+        """Return what `declare_function` returned for ``name``.
 
         Raises:
-            RuntimeError: nobody declared it.
+            RuntimeError: it was not declared.
         """
         return self._program().get_global_var(name)
 
@@ -238,12 +238,12 @@ class IRBuilder:
         """Add a finished function to the program.
 
         Raises:
-            ValueError: the program has one of this name.
+            ValueError: the program already has a function of this name.
         """
         self._program().add_function(func)
 
     def get_function_return_types(self, gvar: GlobalVar) -> list[Type]:
-        """Return the result types of a function of the program; none as long as it is not added."""
+        """Return the result types of a function of the program; none until it is added."""
         function = self._program().functions.get(gvar.name)
         return [] if function is None else list(function.return_types)
 
@@ -264,7 +264,7 @@ class IRBuilder:
         """Append a statement to the innermost block.
 
         Raises:
-            RuntimeError: no block is open that takes statements.
+            RuntimeError: no open block takes statements.
         """
         self._builder.emit(stmt)
 

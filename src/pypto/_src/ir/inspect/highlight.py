@@ -1,4 +1,4 @@
-"""Printed IR as HTML with colours: a small tokenizer of the Python syntax, and nothing of the IR.
+"""Printed IR as coloured HTML: a small tokenizer of Python syntax that knows nothing of the IR.
 
 Colours are inline styles, so that the text needs no style sheet, and of middle brightness, so that
 it can be read on white and on black.
@@ -12,7 +12,7 @@ from keyword import iskeyword
 from typing import Final
 
 MAX_LINES: Final = 2_000
-"""How many lines a browser is given; what is left out is counted at the end."""
+"""How many lines a browser is given; a count of the omitted ones follows."""
 
 _STYLES: Final = {
     "comment": "color:#7f848e;font-style:italic",
@@ -47,7 +47,7 @@ def to_html(text: str) -> str:
 def _pieces(text: str) -> list[str]:
     out: list[str] = []
     end = 0
-    before = ""  # the word before, which says whether a name is being defined
+    before = ""  # the previous word, which tells whether a name is being defined
     for found in _tokens().finditer(text):
         out.append(_escape(text[end : found.start()]))
         kind, token = found.lastgroup or "", found.group()

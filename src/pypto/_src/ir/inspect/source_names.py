@@ -1,7 +1,7 @@
 """What the user's source calls the variables and calls of a program, for messages.
 
 Passes rename variables and make new ones; the spans still say where each came from. Reads source
-text through `diagnostics`; where nobody has it, the names of the IR stand.
+text through `diagnostics`; where it is not available, the names of the IR are used.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from pypto._src.python_parser import parse_python
 
 _DEFINED: Final = r"([^\W\d]\w*)\s*(?:$|:|=(?!=)|,)"
 _MADE: Final = r"_|\w+_(copy|iter|col|row|tile|mat)\d*$"  # names that passes give
-_LONGEST: Final = 60  # of an expression that stands for a name
+_LONGEST: Final = 60  # of an expression in place of a name
 _LONGEST_SLICE: Final = 30
 _MOST_PARTS: Final = 12  # of the expression of a size
 
@@ -66,12 +66,12 @@ def _is_expression(text: str) -> bool:
 def user_call(call: Call) -> str:
     """Return how the source writes the op of a call: ``pl.load``, ``'+'``, ``x[0:16]``.
 
-    That is its name in the IR where nobody has the source or it is no Python, and the name that
-    users know it by where something else stands there, as the head of a loop.
+    Without the source, or if that is not Python, it is the op's name in the IR; where the source
+    has something else, such as the head of a loop, the name that users know the op by.
     """
     text = lines_at(call.span)
     found = None
-    for form in (f"({text})", text):  # within brackets an expression may have several lines
+    for form in (f"({text})", text):  # in parentheses an expression may have several lines
         with suppress(SyntaxError, ValueError, RecursionError, MemoryError):
             found = parse_python(form).body
             break
@@ -85,7 +85,7 @@ def user_call(call: Call) -> str:
 
 
 def _spelling(node: ast.AST, text: str) -> str | None:
-    """Return the function, slice or operator that a syntax tree is, None if it is none of these."""
+    """Return the text of a function, slice or operator, None for any other syntax tree."""
     one = ast.Name("_")
     match node:
         case ast.Call(func=func):
@@ -106,9 +106,9 @@ def _spelling(node: ast.AST, text: str) -> str | None:
 
 
 def statement_lines(span: Span) -> tuple[int, int]:
-    """Return the first and last line of the statement of the source that a span lies in.
+    """Return the first and last line of the source statement that contains a span.
 
-    Those of its own first line where nobody has the source, or it is no Python.
+    Both are the span's first line where the source is not available or not Python.
     """
     line = span.begin_line
     if line <= 0:
@@ -118,7 +118,7 @@ def statement_lines(span: Span) -> tuple[int, int]:
 
 @lru_cache(maxsize=4)
 def _many_lines(text: str) -> dict[int, tuple[int, int]]:
-    """Return the first and last line of each simple statement of several lines, by its lines."""
+    """Map each line of a simple multi-line statement to the statement's first and last line."""
     found: dict[int, tuple[int, int]] = {}
     with suppress(SyntaxError, ValueError, RecursionError, MemoryError):
         for node in ast.walk(parse_python(text)):
@@ -144,13 +144,13 @@ def user_value(stmt: Stmt) -> str | None:
 
 
 def user_line(stmt: AssignStmt) -> str | None:
-    """Return an assignment as the source has it, None if it is no line of its own there."""
+    """Return an assignment as the source has it, None if the source has no such line."""
     text = text_at(stmt.span)
     return text if text.partition(" = ")[0] == user_name(stmt.var) else None
 
 
 def resized(text: str, argument: tuple[int, str], sizes: Mapping[int, int]) -> str | None:
-    """Return the text of a call or slice with other sizes, by dimension; None if it has none.
+    """Return the text of a call or slice with new ``sizes``, by dimension; None if it has none.
 
     ``argument`` is the position and the name of the list of sizes among the arguments of a call.
     """

@@ -1,6 +1,6 @@
-"""The IR laid open, for people and for tools: a tree of node classes, and JSON.
+"""The whole IR for people and for tools: a tree of node classes, and JSON.
 
-Both are read off the declared fields, so a new node class needs no line here. Neither is read
+Both derive from the declared fields, so a new node class needs no line here. Neither can be read
 back: `serialize` is for that. (Notebooks show nodes through `highlight`.)
 """
 
@@ -42,7 +42,7 @@ def _check(what: str, node: object) -> None:
 
 
 def dump_tree(node: IRNode | Type, *, spans: bool = False) -> str:
-    """Return one line a node: field, class, and the values that are no nodes themselves.
+    """Return one line per node: field, class, and the values that are not nodes themselves.
 
     ::
 
@@ -54,7 +54,7 @@ def dump_tree(node: IRNode | Type, *, spans: bool = False) -> str:
 
     An object that occurs more than once has a number; it is shown whole where it occurs first.
     Fields that are empty or None are left out, and nodes deeper than 40 levels say their depth in
-    parentheses in place of more indentation. With ``spans`` known places follow as
+    parentheses in place of more indentation. With ``spans``, known spans follow as
     ``@file:3:4``.
 
     Raises:
@@ -84,7 +84,7 @@ def _tree_lines(root: Node, spans: bool) -> Iterator[str]:
 
 
 def _margin(depth: int) -> str:
-    """Return the indentation; deeper than `DEEPEST_MARGIN` the depth is said as a number."""
+    """Return the indentation; deeper than `DEEPEST_MARGIN` the depth is given as a number."""
     if depth <= DEEPEST_MARGIN:
         return "  " * depth
     return f"{'  ' * DEEPEST_MARGIN}({depth}) "
@@ -130,7 +130,7 @@ def _name(node: Node) -> list[str]:
 
 
 def _values(node: Node, spans: bool) -> Iterator[str]:
-    """Yield what stands on the line of ``node`` itself."""
+    """Yield the parts of the line of ``node`` itself."""
     for name, value in _fields(node):
         if isinstance(value, Span):
             if spans and value is not UNKNOWN_SPAN:
@@ -168,7 +168,7 @@ def to_json(node: IRNode | Type, *, indent: int | None = None) -> str:
     an object with ``"id"`` (its index, so that references go backwards only), ``"class"`` and
     its fields by name; ``"root"`` is the last id. Types and views are nodes as well. An object
     used twice is one node, and so are two equal types that hold no other. Values of fields are
-    null, true, false, integers, finite floats, texts and arrays, as JSON has them, or an object
+    null, true, false, integers, finite floats, strings and arrays, as in JSON, or an object
     with one key:
 
     ========================= ===================================================
@@ -184,7 +184,7 @@ def to_json(node: IRNode | Type, *, indent: int | None = None) -> str:
     A field ``span`` is null if it is not known.
 
     Raises:
-        TypeError: ``node`` is neither a node nor a type, or holds a value that is no data.
+        TypeError: ``node`` is neither a node nor a type, or holds a value that is not data.
     """
     _check("to_json", node)
     rows: list[dict[str, Any]] = []

@@ -1,1 +1,1 @@
-"""IR as bytes and back: tokens, what fields hold, what must hold of nodes, whole documents."""
+"""IR as bytes and back: tokens, kinds of fields, rules for nodes, whole documents."""

@@ -1,6 +1,6 @@
-"""How a field is written and read: its annotation says it, so that a node class needs no line.
+"""How fields are written and read: derived from annotations, so that a node class needs no line.
 
-Values of keywords and attributes, which are of any kind, say theirs themselves.
+Values of keywords and attributes, which are of any kind, are written with a tag.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def parts(cls: type[Node]) -> tuple[_Part, ...]:
     parts = _PARTS.get(cls)
     if parts is None:
         texts = {field.name: field.annotation for field in cls.FIELDS}
-        if not issubclass(cls, Op):  # a registered op is its name; the rest are the facts
+        if not issubclass(cls, Op):  # a registered op is written as its name alone
             for base in cls.__mro__:
                 own: dict[str, str] = getattr(base, "__annotations__", {})
                 slots: tuple[str, ...] = base.__dict__.get("__slots__", ())
@@ -82,7 +82,7 @@ def _kind(text: str, classes: Mapping[str, type[Node]]) -> Kind:
         return _ATOMS[text]
     if text in _ENUMS:
         return _enum(_ENUMS[text])
-    name = text.rpartition(".")[2]  # a class of another package says `ir.Var`
+    name = text.rpartition(".")[2]  # a class of another package writes `ir.Var`
     if name in classes:
         return _node(classes[name])
     raise InternalError(f"a field annotated {text!r} has no serialised form")
@@ -184,7 +184,7 @@ _DTYPE: Final = Kind(_write_dtype, _read_dtype)
 _NODE: Final = _node(Node)
 
 
-# Values of keywords and attributes say their kind themselves.
+# Values of keywords and attributes are tagged with their kind.
 def _write_any(writer: TokenWriter, value: Any, depth: int = 0) -> None:
     if depth > _DEEPEST:
         raise writer.refuse("lists", f"no more than {_DEEPEST} in each other")

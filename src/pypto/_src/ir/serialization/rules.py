@@ -136,11 +136,11 @@ _NAMES: Final[tuple[tuple[type[Node], Callable[[str], bool], str], ...]] = (
     (Function, is_function_name, "an identifier"),
     (Program, is_program_name, "an identifier"),
 )
-"""What names are, by the first class that fits. It holds of what is written and of what is read."""
+"""The rule for names, by the first class that fits, for writing and for reading."""
 
 
 _NAME_OF: Final[dict[type[Node], tuple[Callable[[str], bool], str] | None]] = {}
-"""The row of `_NAMES` for each class that was seen, None for classes without names."""
+"""The row of `_NAMES` for each class seen so far, None for classes without names."""
 
 
 def check_name(node: Any) -> None:
@@ -177,4 +177,4 @@ _LONGEST_SHOWN: Final = 60
 
 
 VALUES: Final = (Type, TensorView, TileView, ConstInt, ConstFloat, ConstBool)
-"""Classes whose objects are told apart by nothing but what they hold."""
+"""Classes whose objects are distinguished by their contents alone."""

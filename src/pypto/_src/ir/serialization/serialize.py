@@ -1,12 +1,12 @@
 """IR as bytes and back: data only, in MessagePack.
 
-A program is one flat array of numbers and texts: magic, schema number, table of files, table of
+A program is one flat array of numbers and strings: magic, schema number, table of files, table of
 spans, table of node classes with their field names, then the nodes, children first. A node names
 what it holds by position among the earlier nodes. So an object used twice stays one object, no
-input can describe a circle, and nothing here recurses over the depth of a program.
+input can describe a cycle, and nothing here recurses over the depth of a program.
 
-Types, their views, and constants are values: equal ones are written once, whoever made them. So
-bytes do not show which of them happened to be one object.
+Types, their views, and constants are values: equal ones are written once, whether they are one
+object or several, so that the bytes do not depend on it.
 
 This module knows no op; the registry is handed to it by `use_registry`.
 """
@@ -43,9 +43,9 @@ def serialize(node: IRNode) -> bytes:
     """Return ``node`` and everything below it as bytes; the same tree gives the same bytes.
 
     Raises:
-        TypeError: ``node`` is no IR node; a type alone is none.
+        TypeError: ``node`` is not an IR node; nor is a type alone.
         SerializeError: a keyword or attribute is of a kind that has no serialised form, or a name
-            is no identifier.
+            is not an identifier.
     """
     if not isinstance(cast("object", node), IRNode):
         raise TypeError(f"serialize takes an IR node, got {type(node).__name__}")
@@ -62,8 +62,8 @@ def deserialize(data: bytes | bytearray | memoryview) -> IRNode:
     Registered ops come back as the registered objects, unknown ones as bare `Op`.
 
     Raises:
-        SerializeError: ``data`` is damaged, no serialised IR, or of another schema; or a name in it
-            is no identifier, or a file's name has control characters.
+        SerializeError: ``data`` is damaged, not serialised IR, or of another schema; or a name in
+            it is not an identifier, or a file's name has control characters.
         TypeError: ``data`` is not bytes.
     """
     if not isinstance(cast("object", data), bytes | bytearray | memoryview):
@@ -125,7 +125,7 @@ class _Registry:
 
 
 def use_registry(find: Callable[[str], Op | None]) -> None:
-    """Let `deserialize` look registered ops up with ``find``, which returns None for no op."""
+    """Make `deserialize` look up registered ops with ``find``, which returns None for others."""
     _Registry.find = staticmethod(find)
 
 
@@ -140,7 +140,7 @@ _SHARED: Final[dict[type[Node], Callable[[Any], Node]]] = {
     UnknownType: lambda _node: UnknownType.get(),
     OpDef: _registered,
 }
-"""Classes whose objects exist once in a process: from a node just read to that object."""
+"""Classes with shared objects: for each, what maps a node just read to the shared one."""
 
 
 def _children(node: Node) -> Iterator[Node]:
@@ -149,7 +149,7 @@ def _children(node: Node) -> Iterator[Node]:
 
 
 def _bits(token: Any) -> Any:
-    """Return a token such that equal ones mean the same: 0.0 equals -0.0, and NaN no NaN."""
+    """Return a key that is equal for the same token only: 0.0 == -0.0, and NaN != NaN."""
     return pack("<d", token) if token.__class__ is float else token
 
 
@@ -182,7 +182,7 @@ class _Writer(TokenWriter):
         return [MAGIC, SCHEMA, *self.tables(), self.number, *self.out]
 
     def row(self, node: Node, known: Mapping[str, type[Node]]) -> None:
-        """Append one node whose children are written."""
+        """Append one node whose children are already written."""
         cls = type(node)
         if known.get(cls.__name__) is not cls:
             raise SerializeError(f"there are two node classes named {cls.__name__}")
@@ -248,7 +248,7 @@ class _Reader(TokenReader):
         return Span(filename, begin_line, begin_column, end_line, end_column)
 
     def class_row(self, known: Mapping[str, type[Node]]) -> Callable[[], Node]:
-        """Read the name and fields of a node class; return what reads a node of it."""
+        """Read the name and fields of a node class; return a reader of its nodes."""
         name = self.take(str)
         fields = [self.take(str) for _ in range(self.count())]
         cls = known.get(name)
@@ -267,7 +267,7 @@ class _Reader(TokenReader):
         rows: Sequence[tuple[str, str, Callable[[TokenReader], Any]]],
         rules: Sequence[tuple[Callable[[Any], bool], str]],
     ) -> Node:
-        """Read the fields of a ``cls``; return it when all hold what they should."""
+        """Read the fields of a ``cls``; return it if they are all valid."""
         node: Node = object.__new__(cls)
         for name, where, read in rows:
             self.where = where

@@ -1,4 +1,4 @@
-"""The tokens that serialized IR is made of: from bytes, and one by one."""
+"""The tokens of serialized IR: decoded from bytes, and taken one by one."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ msgpack = lazy_module("msgpack")
 
 MAGIC: Final = "pypto.ir"
 SCHEMA: Final = 1
-"""Number of the layout of the bytes. It grows whenever old readers would misread new bytes."""
+"""Version of the byte layout. It increases whenever old readers would misread new bytes."""
 
 
 class TokenWriter:
-    """Tokens of the nodes that are written so far, and the tables that they point into."""
+    """Tokens of the nodes written so far, and the tables that they point into."""
 
     def __init__(self) -> None:
         self.out: list[Any] = []  # rows of the nodes
@@ -33,14 +33,14 @@ class TokenWriter:
         return SerializeError(f"{self.where} holds {value!r}, wanted {wanted}")
 
     def span(self, span: Span) -> None:
-        """Append the number of a source range, which enters the tables."""
+        """Append the number of a source range, which is added to the tables."""
         file = self.files.setdefault(span.filename, len(self.files))
         row = (file, span.begin_line, span.begin_column, span.end_line, span.end_column)
         self.out.append(self.spans.setdefault(row, len(self.spans)))
 
 
 class TokenReader:
-    """Takes tokens one by one, each only if it is of the kind that is wanted."""
+    """Takes tokens one by one, each only if it is of the expected kind."""
 
     def __init__(self, tokens: list[Any]) -> None:
         self.tokens = tokens
@@ -70,7 +70,7 @@ class TokenReader:
         return absent
 
     def count(self) -> int:
-        """Return the number of elements that follow; each takes one token at least."""
+        """Return the number of elements that follow; each takes at least one token."""
         number = self.take(int)
         if not 0 <= number <= len(self.tokens) - self.position:
             raise self.fail(f"{number} elements, which are not there")
@@ -110,7 +110,7 @@ def _no_ir() -> SerializeError:
 
 
 def _array_header(data: bytes) -> tuple[int, int]:
-    """Return the length of the array that ``data`` is, and the bytes that say so; 0, 0 if none."""
+    """Return the length of the array in ``data``, and the size of its header; 0, 0 if none."""
     match data[:1]:
         case b"\xdc":
             size = 3
@@ -124,8 +124,8 @@ def _array_header(data: bytes) -> tuple[int, int]:
 
 def tokens_of(data: bytes) -> list[Any]:
     """Return the tokens after the schema number; memory is proportional to ``data``."""
-    # The unpacker sees the values only and nothing may be nested: a header that claims many
-    # elements then allocates nothing.
+    # The unpacker sees only the values, and nothing may be nested: so a header that claims many
+    # elements allocates nothing.
     nothing = dict.fromkeys(("max_array_len", "max_map_len", "max_ext_len", "max_bin_len"), 0)
     limits = {"max_buffer_size": len(data) + 1, "max_str_len": len(data), **nothing}
     unpacker = msgpack.Unpacker(raw=False, unicode_errors="surrogatepass", **limits)

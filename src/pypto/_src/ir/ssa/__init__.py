@@ -1,1 +1,1 @@
-"""SSA construction: which values branches and loops hand on, for the builder and ConvertToSSA."""
+"""SSA construction: which values branches and loops pass on, for the builder and ConvertToSSA."""

@@ -1,11 +1,11 @@
 """SSA form: every definition gets its own variable, and yields, iter_args and results are supplied.
 
-Branches hand on what they assign through `return_vars`, loops through `IterArg`s; which variables
+Branches pass on what they assign through `return_vars`, loops through `IterArg`s; which variables
 those are is decided in `liveout`. A variable that the function defines once keeps its name (and
 stays the same object); others are numbered, see docs/decisions/0003-ssa-names.md.
 
 The builder and the pass ConvertToSSA both use `to_ssa`. Expects no jumps (`jumps`) and knows
-nothing of calls between functions, which the pass expands before.
+nothing of calls between functions, which the pass expands first.
 """
 
 from __future__ import annotations
@@ -58,21 +58,21 @@ from pypto._src.ir.types import Type, same_type
 from pypto._src.ir.unchecked import checked_binary, checked_tuple, checked_var, with_args
 
 UnassignedValue: TypeAlias = "Callable[[Var], Expr | None]"
-"""Returns what a variable has on paths that do not assign it; None if there is no such value."""
+"""Returns the value of a variable on paths that do not assign it; None if there is none."""
 
 _SHALLOW: Final = 20
-"""How deep expressions are rewritten by functions that call themselves."""
+"""The depth to which expressions are rewritten by recursive functions."""
 
 
 def to_ssa(function: Function, unassigned_value: UnassignedValue | None = None) -> Function:
-    """Return ``function`` in SSA form; one that is in it already is returned as it is.
+    """Return ``function`` in SSA form; one that is already in SSA form is returned unchanged.
 
-    The function has no break, continue or early return: `jumps.lower_function_jumps`. A
-    variable that some paths do not assign has there what ``unassigned_value`` returns for it.
+    The function has no break, continue or early return: `jumps.lower_function_jumps`. On paths
+    that do not assign a variable, it has the value that ``unassigned_value`` returns.
 
     Raises:
-        PassError: a variable is read without being assigned on every way there, or changes its
-            type from one way to another.
+        PassError: a variable is read without being assigned on every path there, or changes its
+            type from one path to another.
     """
     return ssa_and_calls(function, unassigned_value)[0]
 
@@ -80,7 +80,7 @@ def to_ssa(function: Function, unassigned_value: UnassignedValue | None = None) 
 def ssa_and_calls(
     function: Function, unassigned_value: UnassignedValue | None = None
 ) -> tuple[Function, bool]:
-    """Return what `to_ssa` does, and whether the function calls functions of the program."""
+    """Return the result of `to_ssa`, and whether the function calls functions of the program."""
     parameters = dict.fromkeys(function.params)
     kinds = [param.type for param in function.params if not is_plain(param.type)]
     if kinds:
@@ -124,7 +124,7 @@ class _Names:
         return name in self._taken
 
     def iter_arg(self, name: str) -> str:
-        """Return a name for what a loop carries of ``name``."""
+        """Return a name for the iter_arg that carries variable ``name``."""
         base = name if name.endswith("_iter") else f"{name}_iter"
         if base not in self._taken:
             self._taken.add(base)
@@ -134,7 +134,7 @@ class _Names:
     def explicit_iter_arg(self, name: str, result: str) -> str:
         """Return the name of an iter_arg of the source: its own, unless others have that name.
 
-        ``result`` is the name of what the loop returns for it, which may be the same.
+        ``result`` is the name of the loop's result for it, which may be the same.
         """
         others = self._counts.get(name, 0) - (name == result)
         if others <= 0 and name not in self._iter_names:
@@ -151,7 +151,7 @@ class _Names:
 
 
 class _Unassigned(Exception):
-    """A variable is read that some ways to the present statement do not assign."""
+    """A variable is read that some paths to the current statement do not assign."""
 
     def __init__(self, var: Var) -> None:
         super().__init__()
@@ -159,7 +159,7 @@ class _Unassigned(Exception):
 
 
 class _Now(dict[Var, Expr]):
-    """The present definition of each variable of the source; others are what they are."""
+    """The current definition of each variable of the source; other variables map to themselves."""
 
     def __init__(self, written: Container[Var]) -> None:
         super().__init__()
@@ -173,7 +173,7 @@ class _Now(dict[Var, Expr]):
         return var
 
     def of(self, variables: Iterable[Var]) -> list[tuple[Var, Expr | None]]:
-        """Return the definitions that some variables have now, for `restore`."""
+        """Return the current definitions of some variables, for `restore`."""
         return [(var, self.get(var)) for var in variables]
 
     def restore(self, before: Sequence[tuple[Var, Expr | None]]) -> None:
@@ -189,7 +189,7 @@ _NO_STMT: Final = SeqStmts(())
 
 
 class _Rewrite(Mutator):
-    """Walks forward with the present variable of each variable of the source."""
+    """Walks forward with the current definition of each variable of the source."""
 
     def __init__(
         self, plan: Plan, parameters: Sequence[Var], unassigned_value: UnassignedValue | None
@@ -202,14 +202,14 @@ class _Rewrite(Mutator):
         self._stmt: Stmt = _NO_STMT  # the one being rewritten
         self._finite: Stmt = _NO_STMT  # the last one that was found not to be `endless`
         self.calls_functions = False  # so far
-        self._plain: dict[int, Type] = {}  # by identity, types without variables that are written
+        self._plain: dict[int, Type] = {}  # by identity, types without assigned variables
         for var in parameters:
             self._now[var] = var
 
     def names_are_free(self) -> bool:
-        """True unless a variable that nothing defines has a name that was given to another one.
+        """True unless a variable without a definition has a name that was given to another one.
 
-        Such a name is kept for it from then on.
+        Such a name is reserved for it from then on.
         """
         others = {var.name for var in self._now.others}
         taken = {name for name in others - self._plan.names if self._names.has(name)}
@@ -217,7 +217,7 @@ class _Rewrite(Mutator):
         return taken <= self._plan.counts.keys()
 
     def block(self, block: Block, old: Stmt) -> Stmt:
-        """Return ``block``, which is the body ``old``, rewritten."""
+        """Return ``block``, the occurrence of body ``old``, rewritten."""
         return _close(block, old, self._statements(block), (), old.span)
 
     def _statements(self, block: Block) -> list[Stmt]:
@@ -250,7 +250,7 @@ class _Rewrite(Mutator):
         return self.rebuild(stmt)
 
     def _region(self, region: Region, before: list[Stmt]) -> Stmt:
-        """Return a statement with bodies; what has to stand before it is put there."""
+        """Rewrite a statement with bodies; statements that have to come first go to ``before``."""
         match region.stmt:
             case IfStmt() as stmt:
                 return self._if(region, stmt)
@@ -312,7 +312,7 @@ class _Rewrite(Mutator):
         return var, then, other
 
     def _begin(self, var: Var, stmts: list[Stmt]) -> Expr | None:
-        """Return what a variable has on a path that does not assign it, made at its end."""
+        """Return a variable's value on a path that does not assign it, defined at its end."""
         value = None if self._unassigned_value is None else self._unassigned_value(var)
         if value is None or isinstance(value, ConstInt | ConstFloat):
             return value
@@ -364,13 +364,13 @@ class _Rewrite(Mutator):
         return _copy(stmt, changes)
 
     def _name_results(self, region: Region, results: Sequence[Var]) -> None:
-        # A variable that is both yielded by the source and merged has the yielded value after.
+        # A variable that is both yielded by the source and merged has the yielded value afterwards.
         for var, result in zip(region.results, results, strict=False):
             self._now[var] = result
 
     def _init(self, region: Region, stmt: Stmt, var: Var, outside: list[Stmt]) -> Expr:
         value = self._now.get(var)
-        # What each iteration assigns, and none reads before, has no value if there is no iteration.
+        # A variable that iterations assign before they read it has no value without an iteration.
         if value is None and (var in region.at_top or var not in region.blocks[0].defines):
             value = self._begin(var, outside)
         if value is None:
@@ -410,7 +410,7 @@ class _Rewrite(Mutator):
         return found
 
     def _is_symbolic(self, kind: Type) -> bool:
-        """True if a type depends on variables that the function writes."""
+        """True if a type depends on variables that the function assigns."""
         if id(kind) in self._plain:
             return False
         if not is_plain(kind):
@@ -421,15 +421,15 @@ class _Rewrite(Mutator):
         return False
 
     def visit_Var(self, var: Var) -> Expr:
-        """Replace a variable of the source by its present definition."""
+        """Replace a variable of the source by its current definition."""
         return self._now[var]
 
     def visit_ConstInt(self, number: ConstInt) -> Expr:
-        """Most expressions are constants: no look at their types."""
+        """Return the constant: most expressions are constants, and their types need no check."""
         return number
 
     def _present(self, expr: Expr, depth: int = 0) -> Expr:
-        """Return what `visit` does, which is for all expressions; this is fast for usual ones."""
+        """Return what `visit` returns, faster for the usual kinds of expressions."""
         if depth >= _SHALLOW:
             self._refuse_endless()
             return self.visit(expr)
@@ -483,7 +483,7 @@ class _Rewrite(Mutator):
         return exprs if same else tuple(new)
 
     def rebuild(self, node: Any) -> Any:
-        """Rebuild ``node``; derive its type anew if that depends on renamed variables."""
+        """Rebuild ``node``; derive its type again if that depends on renamed variables."""
         if node.__class__ is Call and node.op.__class__ is GlobalVar:
             self.calls_functions = True
         new = super().rebuild(node)
@@ -522,7 +522,7 @@ class _Rewrite(Mutator):
             )
 
     def unassigned(self, var: Var) -> PassError:
-        """Return the error for a variable that the present statement reads too early."""
+        """Return the error for a variable that the current statement reads too early."""
         return self._error(
             self._stmt.span,
             var,
@@ -567,7 +567,7 @@ class _Rewrite(Mutator):
 
 
 def _copy(stmt: Branching, changes: Mapping[str, Any]) -> Stmt:
-    """Return ``stmt`` with other fields, itself if they are the ones it has."""
+    """Return ``stmt`` with other fields, or itself if they do not differ."""
     return (
         stmt
         if all(_same(getattr(stmt, k), v) for k, v in changes.items())
@@ -583,7 +583,7 @@ def _same(old: Any, new: Any) -> bool:
 
 
 def _close(block: Block, old: Stmt, stmts: list[Stmt], values: Sequence[Expr], span: Span) -> Stmt:
-    """Return ``stmts``, which were ``block``, as a body that yields ``values`` besides its own.
+    """Return ``stmts``, the rewritten ``block``, as a body that yields ``values`` besides its own.
 
     ``old``, the body of the block, is returned if nothing changed.
     """

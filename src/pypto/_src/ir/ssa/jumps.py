@@ -1,14 +1,14 @@
-"""break, continue and early return become conditions, as SSA form needs.
+"""Lowering of break, continue and early return to conditions, as SSA form needs.
 
 Works on the form before SSA, with variables assigned many times, and leaves programs without jumps
 as they are. What follows a jump that is not always taken moves into the other branch of its `if`
-or, where there is no such branch, behind a test of the flag ``skip``:
+or, where there is no such branch, is guarded by a test of the flag ``skip``:
 
     if c: continue        ->   if c: pass
     rest                       else: rest
 
 ``break`` sets the flag ``broke``; the other iterations of a counted loop then do nothing, and a
-while loop ends. A return in a loop sets ``returned`` and breaks; behind the loop a test of it
+while loop ends. A return in a loop sets ``returned`` and breaks; after the loop a test of it
 returns.
 """
 
@@ -84,7 +84,7 @@ def lower_function_jumps(function: Function) -> Function:
 
 
 def _last_value(function: Function, stmts: Sequence[Stmt]) -> str | None:
-    """Return the return statement that a function lacks, if its last value is what it returns."""
+    """Return the hint for a missing return, None if there is no obvious value to return."""
     last, wanted = stmts[-1] if stmts else None, function.return_types
     if len(wanted) != 1:
         return None
@@ -113,7 +113,7 @@ def _last(body: Stmt) -> Stmt | None:
 
 
 def _has_early_return(body: Stmt) -> bool:
-    """True if a return stands anywhere but at the end of the function (or of a scope there)."""
+    """True if there is a return anywhere but at the end of the function (or of a scope there)."""
     returns = sum(isinstance(stmt, ReturnStmt) for stmt in stmts_in(body))
     return returns > int(isinstance(_last(body), ReturnStmt))
 
@@ -128,7 +128,7 @@ def _returns_in_loops(body: Stmt) -> bool:
 
 
 def _returning_behind(stmts: Sequence[Stmt]) -> list[Stmt]:
-    """Return statements whose loops are left by break, with the returns behind the loops.
+    """Return statements whose loops are left by break, with the returns after the loops.
 
     Raises:
         PassError: a loop has different returns, or one of a value that does not outlive it.
@@ -171,7 +171,7 @@ def _loop_returning_behind(stmt: ForStmt | WhileStmt) -> list[Stmt]:
 
 
 class _Breaking:
-    """Replaces the returns of a loop, in whose inner loops there are none any more."""
+    """Replaces the returns of a loop whose inner loops have none left."""
 
     def __init__(self, returned: Var) -> None:
         self._returned = returned
@@ -196,11 +196,11 @@ class _Breaking:
 
 
 class _Frame:
-    """What the jumps of one loop, or the returns of one function, write."""
+    """The variables that the jumps of one loop, or the returns of one function, assign."""
 
     def __init__(self, is_loop: bool, skip: Var | None = None) -> None:
         self.is_loop = is_loop
-        self.skip = skip  # set by every jump, if something has to be skipped by a test
+        self.skip = skip  # set by every jump, if a test has to skip statements
         self.wants_skip = False
         self.broke: Var | None = None
         self.results: list[Var] = []
@@ -213,8 +213,8 @@ class _Frame:
 class _Reach(NamedTuple):
     """How control leaves a statement."""
 
-    jumps: bool  # some way jumps out of it
-    falls: bool  # some way goes on after it
+    jumps: bool  # some path jumps out of it
+    falls: bool  # some path continues after it
 
 
 def _flag(name: str, span: Span) -> Var:
@@ -230,7 +230,7 @@ def _set(var: Var, value: bool, span: Span) -> Stmt:
 
 
 class _Lower:
-    """Rewrites bodies; each loop is rewritten once, whatever it stands in."""
+    """Rewrites bodies; each loop is rewritten once, however deeply it is nested."""
 
     def __init__(self) -> None:
         self._reach: dict[Stmt, _Reach] = {}
@@ -323,7 +323,7 @@ class _Lower:
     def _branch(self, stmt: IfStmt, rest: Sequence[Stmt], frame: _Frame | None) -> list[Stmt]:
         """Lower an if that jumps somewhere, and what follows it."""
         then, other = statements(stmt.then_body), statements(stmt.else_body)
-        # A branch without results may end with a yield of nothing, behind which nothing may stand.
+        # A branch without results may end with a yield of nothing, after which nothing may follow.
         then, other = (_without_yield(arm, stmt.return_vars) for arm in (then, other))
         after: list[Stmt] = []
         then_falls, other_falls = self.falls(then), self.falls(other)
@@ -353,7 +353,7 @@ class _Lower:
                 slug="early-return",
             )
         frame.wants_skip = True
-        if frame.skip is None:  # a first look, which is done again with the flag
+        if frame.skip is None:  # a first pass, which is repeated with the flag
             return self._sequence(rest, frame)
         test = unary(Not, frame.skip, stmt.span)
         body = seq(self._sequence(rest, frame))
@@ -387,7 +387,7 @@ class _Lower:
                 return _Reach(False, True)
 
     def falls(self, stmts: Sequence[Stmt]) -> bool:
-        """True if some way through ``stmts`` comes to their end."""
+        """True if some path through ``stmts`` reaches their end."""
         return all(self._reaches(stmt).falls for stmt in stmts)
 
     # Loops --------------------------------------------------------------------------------
@@ -461,7 +461,7 @@ class _Rename(Mutator):
 
 
 def assign_all(variables: Sequence[Var], values: Sequence[Expr], span: Span) -> list[Stmt]:
-    """Assign all values at once: none of the variables is overwritten before it is read."""
+    """Assign all values as if at once: no variable is overwritten before it is read."""
     if len(variables) == 1:
         return [_assign(variables[0], values[0], span)]
     held = [Var(f"{var.name}_next", var.type, span) for var in variables]
@@ -470,17 +470,17 @@ def assign_all(variables: Sequence[Var], values: Sequence[Expr], span: Span) -> 
 
 
 def _without_yield(stmts: Sequence[Stmt], results: Sequence[Var]) -> tuple[Stmt, ...]:
-    """Return a branch or body that assigns ``results`` where it ended with a yield."""
+    """Return a branch or body with its final yield replaced by assignments to ``results``."""
     last = stmts[-1] if stmts else None
     if not isinstance(last, YieldStmt) or len(last.value) != len(results):
-        return tuple(stmts)  # a yield of another number of values is refused where it stands
+        return tuple(stmts)  # a yield of another number of values is reported elsewhere
     return (*stmts[:-1], *assign_all(results, last.value, last.span))
 
 
 def _without_iter_args(
     stmt: ForStmt | WhileStmt,
 ) -> tuple[list[Stmt], ForStmt | WhileStmt, list[Stmt]]:
-    """Return assignments before, a loop on variables in place of iter_args, assignments after."""
+    """Return assignments before, a loop with variables in place of iter_args, assignments after."""
     span = stmt.span
     args: tuple[IterArg, ...] = stmt.iter_args
     carried = [Var(arg.name, arg.type, arg.span) for arg in args]

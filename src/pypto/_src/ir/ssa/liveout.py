@@ -1,4 +1,4 @@
-"""Which variables each branch and loop has to hand on: the analysis behind `ssa`.
+"""Which variables each branch and loop has to pass on: the analysis behind `construct`.
 
 Takes a body in which variables may be assigned many times and returns plain data (`Block`,
 `Region`), one record per *occurrence* of a statement, since statements may be shared. Decides
@@ -33,15 +33,15 @@ from pypto._src.ir.stmts import (
 from pypto._src.ir.traversal.queries import occurring, uses
 
 Vars: TypeAlias = "dict[Var, None]"
-"""A set of variables that keeps the order of insertion."""
+"""A set of variables in order of insertion."""
 
 Branching: TypeAlias = "IfStmt | ForStmt | WhileStmt | ScopeStmt"
 
 
 class Run:
-    """What some statements in a row, which hold no bodies, read before they assign it; and assign.
+    """A run of statements without bodies: the variables they read before assigning, and assign.
 
-    So many statements count as one afterwards.
+    Afterwards the run counts as one statement.
     """
 
     __slots__ = ("exposed", "writes")
@@ -54,7 +54,7 @@ class Run:
 class Block:
     """One occurrence of a body: its statements, and its parts in order.
 
-    A part is a `Region` for a statement that holds bodies, a `Run` for what stands between them.
+    A part is a `Region` for a statement that holds bodies, a `Run` for statements in between.
     """
 
     __slots__ = ("defines", "exposed", "parts", "stmts", "writes")
@@ -62,9 +62,9 @@ class Block:
     def __init__(self, stmts: tuple[Stmt, ...]) -> None:
         self.stmts = stmts
         self.parts: list[Run | Region] = []
-        self.exposed: Vars = {}  # read before the block has surely assigned them
+        self.exposed: Vars = {}  # read where they may not be assigned in the block yet
         self.writes: Vars = {}  # assigned somewhere inside
-        self.defines: set[Var] = set()  # assigned on every way through
+        self.defines: set[Var] = set()  # assigned on every path through
 
     def add(self, part: Run | Region) -> None:
         """Append a part."""
@@ -74,7 +74,7 @@ class Block:
         self.defines.update(part.writes if isinstance(part, Run) else part.defines)
 
     def ends_with_yield(self) -> bool:
-        """True if the block hands values to its statement."""
+        """True if the block yields values to its statement."""
         return bool(self.stmts) and isinstance(self.stmts[-1], YieldStmt)
 
 
@@ -100,9 +100,9 @@ class Region:
         self.exposed: Vars = {}
         self.writes: Vars = {}
         self.defines: set[Var] = set()
-        self.at_top: Vars = {}  # of a loop: what an iteration reads from the iteration before
-        self.candidates: Vars = {}  # assigned inside, that are not in iter_args or return_vars
-        self.merged: list[Var] = []  # those of the candidates that must be handed on, by name
+        self.at_top: Vars = {}  # of a loop: what an iteration reads from the previous one
+        self.candidates: Vars = {}  # assigned inside, and not in iter_args or return_vars
+        self.merged: list[Var] = []  # the candidates that must be passed on, by name
 
 
 class Plan:
@@ -111,8 +111,8 @@ class Plan:
     Attributes:
         block: the body.
         counts: by name, how often SSA form defines a variable of that name (`IterArg`s aside).
-        written: by variable, where the first statement stands that assigns it.
-        names: names that are taken beside those in ``counts``.
+        written: by variable, the span of the first statement that assigns it.
+        names: names that are taken besides those in ``counts``.
     """
 
     def __init__(self, body: Stmt, reserved: Iterable[str]) -> None:
@@ -121,14 +121,14 @@ class Plan:
         self.written: dict[Var, Span] = {}
         self.names: set[str] = set()
         stmts = statements(body)
-        # Without branches and loops nothing is handed on, whatever is read.
+        # Without branches and loops nothing is passed on, whatever is read.
         self._is_straight = SIMPLE.issuperset(map(type, stmts))
         self.block = self._block(stmts, top=True)
         if not self._is_straight:
             _Liveness(self.counts).block(self.block)
 
     def span_of(self, var: Var) -> Span:
-        """Return where a variable is said to be assigned first."""
+        """Return the span that errors give for the first assignment of a variable."""
         return var.span if var.span.is_valid() else self.written[var]
 
     # Bottom up: what each block reads and writes ------------------------------------------
@@ -210,8 +210,8 @@ class Plan:
         body = self._block(statements(stmt.body), top=top)
         region = Region(stmt, [body])
         region.exposed, region.writes, region.defines = body.exposed, body.writes, body.defines
-        # A scope is run by a core, which keeps no tiles and numbers from one run to the next: where
-        # a loop is around the scope, no iteration reads what the one before it left.
+        # A core runs a scope, and keeps no tiles and numbers from one run to the next: in a loop
+        # around the scope, no iteration reads what the previous one left.
         own = set(islice(reversed(self.written), len(self.written) - known))
         region.exposed = {
             var: None
@@ -236,7 +236,7 @@ class Plan:
         if isinstance(stmt, ForStmt):
             _add(region.exposed, uses((stmt.start, stmt.stop, stmt.step)))
             self._define(region, (stmt.loop_var,), stmt.span)
-            region.defines.clear()  # the loop may make no iteration
+            region.defines.clear()  # the loop may have no iterations
             region.candidates[stmt.loop_var] = None
             own[stmt.loop_var] = None
         else:
@@ -249,14 +249,14 @@ class Plan:
 
 
 class _Liveness:
-    """Walks backwards with the variables that are still read, and fills in `Region.merged`."""
+    """Walks backwards with the live variables, and fills in `Region.merged`."""
 
     def __init__(self, counts: dict[str, int]) -> None:
         self._counts = counts
         self._live: set[Var] = set()
 
     def block(self, block: Block) -> None:
-        """Go from what is live after ``block`` to what is live before it."""
+        """Turn the set live after ``block`` into the set live before it."""
         live = self._live
         for part in reversed(block.parts):
             if isinstance(part, Run):
@@ -267,7 +267,7 @@ class _Liveness:
             live.update(part.exposed)
 
     def _region(self, region: Region) -> None:
-        """Look into the bodies of ``region``; of what is live after it only its results go."""
+        """Process the bodies of ``region``; of the live variables remove only its results."""
         match region.stmt:
             case ScopeStmt():
                 self._inside(region.blocks[0], {})
@@ -289,7 +289,7 @@ class _Liveness:
             self._counts[var.name] = self._counts.get(var.name, 0) + 1
 
     def _inside(self, block: Block, also_read: Vars) -> None:
-        """Do a block, after which ``also_read`` is live too; leave what is live as it was."""
+        """Process a block after which ``also_read`` is live too; leave the live set as it was."""
         live = self._live
         touched = {**block.writes, **block.exposed, **also_read}
         before = [var for var in touched if var in live]

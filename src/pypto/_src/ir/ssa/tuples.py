@@ -1,7 +1,7 @@
 """Variables that hold tuples become one variable for each item.
 
 ``pair = (a, b)`` is ``pair_0 = a`` and ``pair_1 = b``, and ``pair[0]`` is ``pair_0``: a tile in a
-tuple is then a tile like any other to what follows. Several results of a call stay a tuple.
+tuple is then a tile like any other for later passes. Several results of a call stay a tuple.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ from pypto._src.ir.traversal.queries import stmts_in, uses, variable_names
 from pypto._src.ir.types import TupleType
 
 MOST_VALUES: Final = 1024
-"""How many values a tuple that a variable takes may hold, those in its tuples included."""
+"""The most values in a tuple that is assigned to a variable, those of nested tuples included."""
 
 MOST_DEPTH: Final = 64
-"""How many tuples may be inside each other."""
+"""The deepest nesting of tuples."""
 
 
 def split_tuples(function: Function) -> Function:
@@ -44,7 +44,7 @@ def split_tuples(function: Function) -> Function:
 
 
 def _tuples(function: Function) -> list[Var]:
-    """Return the variables that are assigned a tuple written out, or the value of such a one."""
+    """Return the variables that are assigned a tuple literal, or the value of such a variable."""
     stmts: Any = stmts_in(function.body)
     taking = [s for s in stmts if s.__class__ is AssignStmt and s.var.type.__class__ is TupleType]
     found: dict[Var, None] = {}
@@ -58,7 +58,7 @@ def _tuples(function: Function) -> list[Var]:
         elif isinstance(value, Var):
             copies.setdefault(value, []).append(stmt.var)
     pending = list(found)
-    for var in pending:  # which grows
+    for var in pending:  # grows meanwhile
         new = [copy for copy in copies.get(var, ()) if copy not in found]
         found |= dict.fromkeys(new)
         pending += new
@@ -66,9 +66,9 @@ def _tuples(function: Function) -> list[Var]:
 
 
 def _check_size(stmt: AssignStmt, sizes: dict[int, tuple[int, int]]) -> None:
-    """Refuse a tuple of very many values, each of which would be a variable, or of great depth.
+    """Refuse a tuple of too many values, each of which would be a variable, or nested too deeply.
 
-    ``sizes`` has depth and values of types by their identity: one may stand in another many times.
+    ``sizes`` has depth and number of values by the identity of types, which may be shared.
     """
     pending: list[TupleType] = [stmt.var.type] if isinstance(stmt.var.type, TupleType) else []
     while pending:
@@ -92,7 +92,7 @@ def _check_size(stmt: AssignStmt, sizes: dict[int, tuple[int, int]]) -> None:
 
 
 def _item(value: Expr) -> Expr:
-    """Return what ``(a, b)[0]`` is, anything else itself."""
+    """Return ``a`` for ``(a, b)[0]``, anything else itself."""
     indices: list[int] = []
     whole = value
     while isinstance(whole, TupleGetItemExpr):
@@ -109,7 +109,7 @@ _ATOMS: Final = frozenset({Var, IterArg, ConstInt, ConstFloat, ConstBool})
 
 
 def _is_plain(expr: Expr) -> bool:
-    """True for what computes nothing."""
+    """True for an expression that computes nothing."""
     if isinstance(expr, MakeTuple):
         return all(map(_is_plain, expr.elements))
     return expr.__class__ in _ATOMS
@@ -134,14 +134,14 @@ class _Split(Mutator):
         return var if items is None else MakeTuple(items, var.span)
 
     def visit_TupleGetItemExpr(self, item: TupleGetItemExpr) -> Expr:
-        """Return the item itself, unless another one has to be computed."""
+        """Return the item itself, unless an item of the tuple has to be computed."""
         whole: Expr = self.visit(item.tuple)
         if isinstance(whole, MakeTuple) and _is_plain(whole):
             return whole.elements[item.index]
         return item if whole is item.tuple else TupleGetItemExpr(whole, item.index, item.span)
 
     def _written_out(self, value: Expr, name: str, before: list[Stmt]) -> Expr:
-        """Return the item that ``(a, b)[0]`` is; ``before`` computes all items, in order."""
+        """Return ``a`` for ``(a, b)[0]``; ``before`` computes all items, in order."""
         if not isinstance(value, TupleGetItemExpr):
             return value
         whole = self._written_out(value.tuple, name, before)
@@ -157,7 +157,7 @@ class _Split(Mutator):
         return items[value.index]
 
     def visit_AssignStmt(self, stmt: AssignStmt) -> Stmt | list[Stmt]:
-        """Assign the items one after the other, all as they were before."""
+        """Assign the items one after the other, with the values from before all assignments."""
         items = self._items.get(stmt.var)
         if items is None:
             return self.rebuild(stmt)
@@ -166,7 +166,7 @@ class _Split(Mutator):
         if isinstance(value, MakeTuple):
             values: Sequence[Expr] = value.elements
         else:
-            if not isinstance(value, Var):  # a call, which happens once
+            if not isinstance(value, Var):  # a call, which must run once
                 whole = Var(self._names.like(stmt.var.name), value.type, stmt.span)
                 before.append(AssignStmt(whole, value, stmt.span))
                 value = whole

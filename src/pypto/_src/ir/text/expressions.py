@@ -1,7 +1,7 @@
 """Types, expressions and calls as text, by the grammar of `ir.text`.
 
-Owns what stands above a function since something in it uses it before any definition. Knows no op
-by name; what a call looks like follows from its `OpDef`. Refuses to know statements.
+Owns the declarations above a function of variables that it uses before any definition. Knows no op
+by name; what a call looks like follows from its `OpDef`. Knows no statements.
 """
 
 from __future__ import annotations
@@ -70,12 +70,12 @@ _ROUND_NAMES: Final = {number: name for name, number in ROUND_MODES.items()}
 
 
 class Exprs:
-    """Prints types, expressions and calls of one function, or of nothing but them.
+    """Prints types, expressions and calls of one function, or on their own.
 
     Args:
-        prefix: What the language is called in the text.
-        whole: What the functions of the text share, None for what is printed alone.
-        exact: False for what is only looked at: expressions and statements alone.
+        prefix: The name of the language module in the text.
+        whole: What the functions of the text share, None for a node printed alone.
+        exact: False for text that is for people only: expressions and statements alone.
     """
 
     def __init__(self, prefix: str, whole: Whole | None = None, *, exact: bool = True) -> None:
@@ -84,7 +84,7 @@ class Exprs:
         self.whole = whole
         self.in_program = whole is not None
         self.names = Names(prefix)
-        self.free: dict[str, str] = {}  # declarations of what is used before any definition
+        self.free: dict[str, str] = {}  # declarations of variables used before any definition
         self.declared: dict[str, str] = {} if whole is None else whole.declared
         self.callees: dict[str, None] = {}
         self.type_texts: dict[int, str] = {}  # of types without names, by id
@@ -98,7 +98,7 @@ class Exprs:
     def declare(self, var: Var) -> str:
         """Return the name of a variable that nothing has defined so far.
 
-        It stands above the function. Functions of a program that declare alike share the name.
+        Its declaration goes above the function. Functions with equal declarations share the name.
         """
         kind = self.definition(var)
         if var.__class__ is MemRef:
@@ -115,7 +115,7 @@ class Exprs:
         return name
 
     def definition(self, var: Var) -> str:
-        """Return what stands after the colon where a variable is defined."""
+        """Return the text after the colon where a variable is defined."""
         if isinstance(var, MemRef):
             return self.memref(var)
         kind = self.type(var.type)
@@ -164,7 +164,7 @@ class Exprs:
         return f"[{', '.join([self.dim(dim) for dim in dims])}]"
 
     def dtype(self, dtype: DataType) -> str:
-        if dtype is DataType.FP64:  # the one member that is no public name of the language
+        if dtype is DataType.FP64:  # the only member that the language does not export
             return f"{self.prefix}.DataType.FP64"
         return f"{self.prefix}.{dtype.member}"
 
@@ -215,7 +215,7 @@ class Exprs:
         return f"{self.prefix}.const({text}, {self.dtype(node.dtype)})"
 
     def typed(self, text: str, kind: Type) -> str:
-        """Return an expression with a type that its parts do not give."""
+        """Return an expression with a type that does not follow from its operands."""
         if not self.exact:
             return text
         return f"{self.prefix}.typed({text}, {self.type(kind)})"
@@ -229,7 +229,7 @@ class Exprs:
         return f"({text})" if own < precedence else text
 
     def infix(self, node: BinaryExpr) -> str:
-        """Print the left operands in a loop: sums of thousands of terms are deep on that side."""
+        """Print left operands iteratively: sums of thousands of terms are deep on that side."""
         chain = [node]
         while True:
             left = chain[-1].left
@@ -241,7 +241,7 @@ class Exprs:
         for link in reversed(chain):
             symbol, own, left_limit, right_limit, gives_bool = _INFIX[link.__class__]
             left, right = link.left, link.right
-            # A number beside a scalar has that one's type when it is read, or is not bare.
+            # A bare number beside a scalar is read with the scalar's type: others need ``const``.
             mixed = left.type is not right.type and not same_type(left.type, right.type)
             if below is None and (mixed or isinstance(right, CONSTANTS)):
                 text = self.explicit(left, left_limit)
@@ -263,7 +263,7 @@ class Exprs:
         return text
 
     def explicit(self, node: Expr, precedence: int = 0) -> str:
-        """Return ``node`` as `child` does, or, where it is a constant, with its element type."""
+        """Return ``node`` as `child` does, but a constant with its element type."""
         if isinstance(node, CONSTANTS):
             return self.const(node)
         return self.child(node, precedence)
@@ -290,7 +290,7 @@ class Exprs:
 
     def cast(self, node: Cast) -> str:
         text = f"{self.prefix}.cast({self.explicit(node.operand)}, {self.dtype(node.dtype)})"
-        # Of a tile or tensor, the name alone means an op.
+        # With a tile or tensor, this name means an op.
         return text if isinstance(node.operand.type, ScalarType) else self.typed(text, node.type)
 
     def make_tuple(self, node: MakeTuple) -> str:
@@ -302,7 +302,7 @@ class Exprs:
     # ----------------------------------------------------------------------------- calls
 
     def nested_call(self, node: Call) -> str:
-        """Return a call whose type no annotation tells."""
+        """Return a call whose type is not in an annotation."""
         text = self.call(node)
         kind = self.deduced(node)
         if kind is not None and (node.type is kind or same_type(node.type, kind)):
@@ -310,7 +310,7 @@ class Exprs:
         return self.typed(text, node.type)
 
     def deduced(self, node: Call) -> Type | None:
-        """Return the type that a reader gives to a call which nothing says the type of."""
+        """Return the type that a reader infers for a call without a stated type."""
         op = node.op
         found: Type | None = None
         if isinstance(op, OpDef):
@@ -341,7 +341,7 @@ class Exprs:
         return f"{self.prefix}.{op.name}{mark}({self.arguments(node)})"
 
     def exact_call(self, node: Call) -> str:
-        """Return a call by the op's whole name, with nothing understood."""
+        """Return a call by the op's full name, with nothing inferred."""
         arguments = self.arguments(node)
         name = self.value(node.op.name)
         return f"{self.prefix}.call({f'{name}, {arguments}' if arguments else name})"
@@ -443,7 +443,7 @@ class Exprs:
         return repr(value)
 
     def literal(self, value: Any) -> str:
-        """Return an attribute of a program, as far as it can a Python literal; 1e999 is inf."""
+        """Return an attribute of a program, as a Python literal if it can be one; 1e999 is inf."""
         if isinstance(value, float) and math.isinf(value):
             return "1e999" if value > 0 else "-1e999"
         if isinstance(value, Mapping):
@@ -460,7 +460,7 @@ class Exprs:
 
 
 def is_regular(node: Call) -> bool:
-    """True if a call of a registered op has all that the op declares."""
+    """True if a call of a registered op has everything that the op declares."""
     op = cast("OpDef[..., Any]", node.op).written(len(node.args))
     operands = sum(param.kind is not ATTR for param in op.params)
     return len(node.args) == operands and is_complete(op, node.kwargs)
@@ -478,7 +478,7 @@ _Infix: TypeAlias = tuple[str, int, int, int, bool]
 
 
 def _infix_row(cls: type[BinaryExpr]) -> _Infix:
-    """Return symbol, own precedence, what a left and a right operand need, and if it is BOOL."""
+    """Return symbol, own precedence, the least one of each operand, and if the result is BOOL."""
     if cls is Xor:  # between BOOLs Python's ^ is the logical one
         return "^", BIT_XOR, BIT_XOR, BIT_XOR + 1, True
     own = cls.precedence

@@ -1,8 +1,7 @@
-"""What the printer of programs and its readers both know about the text.
+"""What the printer of programs and its readers share.
 
-Owns which names are plain, what stands in the text for what is not there, and what a reader infers
-where the text says nothing: types of calls, element types of bare numbers. The grammar is that of
-`ir.text`.
+Owns which names are plain, the marks for missing parts, and what a reader infers where the text
+says nothing: types of calls, element types of bare numbers. The grammar is that of `ir.text`.
 """
 
 from __future__ import annotations
@@ -36,10 +35,10 @@ NO_FUNCTIONS: Final = frozenset({*BINARY_FUNCTIONS, *UNARY_FUNCTIONS, "float", "
 """Names that mean something else when they are called."""
 
 UNTYPED: Final = "  # untyped"
-"""Stands after an assigned call that has no type though its variable has one."""
+"""Follows an assigned call that has no type though its variable has one."""
 
 LEVELS: Final = ("block", "tensor", "system", "test")
-"""What stands before the dot in the names of registered ops."""
+"""The first parts of the names of registered ops, before the dot."""
 
 
 def identifier(name: str) -> str:
@@ -52,7 +51,7 @@ def identifier(name: str) -> str:
 
 
 def is_plain_name(name: str) -> bool:
-    """True if Python's parser reads ``name`` as that very name."""
+    """True if Python's parser reads ``name`` as exactly that name."""
     plain = name.isascii() or unicodedata.is_normalized("NFKC", name)
     return plain and name.isidentifier() and not keyword.iskeyword(name)
 
@@ -76,7 +75,7 @@ def is_closed(kind: Type) -> bool:
 
 
 def value_type(results: Sequence[Type]) -> Type | None:
-    """Return the type of a call of a function with closed result types, None if they are not."""
+    """Return the type of a call of a function with such results, None if one is not closed."""
     if not all(map(is_closed, results)):
         return None
     if not results:
@@ -85,7 +84,7 @@ def value_type(results: Sequence[Type]) -> Type | None:
 
 
 def view_fields(view: TileView) -> list[tuple[str, Any]]:
-    """Return the fields of a view that do not have their default, in the order of the text."""
+    """Return the fields of a view with other than default values, in the order of the text."""
     found: list[tuple[str, Any]] = []
     for name, default in _VIEW_DEFAULTS.items():
         value = getattr(view, name)
@@ -101,8 +100,8 @@ def deduced_type(
     try:
         return op.type_of(Operands(op, tuple(args), kwargs))
     except Exception:
-        # Broken programs are printed too, as when a pass fails, and a rule may fail in any way with
-        # operands that nobody has checked. With None the text states the type, so nothing is lost.
+        # Broken programs are printed too, as when a pass fails, and a rule may fail in any way on
+        # unchecked operands. With None the text states the type, so nothing is lost.
         return None
 
 

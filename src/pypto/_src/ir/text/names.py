@@ -1,7 +1,7 @@
-"""Who is called what at which point of a printed program: functions, variables, loops' results.
+"""Names at each point of a printed program: of functions, variables and loops' results.
 
 Owns that distinct variables have distinct names wherever both could be meant, as the grammar in
-`ir.text` says under "Names". Refuses to know what else stands in the text.
+`ir.text` says under "Names". Knows nothing else of the text.
 """
 
 from __future__ import annotations
@@ -31,19 +31,19 @@ class Whole:
             self.defs[function.name] = names.like(identifier(function.name))
 
     def deduced(self, callee: str) -> Type | None:
-        """Return the type of a call of a function, where that names no symbolic dimension."""
+        """Return the type of a call of a function, None if it names a symbolic dimension."""
         results = self.results.get(callee)
         return None if results is None else value_type(results)
 
 
 class Results:
-    """The variables that take what a body yields, while that body is printed."""
+    """The variables that take the values a body yields, while that body is printed."""
 
     def __init__(self, variables: Sequence[Var], *, carries: bool = False) -> None:
         self.variables = variables
         self.carries = carries  # the statement has iter_args
-        self.names: dict[Var, str] = {}  # of those that nothing has named yet
-        self.args: set[Var] = set()  # loop variable and iter_args that only the loop knows
+        self.names: dict[Var, str] = {}  # of those that have no name yet
+        self.args: set[Var] = set()  # loop variable and iter_args that are scoped to the loop
 
     def fit(self, last: Stmt | None) -> bool:
         """True if a yield that ends the body can name the variables."""
@@ -56,8 +56,8 @@ class Names:
 
     def __init__(self, prefix: str) -> None:
         self.prefix = prefix
-        self.given: dict[Var, str] = {}  # of the variables that are known at this point of the text
-        self.holders: dict[str, Var] = {}  # who has a name at this point of the text
+        self.given: dict[Var, str] = {}  # of the variables in scope at this point of the text
+        self.holders: dict[str, Var] = {}  # the owner of each name at this point of the text
         self.suffixes: dict[str, int] = {}  # the last one given
         self.expected: dict[Var, str] = {}  # results of statements being printed
 
@@ -76,7 +76,7 @@ class Names:
         return name not in self.holders and name not in _RESERVED and name != self.prefix
 
     def reserve(self, var: Var) -> str:
-        """Return a name that only ``var`` gets."""
+        """Return a name reserved for ``var``."""
         name = self.expected.pop(var, None)
         if name is not None:
             return name
@@ -92,25 +92,25 @@ class Names:
         return name
 
     def enter(self, counter: Var) -> str:
-        """Name a loop variable that nothing outside of the loop knows."""
+        """Name a loop variable that is scoped to the loop."""
         name = self.given[counter] = self.fresh(counter.name)
         self.holders[name] = counter
         return name
 
     def leave(self, counter: Var, name: str) -> None:
-        """Set the name of a loop variable free again."""
+        """Release the name of a loop variable."""
         del self.holders[name]
         if self.given.get(counter) == name:
             del self.given[counter]
 
     def carry(self, stmt: ForStmt | WhileStmt) -> Results:
-        """Name the results and iter_args of a loop, equally where they have one name.
+        """Name the results and iter_args of a loop, alike where they have the same name.
 
         After the loop an iter_arg's name means its result, so nothing else gets that name.
         """
         results = Results(stmt.return_vars, carries=bool(stmt.iter_args))
         last = last_of(stmt.body)
-        # A result that is declared in the body is known there by its name.
+        # A result that is declared in the body has its name there.
         named = results.fit(last)
         declared = set(stmt.return_vars)  # names that mean nothing else in the body
         if named and isinstance(last, YieldStmt):
@@ -126,19 +126,19 @@ class Names:
                 name = self.fresh(arg.name)
                 self.holders[name] = arg
             else:
-                del self.expected[result]  # inside of the loop its name means the iter_arg
+                del self.expected[result]  # inside the loop its name means the iter_arg
             self.given[arg] = name
         return results
 
     def expect(self, results: Results) -> None:
-        """Reserve names for the results; they are known when the body has been printed."""
+        """Reserve names for the results, which come into scope once the body has been printed."""
         for var in results.variables:
             if var not in self.given and var not in results.names:
                 results.names[var] = self.reserve(var)
                 self.expected[var] = results.names[var]
 
     def settle(self, results: Results) -> None:
-        """Make the results known, and forget the iter_args."""
+        """Bring the results into scope, and forget the iter_args."""
         for arg in results.args:
             self.given.pop(arg, None)
         results.args.clear()
@@ -149,7 +149,7 @@ class Names:
         results.names.clear()
 
     def declared_results(self, results: Results, stmt: YieldStmt) -> list[Var]:
-        """Return those of several results whose types differ from what is yielded."""
+        """Return those of several results whose types differ from the yielded values' types."""
         if len(results.variables) == 1:
             return []
         odd: dict[Var, None] = {}

@@ -1,91 +1,90 @@
-"""The printer: any node or type as Python text that is read back as what was printed.
+"""The printer: any node or type as Python text that reads back as the same structure.
 
-Owns the grammar of the text, and prints statements, functions and programs. `names` knows who
-is called what, `expressions` prints types, expressions and calls, and `grammar` has what readers
-know, too. ``ir.parse(print(x))`` is structurally equal to ``x`` for every program, function and
-type, valid or not, and printing that gives the same text again (free variables may correspond to
-others). The plain part of the grammar, which every program that verifies keeps to but for the
-types of some calls, is source of the language as well. Below ``pl`` stands for the prefix.
+Owns the grammar of the text, and prints statements, functions and programs. `names` chooses names,
+`expressions` prints types, expressions and calls, and `grammar` has what readers know, too.
+``ir.parse(print(x))`` is structurally equal to ``x`` for every program, function and type, valid or
+not, and printing that gives the same text again (free variables may correspond to others). The
+plain part of the grammar is also source of the language; apart from the types of some calls, it
+suffices for every program that verifies. Below, ``pl`` stands for the prefix.
 
 Types
     ``pl.Scalar[pl.INT64]``; ``pl.Tensor[[64, n], pl.FP32]``; ``pl.Tile[[64, 64], pl.FP16]``;
-    ``pl.Tuple[[T, U]]``; ``pl.MemRefType``; ``pl.UnknownType``. After the element type of a
-    tensor or tile stand, in this order and only where the type has them:
+    ``pl.Tuple[[T, U]]``; ``pl.MemRefType``; ``pl.UnknownType``. The element type of a tensor or
+    tile is followed, in this order and only where the type has them, by
     ``pl.MemRef(pl.MemorySpace.Vec, ADDR, SIZE, ID)``, ``pl.TensorView(stride=[...],
     layout=pl.TensorLayout.DN)`` or ``pl.TileView(valid_shape=[...], stride=[...],
     start_offset=E, blayout=pl.TileLayout.col_major, slayout=..., fractal=1024,
-    pad=pl.TilePad.zero)``. Fields of a view that have their default are left out. MemRefs of one
-    function with equal parts are one object. ``FP64`` is ``pl.DataType.FP64``.
+    pad=pl.TilePad.zero)``. Fields of a view with default values are left out. MemRefs of one
+    function with equal fields are one object. ``FP64`` is ``pl.DataType.FP64``.
 Names
     Distinct variables have distinct names wherever both could be meant; a later one gets
-    ``_1``, ``_2``, ... A loop variable is always new and known in its loop only, and so is an
+    ``_1``, ``_2``, ... A loop variable is always new and scoped to its loop, and so is an
     iter_arg; but after the loop its name means the loop's result, so no other variable has that
-    name. The two may be called alike: ``for i, (s,) in ...: s = pl.yield_(s)``.
-    What a function uses before it defines it stands above the function or class: a symbolic
-    dimension, which is an INT64, as ``n = pl.dynamic("n")``, any other as ``x: TYPE``. A dimension
-    may be a parameter that stands later in the signature.
+    name. The two may have the same name: ``for i, (s,) in ...: s = pl.yield_(s)``.
+    Variables that a function uses before it defines them are declared above the function or class:
+    a symbolic dimension, which is an INT64, as ``n = pl.dynamic("n")``, any other as ``x: TYPE``.
+    A dimension may be a later parameter of the signature.
     Where a variable is an IterArg or a MemRef outside of its usual place,
-    ``pl.IterArg(TYPE, INIT)`` or ``pl.MemRef(...)`` stands for its type; a MemRef that is used as
-    a value is written out.
+    ``pl.IterArg(TYPE, INIT)`` or ``pl.MemRef(...)`` replaces its type; a MemRef that is used as
+    a value is written in full.
 Constants
-    A bare int is INT64 and a bare float FP32, but directly as Scalar operand of an op, where it
+    A bare int is INT64 and a bare float FP32, except directly as Scalar operand of an op, where it
     takes the ``dtype`` keyword or the element type of the first tensor or tile operand, and in
-    shapes. All others are ``pl.const(VALUE, pl.INT32)``, also where a bare number would stand
-    beside a scalar of another type. A minus sign before a number is part of the number. An
-    operator on constants alone keeps being one: its first operand is written with ``pl.const``,
-    also a BOOL.
-    Floats have their shortest exact text; ``pl.const(float("inf"), pl.FP32)``, ``"-inf"`` and
-    ``"nan"`` are the others. Booleans are ``True`` and ``False``.
+    shapes. All others are ``pl.const(VALUE, pl.INT32)``, also beside a scalar of another type. A
+    minus sign before a number is part of the number. An operator on constants alone is not folded:
+    its first operand is written with ``pl.const``, even a BOOL.
+    Floats have their shortest exact text; the others are ``pl.const(float("inf"), pl.FP32)``,
+    ``"-inf"`` and ``"nan"``. Booleans are ``True`` and ``False``.
 Expressions
     Python operators with Python's precedence. ``and or not`` are And, Or, Not; ``^`` is Xor
     between BOOLs and BitXor otherwise; ``~`` is BitNot. ``min(a, b)``, ``max(a, b)``,
     ``abs(x)``, ``pl.cast(x, pl.FP16)``; ``[a, b]`` makes a tuple, ``t[0]`` reads one. Casts are
-    always written; reading the text never has to add one. An operation has the type of its
-    (left) operand, a comparison or logical one is BOOL.
+    always explicit; reading the text never adds one. An operation has the type of its (left)
+    operand, a comparison or logical operation is BOOL.
 Calls
     ``pl.block.and_(...)``: level and Python name. Operands are positional up to the first
-    attribute of the op's signature; then come the attributes, in the order of the call's, and
+    attribute of the op's signature; then come the attributes, in the call's order, and
     then operands by keyword: ``pl.block.full([64, 64], dtype=pl.FP32, value=0.0)``. Rounding modes
     are words (``mode="rint"``), pipes ``pl.PipeType.V``, spaces ``pl.MemorySpace.Vec``. Functions
-    of the program are called as ``self.f(a)``, by a function printed alone as ``f(a)``; ops that
-    nobody registered as ``pl.my.op(a)`` or ``foo(a)``.
+    of the program are called as ``self.f(a)``, by a function printed alone as ``f(a)``;
+    unregistered ops as ``pl.my.op(a)`` or ``foo(a)``.
     The value of a variable has the variable's type; any other call of an op has the type that the
-    op's rule gives, and one of a function the function's results where they name no variable.
+    op's rule gives, and a call of a function that of its results where they name no variable.
 Statements
-    ``v: TYPE = EXPR``; the annotation *is* the variable's type, and is missing only for calls that
-    are not understood and have no type. ``return a, b``; ``pl.yield_(a, b)``; ``break``;
+    ``v: TYPE = EXPR``; the annotation *is* the variable's type, and is missing only for calls
+    without a type that are not of a regular op. ``return a, b``; ``pl.yield_(a, b)``; ``break``;
     ``continue``; ``with pl.incore():``; ``pass`` in an empty body.
     ``for i in pl.range(start, stop, step):`` (``pl.parallel``), with
     iter_args ``for i, (a,) in pl.range(start, stop, step, init_values=(x,)):``. ``while c:``, with
     iter_args ``for (a,) in pl.while_(init_values=(x,)):`` and first in its body ``pl.cond(c)``.
     The last yield of a loop body or branch names the results: ``q: TYPE = pl.yield_(x)``, or
     ``q, r = pl.yield_(x, y)``. An iter_arg has the type of its init value, and one of several
-    results that of the yielded value; where not, ``q: TYPE`` without value stands first in the
-    loop body, or directly before the yield (a result declared so shares no name with an
-    iter_arg); so does a loop variable that is no INT64 or is known outside of the loop. Sequences
-    in sequences print as one. An empty else is not printed.
+    results that of the yielded value; if not, ``q: TYPE`` without a value is the first line of
+    the loop body, or comes directly before the yield (a result declared so shares no name with an
+    iter_arg); so for a loop variable that is not an INT64 or is also defined outside of the loop.
+    Nested sequences print as one. An empty else is not printed.
 Functions and programs
     ``@pl.function`` or ``@pl.function(type=pl.FunctionType.InCore)``, parameters
     ``q: pl.Out[T]``, ``r: pl.InOut[T]``; ``-> T``, ``-> tuple[T, U]`` for several result types, no
     arrow for none. A program starts with ``# pypto.program: NAME``, ``# pypto.entry: FUNCTION``
-    and ``# pypto.attr: KEY = LITERAL`` for each attribute; functions stand before their callers.
-    Names in these lines are quoted where they are odd, an attribute is then ``{KEY: LITERAL}``.
-    A name that is no identifier is printed, too, but no reader takes it (`ir.name_rules`).
-    A function whose name is no Python name, such as ``class``, has it in
+    and ``# pypto.attr: KEY = LITERAL`` for each attribute; functions come before their callers.
+    Unusual names in these lines are quoted; the attribute is then ``{KEY: LITERAL}``.
+    A name that is not an identifier is printed, too, but no reader accepts it (`ir.name_rules`).
+    A function whose name is not a Python name, such as ``class``, has it in
     ``@pl.function(name="...")``, and is called as ``self["..."](a)``.
 Exact forms, which only IR text has
-    ``pl.typed(EXPR, TYPE)``: an operation, call or constant with a type that its parts do not give.
+    ``pl.typed(EXPR, TYPE)``: an operation, call or constant whose type does not follow.
     ``v: TYPE = CALL  # untyped``: a call without a type, assigned to a variable that has one.
-    ``pl.call("block.add", a, k=1)``: a call with nothing understood: of an op whose name is no
-    Python name, or that lacks operands or attributes of a registered one (missing attributes are
-    never filled in). ``pl.logical_xor(a, b)`` and ``pl.bit_xor(a, b)``, where ``^`` means the
+    ``pl.call("block.add", a, k=1)``: a call with nothing inferred: of an op whose name is not a
+    Python name, or without all operands and attributes of a registered one (missing attributes
+    are never filled in). ``pl.logical_xor(a, b)`` and ``pl.bit_xor(a, b)``, where ``^`` means the
     other. ``q, r = pl.results()`` at the end of a body: the results, where no yield names them.
-    Keywords that the op does not declare, or that are no names: ``**{"x y": 1}``;
+    Keywords that the op does not declare, or that are not names: ``**{"x y": 1}``;
     their values are Python constants, members, types, and ``pl.expr(EXPR)``;
-    ``str("rint")`` is a text where a word would be a rounding mode.
+    ``str("rint")`` is a string where a plain one would be a rounding mode.
 
-An expression or statement printed alone is for people only: it is in no exact form, and
-``# no yield for: q`` stands where results have no yield.
+An expression or statement printed alone is for people only: it uses no exact forms, and
+``# no yield for: q`` marks results that have no yield.
 """
 
 from __future__ import annotations
@@ -129,11 +128,11 @@ _STEP: Final = "    "
 
 
 def python_print(node: Node, prefix: str = "pl") -> str:
-    """Return ``node`` (anything of the IR, or a type) as text without a final newline.
+    """Return ``node`` (any IR node, or a type) as text without a final newline.
 
     Raises:
         TextError: it nests deeper than Python calls may (CPython's parser stops far earlier), or
-            objects stand in it so often that their text has no end.
+            shares objects so often that its text would be too long to write.
     """
     if not isinstance(prefix, str):  # pyright: ignore[reportUnnecessaryIsInstance]
         check_kind("prefix", prefix, str, 'prefix="pl"', users_frame())
@@ -175,7 +174,7 @@ def _printed(node: Node, prefix: str) -> str:
 
 
 class _Statements:
-    """Prints statements and a function: the lines so far."""
+    """Prints statements and a function to ``lines``."""
 
     def __init__(self, exprs: Exprs) -> None:
         self._exprs = exprs
@@ -207,7 +206,7 @@ class _Statements:
             self.lines.append(f"{pad}pass")
 
     def yield_into(self, results: Results, stmt: YieldStmt, pad: str) -> None:
-        """Print a yield that names the results. Their types are known inside of the body."""
+        """Print a yield that names the results. Their types may name variables of the body."""
         values = ", ".join([self._exprs.expr(value) for value in stmt.value])
         variables = results.variables
         if len(variables) == 1:
@@ -224,12 +223,12 @@ class _Statements:
         self.lines.append(f"{pad}{target} = {self._prefix}.yield_({values})")
 
     def annotation(self, var: Var, results: Results) -> str:
-        """Return what stands after the colon where a result is named."""
+        """Return the text after the colon where a result is named."""
         known = var in self._names.given and var not in results.args
         return self._exprs.type(var.type) if known else self._exprs.definition(var)
 
     def name_results(self, results: Results, pad: str) -> None:
-        """Print which variables take results that no yield gives."""
+        """Print which variables take results that no yield names."""
         if not self._exact:
             self._names.settle(results)
             names = ", ".join([self._names.given[var] for var in results.variables])
@@ -292,7 +291,7 @@ class _Statements:
             results = Results(stmt.return_vars)
             self._names.expect(results)
             orelse = results if results.fit(last_of(stmt.else_body)) else None
-            # Where no branch can name the results in its yield, they stand in the first.
+            # If neither branch can name the results in its yield, the first branch names them.
             then = results if orelse is None or results.fit(last_of(stmt.then_body)) else None
             if not self._exact:
                 then = orelse = results
@@ -355,7 +354,7 @@ class _Statements:
         return f"({values[0]},)" if len(values) == 1 else f"({', '.join(values)})"
 
     def iter_arg_types(self, iter_args: Sequence[IterArg], pad: str, known: Sequence[Var]) -> None:
-        """Print the types that the init values do not tell, and those of args known outside."""
+        """Print the types that differ from the init values', and those of args defined outside."""
         outside = set(known)
         for arg in iter_args:
             if arg in outside or not same_type(arg.type, arg.initValue.type):
@@ -400,7 +399,7 @@ class _Statements:
 
 
 def _is_bare(value: Expr) -> bool:
-    """True for a call that has no type and is not understood as one of a registered op."""
+    """True for a call that has no type and is not a regular one of a registered op."""
     if not isinstance(value, Call) or not isinstance(value.type, UnknownType):
         return False
     return value.op.__class__ is Op or (isinstance(value.op, OpDef) and not is_regular(value))
@@ -453,13 +452,13 @@ def _program(program: Program, prefix: str) -> str:
 
 
 def _header_text(text: str) -> str:
-    """Return a name for a comment line: as it is, or quoted where it would not come back."""
+    """Return a name for a comment line: as it is, or quoted if it would not read back."""
     plain = text.isprintable() and text == text.strip() and text[:1] not in ("", "'", '"')
     return text if plain else repr(text)
 
 
 def _callees_first(calls: Mapping[str, Iterable[str]]) -> list[str]:
-    """Return the names of ``calls`` with callees before callers, in name order else."""
+    """Return the names of ``calls`` with callees before callers, otherwise in name order."""
     done: dict[str, None] = {}
     seen: set[str] = set()
     for root in calls:

@@ -1,1 +1,1 @@
-"""Going through IR: children and walks, rewriting, what is found on the way."""
+"""Traversal of IR: children and walks, rewriting, queries."""

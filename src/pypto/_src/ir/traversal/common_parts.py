@@ -1,9 +1,9 @@
-"""Names for parts that one expression has many times: who builds IR may use an object twice.
+"""Variables for shared subexpressions: whoever builds IR may use an object more than once.
 
-An expression is written out and computed as a tree. ``x = y + y`` done forty times in a row with
-objects, and no statement in between, is a tree of 2**40 leaves; with a variable for each part that
-stands there twice it is forty lines. What has no such variables is not to be written out; who would
-asks `endless` first. Knows expressions and statements, no op and no pass.
+An expression is printed and computed as a tree. ``x = y + y`` done forty times in a row on objects,
+with no statement in between, is a tree of 2**40 leaves; with a variable for each shared part it is
+forty lines. Without such variables it must not be printed; callers ask `endless` first. Knows
+expressions and statements, no op and no pass.
 """
 
 from __future__ import annotations
@@ -34,17 +34,17 @@ from pypto._src.ir.types import ScalarType
 from pypto._src.ir.unchecked import checked_tuple
 
 _USUAL: Final = frozenset({Var, ConstInt})
-_MOST_PARTS: Final = 512  # of a statement that is left as it is
-_MOST_WRITTEN: Final = 1 << 18  # parts of an expression that is written out
+_MOST_PARTS: Final = 512  # of a statement that is left unchanged
+_MOST_WRITTEN: Final = 1 << 18  # parts of an expression that is printed
 _CAN_FAIL: Final = tuple(row.node for row in ROWS if row.can_fail)
 _FIELDS: Final = ("value", "expr", "condition", "start", "stop", "step")
 
 
 def named_parts(function: Function) -> Function:
-    """Return the function with variables for what one expression has many times.
+    """Return the function with variables for subexpressions that one expression has many times.
 
-    Most functions are returned as they are. The condition of a ``while`` stays too, as do parts
-    that contain calls, and those that ``and`` and ``or`` may skip and that can fail.
+    Most functions are returned unchanged. The condition of a ``while`` stays too, as do parts
+    that contain calls, and parts that ``and`` and ``or`` may skip and that can fail.
     """
     if not any(map(_is_large, stmts_in(function.body))):
         return function
@@ -52,9 +52,9 @@ def named_parts(function: Function) -> Function:
 
 
 def endless(node: IRNode) -> str | None:
-    """Return why a node cannot be written out: sharing makes one of its expressions too long.
+    """Return why a node cannot be printed: sharing makes one of its expressions too long.
 
-    Takes time by the number of objects, however often each of them stands in the text.
+    Takes time linear in the number of objects, however often each of them is in the text.
     """
     if isinstance(node, Program):
         bodies: Sequence[Stmt] = [function.body for function in node.functions_]
@@ -76,10 +76,10 @@ def endless(node: IRNode) -> str | None:
 
 
 def _is_large(stmt: Stmt) -> bool:
-    """True if the expressions of one statement have many parts, as trees."""
+    """True if the expressions of one statement, as trees, have many parts."""
     held = held_by(stmt)
     if len(held) == 1 and isinstance(held[0], Call) and is_flat(held[0]):
-        return False  # as most
+        return False  # as for most statements
     stack, count = [*held], 0
     while stack:
         count += 1
@@ -90,7 +90,7 @@ def _is_large(stmt: Stmt) -> bool:
 
 
 def _operands(node: Expr) -> tuple[Expr, ...]:
-    """Return the parts of what is computed; none of a variable, a constant and all else."""
+    """Return the operands of an operation, call or tuple; none for anything else."""
     if isinstance(node, BinaryExpr):
         return node.left, node.right
     if isinstance(node, UnaryExpr):
@@ -103,7 +103,7 @@ def _operands(node: Expr) -> tuple[Expr, ...]:
 
 
 class _Naming(Mutator):
-    """Puts an assignment before a statement for each part that it has twice."""
+    """Inserts an assignment before a statement for each part that it has twice."""
 
     def visit_Expr(self, expr: Expr) -> Expr:
         return expr
@@ -124,7 +124,7 @@ class _Naming(Mutator):
 
 
 def _named(root: Expr, before: list[Stmt]) -> Expr:
-    """Return an expression with variables, whose definitions are appended to ``before``."""
+    """Return an expression that uses variables, whose definitions are appended to ``before``."""
     order, counts = _parts(root)
     sure = _always_computed(root)
     risky: set[int] = set()  # parts that fail for some values
@@ -149,7 +149,7 @@ def _named(root: Expr, before: list[Stmt]) -> Expr:
 
 
 def _parts(root: Expr) -> tuple[list[Expr], dict[int, int]]:
-    """Return the different parts of an expression, operands first, and how often each is one."""
+    """Return the distinct parts of an expression, operands first, and how often each occurs."""
     order: list[Expr] = []
     counts: dict[int, int] = {}
     stack: list[tuple[Expr, bool]] = [(root, False)]
@@ -166,7 +166,7 @@ def _parts(root: Expr) -> tuple[list[Expr], dict[int, int]]:
 
 
 def _always_computed(root: Expr) -> set[int]:
-    """Return the parts that are computed whatever the values are."""
+    """Return the parts that are always computed, whatever the values."""
 
     def needed(node: Expr) -> Iterator[Expr]:
         parts = _operands(node)

@@ -1,4 +1,4 @@
-"""Rewriting: trees rebuilt bottom up, where what does not change keeps its identity."""
+"""Rewriting: trees rebuilt bottom up, in which unchanged subtrees keep their identity."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from pypto._src.ir.traversal.walk import (
 N = TypeVar("N", bound=IRNode)
 
 _DEEP: Final = 60
-"""How many visits may be inside each other before expressions are rebuilt from their leaves up."""
+"""How many visits may be nested before expressions are rebuilt from their leaves up."""
 
 
 _OWN: Final = __name__.partition(".")[0] + "._src."
@@ -44,18 +44,18 @@ class Mutator:
 
     A subclass defines ``visit_<NodeClass>`` methods; a base class name (``visit_BinaryExpr``,
     ``visit_Expr``) serves all subclasses without their own. A statement visitor returns a
-    statement, or a list of statements to stand in its place. Variables at defining positions go
+    statement, or a list of statements that replace it. Variables at defining positions go
     through `define`, uses through ``visit_Var``.
 
-    Expressions of any depth are rebuilt, as far as no method of the subclass stands in between;
+    Expressions of any depth are rebuilt, except below nodes that a method of the subclass handles;
     for statements that are nested deeper than Python's calls may be, see `with_room`.
     """
 
     _methods: ClassVar[dict[type, _Replace | None]] = {}
-    """For each class of nodes what replaces them, None where they stay: a fact of a subclass.
+    """What replaces the nodes of each class, None if they stay: one table per subclass.
 
-    Functions, which get the mutator and the node: methods bound to the mutator, in a table of the
-    mutator, would be a cycle of references.
+    It holds functions of the mutator and the node: a table of bound methods in the mutator would be
+    a reference cycle.
     """
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
@@ -64,7 +64,7 @@ class Mutator:
 
     def __init__(self) -> None:
         if type(self) is Mutator or not type(self).__module__.startswith(_OWN):
-            # A user's object, or the class of one, may get methods at any time.
+            # A user may add methods to an object, or to its class, at any time.
             vars(self)["_methods"] = {}
         self._redefined: dict[Var, Var] = {}  # iter_args copied for a new init value
         self._depth = 0
@@ -77,7 +77,7 @@ class Mutator:
             method = next((vars(c)[name] for c in of_class.__mro__ if name in vars(c)), None)
             if isinstance(method, FunctionType) and name not in own:
                 return method
-            if hasattr(self, name):  # no plain method: a static one, or one of the object
+            if hasattr(self, name):  # not a plain method: a static one, or one of the object
                 return lambda mutator, node: getattr(mutator, name)(node)
         return of_class.rebuild
 
@@ -90,7 +90,7 @@ class Mutator:
             method = self._methods[cls] = self._replacing(cls)
         if method is None:
             return node
-        if cls in ATOMS:  # neither an iter_arg nor with operands
+        if cls in ATOMS:  # not an iter_arg, and without operands
             return method(self, node)
         if self._redefined and node in self._redefined:
             return self._redefined[node]
@@ -108,7 +108,7 @@ class Mutator:
             self._depth = depth
 
     def _replacing(self, cls: type[IRNode]) -> _Replace | None:
-        """Return what replaces nodes of ``cls``, None where they stay as they are."""
+        """Return what replaces nodes of ``cls``, None if they stay as they are."""
         method = self._method(cls)
         return None if method is Mutator.rebuild and not child_fields(cls) else method
 
@@ -177,7 +177,7 @@ class Mutator:
                 continue
             if type(old) is tuple:
                 new = self._several(old, self.define if defines else self.visit)  # pyright: ignore[reportUnknownArgumentType]
-            elif defines:  # an assigned iter_arg has been defined by its loop
+            elif defines:  # an assigned iter_arg was defined by its loop
                 new = self._redefined.get(old) or self.define(old)
             else:
                 new = self.body(old) if is_body else self.visit(old)
@@ -197,8 +197,8 @@ class Mutator:
     def visit_OpStmts(self, node: OpStmts) -> Stmt | list[Stmt]:
         """Visit the statements in order, splicing lists.
 
-        Statements that such a node cannot hold, say of a function that is put into another, take
-        its place with those around them.
+        If some of them cannot be in such a node, for example those of an inlined function, all of
+        them replace the node.
         """
         new = self._spliced(node)
         if new is None:
@@ -206,7 +206,7 @@ class Mutator:
         return OpStmts(tuple(new), node.span) if OPERATIONS.issuperset(map(type, new)) else new
 
     def _spliced(self, node: Any) -> list[Stmt] | None:
-        """Return what the statements of a node become, None if they stay."""
+        """Return the replaced statements of a node, None if they stay."""
         out: list[Stmt] = []
         changed = False
         for stmt in node.stmts:
@@ -244,19 +244,19 @@ def substitute(node: N, mapping: Mapping[Var, Expr]) -> N:
 
 
 class Without(Mutator):
-    """Takes assignments away."""
+    """Removes assignments."""
 
     def __init__(self, dead: Container[Stmt]) -> None:
         super().__init__()
         self._dead = dead
 
     def visit_AssignStmt(self, stmt: AssignStmt) -> Stmt | list[Stmt]:
-        """Return nothing for an assignment that goes."""
+        """Return nothing for an assignment to remove."""
         return [] if stmt in self._dead else stmt
 
 
 def as_list(new: Stmt | list[Stmt]) -> list[Stmt]:
-    """Return what stands in the place of a statement as a list."""
+    """Return the replacement of a statement as a list."""
     return new if isinstance(new, list) else [new]
 
 

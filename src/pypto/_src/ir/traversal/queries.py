@@ -60,7 +60,7 @@ def stmts_in(body: Stmt | None) -> Iterator[Stmt]:
 
 
 def has_pipelined_loops(body: Stmt) -> bool:
-    """True if a loop in a body is to have several iterations under way at the same time."""
+    """True if a loop in a body is to have several iterations in flight at a time."""
     stack = [statements(body)]
     while stack:
         stmts = stack.pop()
@@ -105,7 +105,7 @@ def calls_in(body: Stmt) -> Iterator[Call]:
 
 
 def calls_of(stmt: Stmt) -> Sequence[Call]:
-    """Return the calls of one statement, as `calls_in`, without those of its bodies."""
+    """Return the calls of one statement as `calls_in` does, without those of its bodies."""
     given: Any = stmt
     value: Any = given.value if stmt.__class__ is AssignStmt else None
     value = given.expr if stmt.__class__ is EvalStmt else value
@@ -133,7 +133,7 @@ def calls_of(stmt: Stmt) -> Sequence[Call]:
 def uses(exprs: Iterable[IRNode]) -> Iterator[Var]:
     """Yield the variables that occur in expressions, an IterArg's init value not included.
 
-    Of many parts, which may be the same objects, each is looked at once.
+    In large expressions, which may share objects, each object is visited once.
     """
     roots: list[Any] = list(exprs)
     stack = roots[::-1]
@@ -157,7 +157,7 @@ def uses(exprs: Iterable[IRNode]) -> Iterator[Var]:
 
 
 def _uses_of_many(roots: Sequence[IRNode]) -> Sequence[Var]:
-    """Return what `uses` yields, of each object once."""
+    """Return what `uses` yields, visiting each object once."""
     stack = [*reversed(roots)]
     found: dict[Var, None] = {}
     seen: set[int] = set()
@@ -173,7 +173,7 @@ def _uses_of_many(roots: Sequence[IRNode]) -> Sequence[Var]:
 
 
 def is_arithmetic(expr: Expr) -> bool:
-    """True for a few operators on variables and constants: no call or tuple is part of that."""
+    """True for a small tree of operators on variables and constants, without calls and tuples."""
     if not isinstance(expr, BinaryExpr):
         return False
     rest: list[Any] = [expr.left, expr.right]
@@ -186,14 +186,14 @@ def is_arithmetic(expr: Expr) -> bool:
 
 
 _MANY: Final = 1024
-"""Of how many parts of expressions the variables are collected without a look at what was met."""
+"""The most parts of expressions from which variables are collected without a visited set."""
 
 _FEW: Final = 64
-"""How many operands are looked at, whether they are the same objects or not."""
+"""The most operands that are visited, whether they are the same objects or not."""
 
 
 def occurring(stmt: Stmt) -> Sequence[Var]:
-    """Return the variables in what `held_by` gives for a statement, in any order."""
+    """Return the variables in the result of `held_by` for a statement, in any order."""
     given: Any = stmt
     value: Any = given.value if stmt.__class__ is AssignStmt else None
     value = given.expr if stmt.__class__ is EvalStmt else value
@@ -216,9 +216,9 @@ def occurring(stmt: Stmt) -> Sequence[Var]:
 
 
 def variable_names(function: Function) -> set[str]:
-    """Return the names of all variables of a function, for those who need a new one.
+    """Return the names of all variables of a function, for choosing new ones.
 
-    They are what it defines, and the sizes that its parameters give.
+    The variables are its definitions, and the symbolic sizes of its parameters.
     """
     kinds = [param.type for param in function.params if not is_plain(param.type)]
     symbols = [expr for kind in kinds for expr in symbols_of_type(kind)]
@@ -239,7 +239,7 @@ class ParentStmtAnalysis:
         self._parents: dict[Stmt, Stmt] = {}
 
     def build_map(self, function: Function) -> None:
-        """Look at ``function``; what was known before is forgotten."""
+        """Analyse ``function``; forget the previous one."""
         self.clear()
         for node in walk(function.body):
             if isinstance(node, Stmt):
@@ -263,8 +263,8 @@ class ParentStmtAnalysis:
 def ops_called(stmts: Iterable[Stmt], *, flat: bool = False) -> dict[Op, Call]:
     """Return the ops and functions that statements call, each with its first call, in order.
 
-    Who asks for facts of ops need not look at every call: a long body calls few ops often. With
-    ``flat`` each call is the right side of an assignment, or a statement.
+    To ask for facts about ops, callers need not look at every call: a long body calls few ops
+    often. With ``flat`` each call is the right side of an assignment, or a statement.
     """
     found: dict[Op, Call] = {}
     given: Iterable[Any] = stmts
@@ -281,7 +281,7 @@ def ops_called(stmts: Iterable[Stmt], *, flat: bool = False) -> dict[Op, Call]:
 
 
 def is_flat(call: Call) -> bool:
-    """True if the operands are variables, constants and tuples of these, as most are."""
+    """True if the operands are variables, constants and tuples of these, as in most calls."""
     args: Any = call.args
     for arg in args:
         if arg.__class__ in VALUES:

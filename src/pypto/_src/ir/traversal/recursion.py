@@ -1,4 +1,4 @@
-"""Room for recursion over statements that are nested deeper than Python's calls may be."""
+"""Room to recurse over statements that are nested deeper than Python's recursion limit."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from pypto._src.ir.traversal.walk import OPERANDS, VALUES, children
 T = TypeVar("T")
 
 _CALLS: Final = 40
-"""More calls of Python than one rewrite has inside each other for one level of statements."""
+"""More nested Python calls than one rewrite makes for one level of statements."""
 
 
 def with_room(action: Callable[[], T], root: IRNode) -> T:
-    """Return ``action()``, which recurses over the statements of ``root`` and may begin again.
+    """Return ``action()``, which recurses over the statements of ``root`` and can be restarted.
 
-    Python's limit of nested calls is raised only where it was too low, and while it is needed. The
+    Python's recursion limit is raised only if it was too low, and while that is needed. The
     calls are Python's own, which do not use up the stack of the thread.
     """
     try:
@@ -35,7 +35,7 @@ def with_room(action: Callable[[], T], root: IRNode) -> T:
 
 @contextmanager
 def room(depth: int) -> Generator[None, None, None]:
-    """Raise Python's limit of nested calls as `with_room` does, for statements ``depth`` deep."""
+    """Raise Python's recursion limit as `with_room` does, for statements ``depth`` deep."""
     with _Room.lock:
         if not _Room.users:
             _Room.before = sys.getrecursionlimit()
@@ -51,7 +51,7 @@ def room(depth: int) -> Generator[None, None, None]:
 
 
 class _Room:
-    """The threads that need a higher limit of nested calls now, and the limit before them."""
+    """The number of threads that need a higher recursion limit now, and the original limit."""
 
     lock = allocate_lock()
     users = 0
@@ -59,7 +59,7 @@ class _Room:
 
 
 def nesting(root: IRNode) -> int:
-    """Return how many statements, and then operators and calls, are at most inside each other."""
+    """Return the greatest nesting depth of statements plus that of operators and calls in them."""
     deepest = 0
     heights: dict[int, int] = {}  # of expressions, by identity
     stack: list[tuple[IRNode, int]] = [(root, 0)]
@@ -80,7 +80,7 @@ def nesting(root: IRNode) -> int:
 
 
 def _height(root: Expr, known: dict[int, int]) -> int:
-    """Return how many operators and calls are at most inside the outermost one of an expression."""
+    """Return the greatest nesting depth of operators and calls in an expression."""
     stack: list[IRNode] = [root]
     while stack:
         node = stack[-1]

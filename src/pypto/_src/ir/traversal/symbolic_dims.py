@@ -1,4 +1,4 @@
-"""The symbolic dimensions of types: finding them, and replacing them."""
+"""The symbolic dimensions of types: finding and replacing them."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from pypto._src.records import NamedTuple
 
 
 def dimension_vars(function: Function) -> tuple[Var, ...]:
-    """Return the symbolic sizes that a kernel is told as arguments of their own, behind the others.
+    """Return the symbolic sizes that a kernel gets as arguments of their own, after the others.
 
-    They are the variables in the shapes and strides of its tensors, in order of appearance, but
-    for those that are parameters already.
+    They are the variables in the shapes and strides of its tensors, in order of appearance,
+    except those that are parameters already.
     """
     found: dict[Var, None] = {}
     for param in function.params:
@@ -33,10 +33,10 @@ def dimension_vars(function: Function) -> tuple[Var, ...]:
 
 
 def told_dims(function: Function) -> list[tuple[int, int, Expr]]:
-    """Return the dimensions whose sizes other arguments tell: parameter, axis and size.
+    """Return the dimensions whose sizes follow from other arguments: parameter, axis and size.
 
-    They are expressions, and numbers that are parameters. Nothing about the tensor itself shows
-    that it has them, and code that was compiled for these sizes relies on it.
+    The sizes are expressions, or scalars that are parameters. The tensor itself does not guarantee
+    them, and code that was compiled for these sizes relies on them.
     """
     given = set(function.params)
     return [
@@ -49,24 +49,24 @@ def told_dims(function: Function) -> list[tuple[int, int, Expr]]:
 
 
 class SolvedDim(NamedTuple):
-    """A size that is no dimension alone, but follows from one that has it in it."""
+    """A symbolic size that is not itself a dimension, but follows from one that contains it."""
 
     var: Var
     param: int
-    """Which parameter has the dimension, the number of it being ``axis``."""
+    """Index of the parameter with the dimension, whose number is ``axis``."""
     axis: int
     size: Var
     """Stands for the size of that dimension."""
     value: Expr
-    """What ``var`` is then, if anything: the dimension is to be computed of it and compared.
+    """The value of ``var``, if it has one: recompute the dimension from it and compare.
 
-    The sizes before it in the list may be in it."""
+    It may contain the sizes before it in the list."""
 
 
 def solved_dims(function: Function, given: int | None = None) -> list[SolvedDim]:
     """Return the sizes that follow from dimensions such as ``B * 32``, each from the first one.
 
-    Of the parameters the ``given`` first ones have arguments, all if None.
+    The first ``given`` parameters have arguments, or all if None.
     """
     params = function.params[:given]
     known = set(params)
@@ -102,7 +102,7 @@ def solved_dims(function: Function, given: int | None = None) -> list[SolvedDim]
 
 
 def _solved(dim: Expr, var: Var, size: Expr) -> Expr | None:
-    """Return what ``var`` is where ``dim`` is ``size``, None if that is not sure."""
+    """Return the value of ``var`` for which ``dim`` is ``size``, None if it is not certain."""
     holding: set[object] = {var}
     for node in reversed([*walk(dim)]):
         if not holding.isdisjoint(child_list(node)):

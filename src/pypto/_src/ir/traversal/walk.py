@@ -1,10 +1,10 @@
 """The one traversal, derived from the field marks: children, walk, copies with other fields.
 
-Nothing here lists node classes' fields by hand; a new node is traversed as soon as it exists. What
-is asked of a class for every node of a program, such as how its children are read, is worked out
-once, when the class is first met.
+Nothing here lists node classes' fields by hand; a new node is traversed as soon as it exists.
+Facts about a class that every node of a program needs, such as how its children are read, are
+computed once, when the class is first met.
 Symbolic dimensions inside types are not children: they are reached through
-`nodes.exprs_of_type`.
+`array_types.exprs_of_type`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ T = TypeVar("T")
 LEAVES: Final = (Var, ConstInt, ConstFloat, ConstBool)
 ATOMS: Final = frozenset({Var, ConstInt, ConstFloat, ConstBool})
 VALUES: Final = ATOMS | {IterArg}
-"""What has no operands."""
+"""The classes without operands."""
 VARIABLES: Final = frozenset({Var, IterArg})
 
 # --------------------------------------------------------------------------------------------
@@ -31,7 +31,7 @@ VARIABLES: Final = frozenset({Var, IterArg})
 
 
 class _ByClass(dict[type, T]):
-    """A fact about node classes, found out for each when it is first asked for."""
+    """A fact about node classes, computed for each when first asked for."""
 
     def __init__(self, find: Callable[[Any], T]) -> None:
         super().__init__()
@@ -58,22 +58,22 @@ def child_fields(cls: type[IRNode]) -> tuple[str, ...]:
 
 # The next functions make functions from texts, as `dataclasses` does for its methods. One that
 # names the fields of a class takes a third of the time of a loop over their names with `getattr`,
-# and walking and copying nodes is what passes do most. Nothing of a user's gets into the texts:
-# they hold names of slots and of declared fields, which Python has accepted for attributes.
+# and walking and copying nodes is what passes do most. No user input gets into the texts: they
+# hold names of slots and of declared fields, which Python has accepted for attributes.
 
 _ONE_NODE: Final = frozenset({"Expr", "Stmt", "Var", "IterArg", "MemRef", "Function"})
 """Annotations of fields that hold exactly one node."""
 
 
 def _held(value: object) -> tuple[IRNode, ...]:
-    """Return the nodes that are the value of a field."""
+    """Return the nodes in the value of a field."""
     if value.__class__ is tuple:
         return cast("tuple[IRNode, ...]", value)
     return (value,) if isinstance(value, IRNode) else ()
 
 
 def _part(field: Field, *, backwards: bool) -> str:
-    """Return the text of what ``field`` of ``node`` gives to a list of nodes."""
+    """Return the source text of the nodes that ``field`` of ``node`` adds to a list."""
     if field.annotation in _ONE_NODE:
         return f"node.{field.name}"
     value = f"node.{field.name}" if field.annotation.startswith("tuple[") else ""
@@ -83,7 +83,7 @@ def _part(field: Field, *, backwards: bool) -> str:
 
 @cache
 def _function(text: str) -> Callable[[Any], Any]:
-    """Return the function that is written so: one for all classes whose fields have such names."""
+    """Return the function with this source: one for all classes with the same field names."""
     return eval(text, {"held": _held})
 
 
@@ -120,12 +120,12 @@ def _body_fields(cls: type[IRNode]) -> tuple[str, ...]:
 
 
 def _copier(cls: type[IRNode]) -> tuple[Callable[[Any], Any], dict[str, Callable[..., None]]]:
-    """Return a function that copies a node, and what sets the fields of the copy."""
+    """Return a function that copies a node, and the setters of the copy's fields."""
     slots = [name for base in cls.__mro__ for name in base.__dict__.get("__slots__", ())]
     names = dict.fromkeys([*slots, *[field.name for field in cls.FIELDS]])
     setters = {name: setter(cls, name) for name in names}
     scope: dict[str, Any] = {f"set_{name}": put for name, put in setters.items()}
-    if cls.__dictoffset__:  # of a class with more than the declared fields
+    if cls.__dictoffset__:  # the class has more than the declared fields
         lines = ["new = make(cls)", *[f"set_{name}(new, node.{name})" for name in names]]
         scope |= {"make": object.__new__, "cls": cls}
     else:
@@ -140,7 +140,7 @@ _CHILD_FIELDS: Final = _ByClass(lambda cls: tuple(field.name for field in _child
 _CHILDREN: Final = _ByClass(lambda cls: _lister(_child_fields(cls)))
 _BELOW: Final = _ByClass(_pusher)
 OPERANDS: Final = _ByClass(_operand_pusher)
-"""As `_BELOW`, but nothing is below a variable."""
+"""As `_BELOW`, but without anything below a variable."""
 EXPRS: Final = _ByClass(
     lambda cls: _lister([f for f in _child_fields(cls) if not f.holds_statements])
 )
@@ -158,7 +158,7 @@ _COPIERS: Final = _ByClass(_copier)
 
 
 def child_list(node: IRNode) -> list[IRNode]:
-    """Return the nodes directly below ``node``, in traversal order, in a list of the caller's."""
+    """Return the nodes directly below ``node``, in traversal order, in a new list."""
     return _CHILDREN[node.__class__](node)
 
 
@@ -179,7 +179,7 @@ def walk(node: IRNode) -> Iterator[IRNode]:
 
 
 def copy_with(node: N, changes: Mapping[str, Any]) -> N:
-    """Return a copy of ``node`` with the given fields replaced; types are not derived anew."""
+    """Return a copy of ``node`` with the given fields replaced; types are not derived again."""
     copy, setters = _COPIERS[node.__class__]
     new = copy(node)
     for name, value in changes.items():

@@ -1,1 +1,1 @@
-"""The verifier: one rule a file, run by `verifier`."""
+"""The verifier: one rule per file, run by `verifier`."""

@@ -1,6 +1,6 @@
 """What the rules of the verifier find: the codes of each rule, and how a finding is made.
 
-Knows no rule; the modules ``verify_*`` have one each.
+Knows no rule; `structure`, `types`, `ssa` and `nested_calls` have one each.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ _RULE_OF_CODES: Final[dict[type[IntEnum], str]] = {
 CODE_NAMES: Final = {
     (rule, int(code)): code.name for kind, rule in _RULE_OF_CODES.items() for code in kind
 }
-"""By rule and number, what reports call a finding."""
+"""The name of a finding in reports, by rule and number."""
 
 
 def finding(
@@ -88,7 +88,7 @@ def finding(
     related: Sequence[Label] = (),
     hint: str | None = None,
 ) -> Diagnostic:
-    """Return an error of the rule that has ``code``."""
+    """Return an error of the rule to which ``code`` belongs."""
     rule = _RULE_OF_CODES[type(code)]
     severity = DiagnosticSeverity.Error
     labels = tuple(related)
@@ -96,5 +96,5 @@ def finding(
 
 
 def span_or(node: IRNode, span: Span) -> Span:
-    """Return where a finding about a part of a statement at ``span`` points."""
+    """Return the span for a finding about a part of a statement at ``span``."""
     return node.span if node.span.begin_line > 0 else span

@@ -1,4 +1,4 @@
-"""The rule NoNestedCall: a call stands alone on the right of an assignment, or as a statement.
+"""The rule NoNestedCall: a call is the whole right side of an assignment, or a statement.
 
 Holds from FlattenCallExpr on.
 """
@@ -72,10 +72,10 @@ def _nested_init(stmt: ForStmt | WhileStmt) -> Iterator[Diagnostic]:
 
 
 def _nested(roots: Iterable[IRNode], code: IntEnum, span: Span) -> Iterator[Diagnostic]:
-    """Yield a diagnostic for each call in ``roots``, coded for what directly holds it."""
+    """Yield a diagnostic for each call in ``roots``, with the code for what directly holds it."""
     stack = [(root, code) for root in roots if not isinstance(root, _LEAVES)]
     stack.reverse()
-    seen: set[tuple[int, IntEnum]] = set()  # an expression may stand in several places
+    seen: set[tuple[int, IntEnum]] = set()  # an expression may be shared
     while stack:
         node, holder = stack.pop()
         if (id(node), holder) in seen:

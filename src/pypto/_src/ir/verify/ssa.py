@@ -1,8 +1,7 @@
 """The rule SSAVerify: every variable is assigned once, and read where it is known.
 
-Goes through each function once, for all rules: what it passes over on the way are the statements
-that are right wherever they stand (`verification_cache`), so that the other rules need look only at
-the rest.
+Goes through each function once, for all rules: it passes over the statements that are right in any
+program (`verification_cache`), so that the other rules need to look only at the rest.
 """
 
 from __future__ import annotations
@@ -49,7 +48,7 @@ def ssa(program: Program, cache: VerificationCache | None = None) -> Iterator[Di
 
 
 def look(function: Function, cache: VerificationCache) -> Look:
-    """Go through a function, unless that was done: what is left for the rules to look at."""
+    """Go through a function, unless that was done; return what the rules still have to check."""
     return cache.look_at(function, _look)
 
 
@@ -62,20 +61,20 @@ _REGIONS: Final = (IfStmt, ForStmt, WhileStmt, ScopeStmt)
 
 
 class _Definitions:
-    """The definitions of one function, met in order, and which of them are known at a point."""
+    """The definitions of one function, met in order, and which of them are in scope at a point."""
 
     def __init__(self, function: Function, cache: VerificationCache) -> None:
         self.function = function
         self.cache = cache
-        self.known = Known()  # the last one last
-        self.gone: set[Var] = set()  # those that are no longer known
-        self.spans: dict[Var, Span] = {}  # of definitions that were looked at longer
+        self.known = Known()  # in order of definition
+        self.gone: set[Var] = set()  # those that are out of scope
+        self.spans: dict[Var, Span] = {}  # of definitions that were not passed over
         self.returns: list[ReturnStmt] = []
         self.in_place = True  # so far; see `Look`
         self.left: list[Stmt] = []
         self.doubtful: list[Stmt] = []
-        self.forms: dict[object, Stmt] = {}  # of what is not in `left`, the first one of each form
-        # Findings are made when somebody asks: a program before ConvertToSSA may have thousands.
+        self.forms: dict[object, Stmt] = {}  # the first statement of each form passed over
+        # Findings are made on demand: a program before ConvertToSSA may have thousands.
         self.wrong: list[Callable[[], Diagnostic]] = []
 
     def look(self) -> Look:
@@ -94,7 +93,7 @@ class _Definitions:
         return Look(self.left, self.doubtful, self.wrong, self.forms.values(), self.in_place)
 
     def run(self, steps: _Steps) -> None:
-        """Take the steps, and those that they yield before going on: no recursion over bodies."""
+        """Run the steps, and first those that they yield: no recursion over bodies."""
         stack = [steps]
         while stack:
             inner = next(stack[-1], None)
@@ -123,7 +122,7 @@ class _Definitions:
         self.wrong.append(make)
 
     def leave(self, mark: int) -> None:
-        """Forget what was defined after ``mark`` variables were known."""
+        """End the scope of all variables but the first ``mark``."""
         known = self.known
         while len(known) > mark:
             self.gone.add(known.popitem()[0])
@@ -156,17 +155,17 @@ class _Definitions:
         self.wrong.append(lambda: codes.finding(code, message, span))
 
     def span_of(self, var: Var) -> Span:
-        """Return where a variable was first defined, for who reads a finding."""
+        """Return where a variable was first defined, for a finding."""
         return self.spans.get(var) or self.assigned[var]
 
     @cached_property
     def assigned(self) -> dict[Var, Span]:
-        """Where variables are first assigned: by what was passed over, if not in `spans`."""
+        """Where variables are first assigned: for passed-over statements, not in `spans`."""
         stmts = [s for s in stmts_in(self.function.body) if isinstance(s, AssignStmt)]
         return {stmt.var: stmt.span for stmt in reversed(stmts)}
 
     def result(self, var: Var, span: Span) -> None:
-        """Define a variable after whatever its type names has been defined."""
+        """Define a variable after checking that the variables in its type are in scope."""
         if self.cache.symbols_of(self.cache.part(var.type)):
             self.use(symbols_of_type(var.type), span)
         self.define(var, span)
@@ -174,7 +173,7 @@ class _Definitions:
     # ----- statements -----------------------------------------------------------------------
 
     def body(self, body: Stmt | None, inside: Sequence[Var] = (), results: int = -1) -> _Steps:
-        """Check a body that alone knows ``inside`` and yields ``results`` values (-1: any)."""
+        """Check a body that has ``inside`` in scope and yields ``results`` values (-1: any)."""
         mark = len(self.known)
         for var in inside:
             self.define(var, var.span)
@@ -185,7 +184,7 @@ class _Definitions:
         self.leave(mark)
 
     def sequence(self, stmts: Sequence[Stmt], ends: type[Stmt]) -> _Steps:
-        """Check statements the last of which may be an ``ends``, and no other one."""
+        """Check statements of which only the last one may be an ``ends``."""
         begin = 0
         while True:
             at = self.cache.pass_over(stmts, begin, self.known, self.gone, self.left, self.forms)
@@ -240,7 +239,7 @@ class _Definitions:
                 self.results(stmt)
             case WhileStmt():
                 yield self.while_(stmt)
-            case ScopeStmt():  # not a scope of names: what it defines is known after it
+            case ScopeStmt():  # not a scope of names: its definitions stay in scope after it
                 yield self.sequence(statements(stmt.body), ReturnStmt)
 
     def while_(self, stmt: WhileStmt) -> _Steps:
@@ -263,7 +262,7 @@ def _carried(stmt: ForStmt | WhileStmt) -> int:
 
 
 def _variables(expr: Expr) -> Sequence[Var]:
-    """Return the variables read by an expression; a part that stands in it twice counts once."""
+    """Return the variables read by an expression; a shared part counts once."""
     if isinstance(expr, Var):
         return (expr,)
     found: list[Var] = []

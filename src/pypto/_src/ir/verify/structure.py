@@ -1,4 +1,4 @@
-"""The rule Structure: yields, breaks and calls of functions stand where they mean something.
+"""The rule Structure: yields, breaks and calls of functions are where they have a meaning.
 
 Holds of every program.
 """
@@ -52,7 +52,7 @@ def structure(program: Program, cache: VerificationCache | None = None) -> Itera
 
 
 class _Site(NamedTuple):
-    """A statement, and what the bodies around it allow."""
+    """A statement, and what the bodies around it permit."""
 
     stmt: Stmt
     is_last: bool
@@ -61,7 +61,7 @@ class _Site(NamedTuple):
 
 
 def _sites(body: Stmt | None, *, in_loop: bool, in_region: bool) -> list[_Site]:
-    """Return the statements of a body that may not stand in every one, the first one last."""
+    """Return the statements of a body that not every body may have, the first one last."""
     stmts = statements(body)
     ends = YieldStmt if in_region else ReturnStmt
     others = stmts[:-1] if stmts and stmts[-1].__class__ is ends else stmts

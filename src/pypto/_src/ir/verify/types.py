@@ -1,4 +1,4 @@
-"""The rule TypeCheck: values have the types of what they are bound to, and of what computes them.
+"""The rule TypeCheck: values have the types of their variables, and of what computes them.
 
 Calls of ops have the type that the op's rule gives. Holds of every program. Knows no op by name.
 """
@@ -48,7 +48,7 @@ from pypto._src.ir.verify.verification_cache import INDEX_TYPE, VerificationCach
 
 
 def type_check(program: Program, cache: VerificationCache | None = None) -> Iterator[Diagnostic]:
-    """Values have the types of what takes them; scalars and calls are as their operands demand."""
+    """Values have the types of what takes them; scalars and calls fit their operands."""
     cache = cache or VerificationCache()
     functions = {function.name: function for function in program.functions_}
     for function in program.functions_:
@@ -63,7 +63,7 @@ def _stmt_types(stmt: Stmt, function: Function) -> Iterator[Diagnostic]:
     match stmt:
         case AssignStmt():
             wanted, found = stmt.var.type, stmt.value.type
-            narrowed = valid_part(found) is None  # a declaration may make less of a tile valid
+            narrowed = valid_part(found) is None  # a declaration may narrow a tile's valid part
             if _differ(wanted, found) or not (narrowed or _same_part(wanted, found)):
                 what = f"variable {stmt.var.name!r}"
                 yield _mismatch(what, wanted, "its value", found, stmt.span)
@@ -157,16 +157,16 @@ def _differ(wanted: Type, found: Type) -> bool:
 
 
 def _same_part(wanted: Type, found: Type) -> bool:
-    """True unless one of two tiles is valid where the other has no values."""
+    """True unless the valid parts of two tiles differ."""
     if wanted is found or isinstance(wanted, UnknownType) or isinstance(found, UnknownType):
         return True
     return same_valid_part(wanted, found)
 
 
 def _within(found: Type, stated: Type) -> bool:
-    """True unless the type of a result says that more of a tile is valid than is of its value.
+    """True unless the stated type of a result claims another valid part than its value has.
 
-    A size with a name agrees with any other: each function has its own names.
+    A symbolic size agrees with any other: each function has its own names.
     """
     part, claimed = valid_part(found), valid_part(stated)
     if part is None or isinstance(stated, UnknownType):
@@ -282,7 +282,7 @@ def _function_call(
     call: Call, callee: Function | None, span: Span, cache: VerificationCache
 ) -> Iterator[Diagnostic]:
     if callee is None or len(callee.params) != len(call.args):
-        return  # `structure` says so
+        return  # `structure` reports it
     at = span_or(call, span)
     for param, arg in zip(callee.params, call.args, strict=True):
         if param.type is arg.type or cache.part(param.type) == cache.part(arg.type):
@@ -321,12 +321,12 @@ _VARIABLES: Final = frozenset({Var, IterArg})
 
 
 def _expressions(stmt: Stmt) -> list[Expr]:
-    """Return every expression of one statement once, but variables and whole numbers."""
+    """Return every expression of one statement once, except variables and INDEX constants."""
     held = [expr for expr in held_by(stmt) if expr.__class__ not in _VARIABLES]
     held = [e for e in held if e.__class__ is not ConstInt or e.type is not INDEX_TYPE]
     if not held:
         return []
-    first = held[0]  # if it is the only one, most often a call of a function of the program
+    first = held[0]  # if it is the only one, it is mostly a call of a function of the program
     if len(held) == 1 and isinstance(first, Call) and _VARIABLES.issuperset(map(type, first.args)):
         return [first]
     found: list[Expr] = []

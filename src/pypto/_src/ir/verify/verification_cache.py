@@ -1,15 +1,15 @@
 """What was verified of a program: of its functions, and of the forms of their statements.
 
-A pipeline hands it on with the program, so that a pass that changes little has little verified
-again. Assignments and evaluations of scalar expressions, and of calls of ops on variables,
-constants, lists of these and, before FlattenCallExpr, such calls, are right or not whatever program
-they stand in: their types agree, and no function of the program is called. A function has few forms
-of calls beside its statements, so a form is looked at once: a call is right if its type is the one
-that its form has (`ir.call_forms`). Of the memory of an operand no more than the space matters.
+A pipeline passes it on with the program, so that after a pass that changes little, little is
+verified again. Assignments and evaluations of scalar expressions, and of calls of ops on variables,
+constants, lists of these and, before FlattenCallExpr, such calls, are right or wrong in any
+program: their types agree, and no function of the program is called. A function has few forms of
+calls compared with its statements, so each form is checked once: a call is right if its type is the
+one that its form has (`ir.call_forms`). Of the memory of an operand only the space matters.
 
-Knows nothing of what follows from the program: what functions take and return, what the bodies of
-loops and branches hand on. Where variables are known it is told, and asks of each operand along
-with its part of the form; the rule SSAVerify goes through the program and tells it.
+Knows nothing that follows from the program: what functions take and return, which values loop
+bodies and branches pass on. It gets the variables in scope from the rule SSAVerify, which goes
+through the program, and looks each operand up there along with its part of the form.
 """
 
 from __future__ import annotations
@@ -61,24 +61,24 @@ from pypto._src.records import NamedTuple
 INDEX_TYPE: Final = scalar_type(DataType.INDEX)
 
 _MOST_NODES: Final = 64
-"""How large a scalar expression may be; in a larger one a part may stand very many times."""
+"""The most nodes of a scalar expression; a larger one may share a part very many times."""
 
 _DEEPEST: Final = 4
-"""How many calls inside each other are looked at as parts of a form."""
+"""The deepest nesting of calls that can be part of a form."""
 
 _VARIABLES: Final = frozenset({Var, IterArg})
 _NOTHING: Final = 0
-"""In place of a type: where there is no variable."""
+"""The part in place of a type where there is no variable."""
 
 Part: TypeAlias = Any
-"""What stands for an operand, a type or keywords in a form; see `ir.call_forms.key_of`."""
+"""The part of a form for an operand, a type or keywords; see `ir.call_forms.key_of`."""
 
 Form: TypeAlias = tuple[Part, ...]
 """The op of a call, the types of the variable and of the call, its keywords and its operands."""
 
 
 class Known(dict[Any, Part]):
-    """The variables that are known at a statement, and what each is in a form. So are constants."""
+    """The variables in scope at a statement, each with its part of a form; constants are too."""
 
     __slots__ = ()
 
@@ -87,30 +87,30 @@ class Known(dict[Any, Part]):
 
 
 class Look(NamedTuple):
-    """What going through a function once has shown; see `ir.verify.ssa`."""
+    """The result of going through a function once; see `ir.verify.ssa`."""
 
     left: Sequence[Stmt]
-    """Those of `doubtful`, and those in which a call stands in another, in the order of the text.
+    """Those of `doubtful`, and those with a call nested in another, in the order of the text.
     """
 
     doubtful: Sequence[Stmt]
-    """The statements that prove nothing of themselves, in the order of the text."""
+    """The statements that are not right on their own, in the order of the text."""
 
     wrong: Sequence[Any]
-    """What makes each finding of the rule SSAVerify."""
+    """Functions that make the findings of the rule SSAVerify."""
 
     forms: Collection[Stmt]
-    """Of the statements that are not in `left` one for each form of calls with operands."""
+    """One statement for each form of calls, of those that are not in `doubtful`."""
 
     in_place: bool
     """True if no yield, return or jump needs a longer look, as the rule Structure takes one."""
 
 
 class VerificationCache:
-    """What was found so far of functions and of the forms of statements.
+    """What was found so far about functions and forms of statements.
 
-    In a form the id of a type stands for it, of several equal plain ones that of one. Types that
-    agree but in the place in memory have one part, and another one in each memory space.
+    In a form a type is represented by its id, and equal plain types by the same id. Types that
+    differ only in their memory reference share one part for each memory space.
     """
 
     def __init__(self) -> None:
@@ -118,20 +118,20 @@ class VerificationCache:
         self._right: dict[tuple[int, int], tuple[Function, Look]] = {}  # by `_ends`
         self._forms: set[Form] = set()  # those that are right
         self._reads: dict[Expr, Collection[Var]] = {}  # of scalar expressions that are right
-        # By the ids of types, which `_kept` keeps.
+        # By the ids of types, which `_kept` keeps alive.
         self._parts: dict[int, Part] = {}
         self._kept: list[object] = []
-        self._bare: dict[tuple[Any, ...], int] = {}  # the parts of types that are nowhere
+        self._bare: dict[tuple[Any, ...], int] = {}  # the parts of types without memory
         # By the part of a type.
-        self._symbols: dict[Part, Collection[Var]] = {}  # the variables in it, if there are some
-        self._nowhere: dict[Part, Part] = {}  # that of the same one in no memory, if in the usual
+        self._symbols: dict[Part, Collection[Var]] = {}  # the variables in it, if any
+        self._nowhere: dict[Part, Part] = {}  # without memory, for types in their usual memory
 
     # ----- functions ------------------------------------------------------------------------
 
     def found_of(self, function: Function) -> Look | None:
-        """Return what was found of a function, or of one with the same content, None if nothing.
+        """Return what was found for a function, or for one with the same content, None if nothing.
 
-        Content are the parameters and the statements, however these are grouped.
+        The content is the parameters and the statements, however these are grouped.
         """
         found = self._looks.get(function)
         if found is None:
@@ -143,7 +143,7 @@ class VerificationCache:
     def look_at(
         self, function: Function, look: Callable[[Function, VerificationCache], Look]
     ) -> Look:
-        """Return what was found of a function; if nothing was, what ``look`` finds."""
+        """Return what was found for a function; if nothing was, what ``look`` finds."""
         found = self.found_of(function)
         if found is None:
             found = self._looks[function] = look(function, self)
@@ -162,12 +162,12 @@ class VerificationCache:
         nested: list[Stmt],
         seen: dict[Any, Stmt],
     ) -> int:
-        """Return the number of the first statement from ``begin`` on that needs a longer look.
+        """Return the index of the first statement from ``begin`` on that needs a closer look.
 
-        Those before it are right and read what is known. What they define is taken into ``known``;
-        it was not known before, nor is it among the variables that are ``gone``. Those in which a
-        call stands in another are added to ``nested``; of the others ``seen`` has the first one of
-        each form of calls.
+        Those before it are right and read variables in scope. Their definitions are added to
+        ``known``; these were not in scope before, nor are they among those out of scope, ``gone``.
+        Statements with a call nested in another are added to ``nested``; ``seen`` gets the first
+        statement of each form of calls.
         """
         forms, parts, symbols = self._forms, self._parts, self._symbols
         part_of = known.__getitem__
@@ -206,7 +206,7 @@ class VerificationCache:
         return len(stmts)
 
     def proves(self, stmt: Any) -> bool:
-        """True if a statement is right, whatever is known where it stands."""
+        """True if a statement is right, whatever is in scope."""
         if stmt.__class__ is AssignStmt:
             var, value = stmt.var, stmt.value
         elif stmt.__class__ is EvalStmt:
@@ -219,7 +219,7 @@ class VerificationCache:
         return form is not None and self._is_right(value, var, form)
 
     def _is_right(self, call: Call, var: Var | None, form: Form) -> bool:
-        """True if the type of a call fits, and that of the variable which takes its value."""
+        """True if the types of a call and of the variable that takes its value are right."""
         if form in self._forms:
             return True
         op, kind, result, words, *operands = form
@@ -228,7 +228,7 @@ class VerificationCache:
             kind, result, *operands = [nowhere(part, part) for part in (kind, result, *operands)]
         known = FORMS.get((id(op), *operands, *words))
         if (
-            known is None  # the process has not met it, in no memory
+            known is None  # not met in this process, without memory
             or id(known.type) != result
             or (kind != result and kind != _NOTHING)
             or (operands and self._nowhere and op.names_spaces)
@@ -254,8 +254,8 @@ class VerificationCache:
     def _form(self, call: Call, kind: Part, known: Known | None, deepest: int) -> Form | None:
         """Return the form of a call whose value goes to a variable of type ``kind``.
 
-        None if an operand is not known, or not one of a form. Without ``known`` all variables are.
-        At most ``deepest`` calls may be inside each other.
+        None if an operand is not in scope, or cannot be part of a form. Without ``known`` all
+        variables are in scope. At most ``deepest`` calls may be nested.
         """
         words = keywords_part(call.kwargs)
         if words is None or op_of(call) is None:
@@ -271,14 +271,14 @@ class VerificationCache:
     def _operand(
         self, value: Any, call: Call, at: int, known: Known | None, deepest: int
     ) -> Part | None:
-        """Return what operand ``at`` of a call is in its form, None if that is not known."""
+        """Return the part of operand ``at`` in a call's form, None if it has none."""
         if value.__class__ in _VARIABLES:
             return self.part(value.type) if known is None else known.get(value)
         if value.__class__ is MakeTuple:
             for item in value.elements:
                 if item.__class__ not in CONSTANTS and not self._is_right_scalar(item, None, known):
                     return None
-            self._kept.append(value)  # sizes stand in the form by their ids
+            self._kept.append(value)  # sizes are in the form by their ids
             return tuple_part(call.op, at, value)
         if value.__class__ is Call and deepest:
             form = self._form(value, _NOTHING, known, deepest - 1)
@@ -286,7 +286,7 @@ class VerificationCache:
         return constant_part(value)
 
     def part(self, kind: Type) -> Part:
-        """Return what a type is in forms."""
+        """Return the part that represents a type in forms."""
         part = self._parts.get(id(kind))
         if part is None:
             part = self._parts[id(kind)] = self._part_of_new(kind)
@@ -321,7 +321,7 @@ class VerificationCache:
         return id(bare)
 
     def symbols_of(self, part: Part) -> Collection[Var]:
-        """Return the variables in the types that are one part."""
+        """Return the variables in the types that a part represents."""
         return self._symbols.get(part, ())
 
 
@@ -332,7 +332,7 @@ def has_right_type(call: Call, var: Var | None) -> bool:
         return False
     try:
         wanted = op.result_type(call.args, call.kwargs)
-    except Exception:  # the rule TypeCheck comes to it again, and reports it
+    except Exception:  # the rule TypeCheck meets it again, and reports it
         return False
     if not same_type(wanted, call.type):
         return False
@@ -351,7 +351,7 @@ def _ends(function: Function) -> tuple[int, int]:
 
 
 def _have_same_content(one: Function, other: Function) -> bool:
-    """True for functions of the same parameters and statements, however these are grouped."""
+    """True for functions with the same parameters and statements, however these are grouped."""
     a, b = statements(one.body), statements(other.body)
     if len(a) != len(b) or len(one.params) != len(other.params):
         return False
@@ -359,7 +359,7 @@ def _have_same_content(one: Function, other: Function) -> bool:
 
 
 def _agree(a: Type, b: Type) -> bool:
-    """True where a short look shows that two types agree, whatever their memory."""
+    """True if a quick check shows that two types agree, whatever their memory."""
     if a is b:
         return True
     if a.__class__ is not b.__class__:
@@ -374,8 +374,8 @@ def _agree(a: Type, b: Type) -> bool:
 def _is_in_usual_memory(kind: Type) -> bool:
     """True for a tensor in global memory and a plain tile in Vec.
 
-    All ops take these but some with `OpDef.names_spaces`; where the memory is not known they are
-    taken for such.
+    All ops accept these, except some with `OpDef.names_spaces`; operands in unknown memory are
+    assumed to be such.
     """
     if not isinstance(kind, ShapedType) or kind.memref is None:
         return False
@@ -385,7 +385,7 @@ def _is_in_usual_memory(kind: Type) -> bool:
 
 
 def is_right_constant(value: Expr) -> bool:
-    """True unless ``value`` is a constant whose element type is of the other kind of number."""
+    """True unless ``value`` is an int constant of a float type, or the reverse."""
     if value.type is INDEX_TYPE or value.__class__ not in CONSTANTS:
         return True
     if value.__class__ is ConstInt:
@@ -401,15 +401,12 @@ def _has_right_constants(operand: Expr) -> bool:
 
 
 def variables_of_scalar(root: Expr) -> Sequence[Var] | None:
-    """Return what an expression reads, if it is small, has no calls, and operands of right types.
-
-    None if it is not.
-    """
+    """Return what an expression reads, None if it is large, has calls, or may have wrong types."""
     found: list[Var] = []
     stack: list[Any] = [root]
     for _ in range(_MOST_NODES):
         node = stack.pop()
-        if node.__class__ is Var:  # as most are
+        if node.__class__ is Var:  # the usual case
             found.append(node)
         elif isinstance(node, BinaryExpr):
             if node.left.type is not node.right.type or isinstance(node, Xor):

@@ -2,18 +2,18 @@
 
 A rule is a function from a program to `Diagnostic`s; `RULES` names them:
 
-* ``Structure``: yields, breaks and calls of functions stand where they mean something. Holds of
+* ``Structure``: yields, breaks and calls of functions are where they have a meaning. Holds of
   every program.
-* ``TypeCheck``: values have the types of what they are bound to; calls of ops have the type that
+* ``TypeCheck``: values have the types of their variables; calls of ops have the type that
   the op's rule gives. Holds of every program.
 * ``SSAVerify``: every variable is assigned once and read where it is known. Holds from
   ConvertToSSA on.
-* ``NoNestedCall``: a call stands alone on the right of an assignment, or as a statement. Holds from
+* ``NoNestedCall``: a call is the whole right side of an assignment, or a statement. Holds from
   FlattenCallExpr on.
 
-Each rule has a module. Together they are one walk, linear in the size of the program, and a longer
-look at the statements that are not right wherever they stand; see `verification_cache`. The module
-of a rule is loaded for a program with statements that it looks at; most have none.
+Each rule has a module. Together they make one walk, linear in the size of the program, and a closer
+check of the statements that are not right in every program; see `verification_cache`. The module of
+a rule is loaded only for a program with statements that it checks; most have none.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from pypto._src.ir.verify.ssa import look, ssa
 from pypto._src.ir.verify.verification_cache import Look, VerificationCache
 
 Rule: TypeAlias = Callable[..., Iterator[Diagnostic]]
-"""Takes a program, and where it is one of `_USES_CACHE` what was found of it before."""
+"""Takes a program and, if it is in `_USES_CACHE`, what was found of the program before."""
 
 
 def structure(program: Program, cache: VerificationCache | None = None) -> Iterator[Diagnostic]:
@@ -43,7 +43,7 @@ def structure(program: Program, cache: VerificationCache | None = None) -> Itera
 
 
 def type_check(program: Program, cache: VerificationCache | None = None) -> Iterator[Diagnostic]:
-    """Values have the types of what takes them; scalars and calls are as their operands demand."""
+    """Values have the types of what takes them; scalars and calls fit their operands."""
     cache = cache or VerificationCache()
     if any(found.doubtful for found in _looks(program, cache)):
         from pypto._src.ir.verify import types
@@ -103,7 +103,7 @@ class IRVerifier:
         self._disabled.add(name)
 
     def is_rule_enabled(self, name: str) -> bool:
-        """True unless ``name`` was disabled and not enabled since."""
+        """True unless ``name`` was disabled and not enabled again."""
         return name not in self._disabled
 
     def verify(self, program: Program, cache: VerificationCache | None = None) -> list[Diagnostic]:
