@@ -1,1 +1,1 @@
-"""Meaning: any verified IR, at any stage, evaluated on NumPy arrays."""
+"""The interpreter: any verified IR, at any stage, evaluated on NumPy arrays."""

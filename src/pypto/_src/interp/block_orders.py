@@ -1,7 +1,7 @@
-"""Whether blocks of a launch depend on their order: runs in a few orders are compared.
+"""Whether the blocks of a launch depend on their order: runs in a few orders are compared.
 
-Blocks of `pl.spmd` and iterations of `pl.parallel` run at the same time. Where their offsets are
-data, nothing but a run can tell whether two of them meet.
+Blocks of `pl.spmd` and iterations of `pl.parallel` run at the same time. If their offsets are data,
+only a run can tell whether two of them overlap.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ ORDERS: Final[Mapping[str, Order]] = {
     "from the last to the first": lambda blocks: blocks[::-1],
     "with every second one first": lambda blocks: [*blocks[1::2], *blocks[::2]],
 }
-"""What is compared with the order from the first to the last."""
+"""The orders that are compared with that from the first to the last."""
 _MOST_ROUNDED: Final = 0.05
 _ROUNDINGS: Final = 64
 
@@ -34,10 +34,10 @@ _ROUNDINGS: Final = 64
 def check_blocks(program: Program, entry: str, values: Sequence[Any]) -> None:
     """Run a program on copies of arguments, with blocks in several orders.
 
-    Where blocks add to a tensor, sums may differ by roundings.
+    If blocks add to a tensor, sums may differ by rounding.
 
     Raises:
-        EvaluationError: an array has other elements then; at the launch that it depends on.
+        EvaluationError: an array then has other elements; located at the launch responsible.
     """
     loops = [
         stmt
@@ -55,7 +55,7 @@ def check_blocks(program: Program, entry: str, values: Sequence[Any]) -> None:
         other = _ran(program, entry, values, dict.fromkeys(loops, order))
         if _difference(names, forwards, other, adds) is None:
             continue
-        for loop in loops:  # the one that it is, with what it alone makes different
+        for loop in loops:  # find the one responsible, and its own difference
             alone = _ran(program, entry, values, {loop: order})
             if (found := _difference(names, forwards, alone, adds)) is not None:
                 element, first, second = found
@@ -71,7 +71,7 @@ def check_blocks(program: Program, entry: str, values: Sequence[Any]) -> None:
 def _ran(
     program: Program, entry: str, values: Sequence[Any], orders: Mapping[ForStmt, Order]
 ) -> list[Any]:
-    """Return the arguments after a run on copies; what was one array is one copy."""
+    """Return the arguments after a run on copies; an array passed twice is one copy."""
     evaluator = Evaluator(program)
     evaluator.orders = orders
     copies = {id(value): value.copy() for value in values if isinstance(value, np.ndarray)}
@@ -81,7 +81,7 @@ def _ran(
 
 
 def _adds(program: Program) -> bool:
-    """True if an op adds to what a tensor holds."""
+    """True if an op adds to the elements of a tensor."""
     for function in program.functions_:
         for call in calls_in(function.body):
             op = op_of(call)

@@ -1,9 +1,9 @@
 """Evaluates a program without its data: numbers, views and signals, but no element of a tensor.
 
-So what ranks do with windows is known at the price of a walk through their loops, whatever the
-tensors hold and however large they are. A number that is an element of a tensor is `NO_DATA`. Where
-it decides which signal a rank sends or waits for, the walk ends with `NeedsDataError`; branches and
-loops that it decides are left out if there is no signal in them.
+So what ranks do with windows is known at the cost of a walk through their loops, whatever the
+contents and sizes of the tensors. A number that is an element of a tensor is `NO_DATA`. If it
+decides which signal a rank sends or waits for, the walk ends with `NeedsDataError`; branches and
+loops that it controls are skipped if they contain no signal.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from pypto._src.ranks import current
 
 
 class _NoData:
-    """An element of a tensor. Whoever needs its value gets an error."""
+    """An element of a tensor. Using its value raises an error."""
 
     def _needed(self, *_: object) -> Any:
         raise NeedsDataError
@@ -57,7 +57,7 @@ NO_DATA: Final = _NoData()
 
 
 class DataFreeEvaluator(Evaluator):
-    """Evaluates a program after the passes; calls tell the world of their rank."""
+    """Evaluates a program after the passes; calls report to the world of their rank."""
 
     def __init__(self, program: Program | Function) -> None:
         super().__init__(program)
@@ -71,7 +71,7 @@ class DataFreeEvaluator(Evaluator):
         return DataFreePlan(function, self)
 
     def note_view(self, view: Any, source: Any) -> None:
-        """Forget that a view had to be a copy: nobody looks at its elements."""
+        """Do nothing for a view that had to be a copy: its elements are not used."""
 
 
 class DataFreePlan(Plan):
@@ -162,7 +162,7 @@ class DataFreePlan(Plan):
         return run
 
     def _skipping(self, stmt: ForStmt | WhileStmt) -> Run:
-        """Return what leaves a loop out: tensors stay the same ones, numbers are not known."""
+        """Return the skipping of a loop: tensors stay the same ones, numbers become unknown."""
         enter = self._hand_over([a.initValue for a in stmt.iter_args], stmt.iter_args)
         leave = self._hand_over(stmt.iter_args, stmt.return_vars)
         forget = self._forgetting(stmt.return_vars)
@@ -184,7 +184,7 @@ class DataFreePlan(Plan):
         return forget
 
     def _may_be_left_out(self, stmt: Stmt) -> bool:
-        """True if no rank knows from its signals whether a statement ran."""
+        """True if skipping a statement changes no signals and no control flow around it."""
         return not sends_signals(stmt, self.evaluator.signalling) and not any(
             isinstance(node, ReturnStmt)
             or (isinstance(node, BreakStmt | ContinueStmt) and isinstance(stmt, IfStmt))
@@ -222,7 +222,7 @@ class DataFreePlan(Plan):
 
 
 def _system_call(span: Span, compute: Callable[..., Any], evals: Sequence[Eval]) -> Eval:
-    """Return what sends a signal or waits for one: the world is told."""
+    """Return the evaluation of a call that sends a signal or waits for one."""
 
     def run(env: Env) -> Any:
         args = [each(env) for each in evals]
@@ -242,7 +242,7 @@ def _transfer(
     touched: Sequence[tuple[int, AccessKind]],
     evals: Sequence[Eval],
 ) -> Eval:
-    """Return what tells the recorder which parts of tensors a call touches."""
+    """Return the evaluation of a call that reports which parts of tensors it touches."""
     span, boxes, count = call.span, TensorBoxes(op), len(call.args)
     named = next(iter(op.writes)) if len(op.writes) == 1 else None
     is_tensor = isinstance(call.type, TensorType)
@@ -257,7 +257,7 @@ def _transfer(
                 if args[index] is NO_DATA:
                     continue
                 box = boxes.of(args, index)
-                if count < len(args) <= count + 2:  # of a tile that is valid in part
+                if count < len(args) <= count + 2:  # of a partly valid tile
                     box = box[(..., *map(slice, args[count:]))]
                 world.touched(box, kind)
         return args[named] if is_tensor and named is not None else NO_DATA
@@ -300,7 +300,7 @@ def _has_no_data(args: Sequence[Any]) -> bool:
 
 
 def _world() -> RecordingWorld | None:
-    """Return who is told what this thread does."""
+    """Return the world that records what this thread does, None without one."""
     rank = current()
     world = None if rank is None else rank.world
     return world if isinstance(world, RecordingWorld) else None

@@ -1,10 +1,10 @@
 """Evaluates any verified IR on NumPy arrays.
 
 A function is planned once: each statement and expression becomes a Python closure over a list of
-values, one slot a variable. Tensors are the caller's arrays, written in place by store. A tile
+values, one slot per variable. Tensors are the caller's arrays, written in place by store. A tile
 without a memory reference is a new array; with one it is the bytes at its address (`memory`), so
-that two tiles wrongly given one address spoil each other. Nothing here knows an op by name: what a
-call computes is the op's ``numpy``.
+that two tiles wrongly given one address overwrite each other. Nothing here knows an op by name:
+what a call computes is the op's ``numpy``.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ if TYPE_CHECKING:
 else:
     np = lazy_module("numpy")
 
-Run = Callable[[Env], "str | None"]  # None to go on, else why the rest is skipped
+Run = Callable[[Env], "str | None"]  # None to continue, else why the rest is skipped
 Store = Callable[[Env, Any], None]
 
 BREAK: Final = "break"
@@ -81,7 +81,7 @@ class _Unset:
 
 
 UNSET: Final = _Unset()
-FLAT: Final = 20  # levels inside each other, as `nesting` counts, which Python's calls reach
+FLAT: Final = 20  # nesting depth, as `nesting` counts it, within Python's recursion limit
 RESULT: Final = 0  # the slot of the values that a function returns
 
 
@@ -89,8 +89,8 @@ def evaluate(program: Program | Function, args: Sequence[Any], *, entry: str | N
     """Evaluate a function on arguments; return its value, a tuple of several, or None.
 
     Tensors are NumPy arrays, which stores change in place; scalars are Python numbers. Of a
-    program the function ``entry`` is called; else its entry, its only function, or its only
-    orchestration function that no other one calls.
+    program the function ``entry`` is called; without it the program's entry, its only function,
+    or its only orchestration function that no other one calls.
 
     Raises:
         EvaluationError: the arguments do not fit the parameters, or the program does something
@@ -104,7 +104,7 @@ class Evaluator:
     """Evaluates the functions of one program; plans are kept between calls."""
 
     is_exact: bool = False
-    """Whether floats are those of 64 bits, whatever the program's types say."""
+    """Whether floats have 64 bits, whatever the program's types say."""
 
     def element(self, dtype: DataType) -> DataType:
         """Return the element type in which values of ``dtype`` are held."""
@@ -118,14 +118,14 @@ class Evaluator:
         self._plans: dict[str, Plan] = {}
         self._running: list[str] = []
         self.orders: Mapping[ForStmt, Callable[[range], Sequence[int]]] = {}
-        """In which order loops run their iterations, if not in that of their numbers."""
-        self.copies: list[ViewCopy] = []  # views whose bytes do not lie as an array has them
+        """The order in which loops run their iterations, if not ascending."""
+        self.copies: list[ViewCopy] = []  # views that NumPy can only make as copies
 
     def entry(self) -> str:
-        """Return the name of the function that is called when none is given.
+        """Return the name of the function that is called by default.
 
         Raises:
-            EvaluationError: there are several functions and none is marked.
+            EvaluationError: there are several functions and none is marked as entry.
         """
         names = list(self._functions)
         if self._program is not None:
@@ -145,12 +145,12 @@ class Evaluator:
 
     def call(self, name: str, args: Sequence[Any]) -> Any:
         """Call function ``name``; see `evaluate`."""
-        # A run cannot begin again where Python's calls do not reach, as it changes its tensors.
+        # A run changes its tensors, so it cannot be restarted after a RecursionError.
         with np.errstate(all="ignore"), room(self._depth) if self._depth > FLAT else nullcontext():
             return self.run(name, args)
 
     def note_view(self, view: Any, source: Any) -> None:
-        """Note a view of a tensor, which may have had to be a copy."""
+        """Record a view of a tensor if it had to be a copy."""
         if view.size and not np.may_share_memory(view, source):
             from pypto._src.interp.view_copies import ViewCopy
 
@@ -158,7 +158,7 @@ class Evaluator:
             self.copies.append(ViewCopy(owner, source))
 
     def update_copies(self) -> None:
-        """Let copies that stand for views be the same as what they are views of."""
+        """Synchronise copies made in place of views with their sources."""
         from pypto._src.interp.view_copies import updated
 
         self.copies = updated(self.copies)
@@ -168,7 +168,7 @@ class Evaluator:
         return Plan(function, self)
 
     def run(self, name: str, args: Sequence[Any], span: Span = UNKNOWN_SPAN) -> Any:
-        """Call function ``name`` from within a call, which stands at ``span``."""
+        """Call function ``name`` from a call at ``span``."""
         function = self._functions.get(name)
         if function is None:
             raise EvaluationError(
@@ -209,7 +209,7 @@ class Plan:
         self.slots: dict[Var, int] = {}
         self.initial: Env = [UNSET]
         self.layout = Layout()
-        self.address_at: dict[int, int] = {}  # slot of a tile to the number of its address
+        self.address_at: dict[int, int] = {}  # slot of a tile to the index of its address
         self.addresses_slot = self._reserve()
         try:
             tile_spaces(function)
@@ -285,7 +285,7 @@ class Plan:
                     slug="argument",
                 )
             number = wrap(item)
-            # A dimension of a tensor may have bound the same variable already.
+            # A dimension of a tensor may already have bound the same variable.
             known = env[slot]
             if known is not UNSET and known != number:
                 raise EvaluationError(
@@ -327,7 +327,7 @@ class Plan:
         return bind
 
     def _dimension(self, dim: Expr) -> Callable[[Env, int], bool]:
-        """Return a check of one dimension, which binds a variable that is not known yet."""
+        """Return a check of one dimension, which binds a variable that has no value yet."""
         if isinstance(dim, ConstInt):
             size = dim.value
             return lambda _env, found: size in (found, -1)
@@ -369,7 +369,7 @@ class Plan:
         return None if address is None else self.layout.index(address)
 
     def _store(self, var: Var) -> Store:
-        """Return what gives a variable its value."""
+        """Return the function that assigns a variable."""
         slot = self._slot(var)
         number = self.address_at.get(slot)
         if number is None:
@@ -438,7 +438,7 @@ class Plan:
         value, store, span = self._value(stmt.value), self._store(stmt.var), stmt.span
         slot = self._slot(stmt.var)
         op = op_of(stmt.value)
-        is_view = op is not None and op.view_of is not None  # its bytes are where they are
+        is_view = op is not None and op.view_of is not None  # its bytes stay in place
         if is_view or _is_renaming(stmt) or slot not in self.address_at:
 
             def assign(env: Env) -> None:
@@ -459,7 +459,7 @@ class Plan:
         return run if not scratch else _then_poison(run, scratch)
 
     def _scratch(self, value: Expr) -> list[int]:
-        """Return the slots of tiles that a call uses as scratch: they hold nothing afterwards."""
+        """Return the slots of tiles that a call uses as scratch: they are poisoned afterwards."""
         op = op_of(value)
         if op is None or not isinstance(value, Call):
             return []
@@ -516,7 +516,7 @@ class Plan:
         return run
 
     def _guarded(self, expr: Expr, span: Span) -> Eval:
-        """Plan an expression of a compound statement, whose span is that statement's."""
+        """Plan an expression of a compound statement; its errors get the statement's span."""
         value = self._value(expr)
 
         def guarded(env: Env) -> Any:
@@ -660,7 +660,7 @@ class Plan:
             constant = tuple(numbers)
             return lambda _env: constant
         evals = [self._value(item) for item in items]
-        if len(evals) == 2:  # most are offsets or sizes of matrices
+        if len(evals) == 2:  # most tuples are offsets or sizes of matrices
             first, second = evals
             return lambda env: (first(env), second(env))
         return lambda env: tuple([each(env) for each in evals])
@@ -728,7 +728,7 @@ class Plan:
 
 
 def _is_renaming(stmt: AssignStmt) -> bool:
-    """True if a tile gets a second name: its bytes stay, also where it is a view of others."""
+    """True if a tile gets a second name: its bytes stay in place, even if it is a view."""
     value, kind = stmt.value, stmt.var.type
     return isinstance(value, Var) and isinstance(kind, TileType) and value.type == kind
 
@@ -748,7 +748,7 @@ def _then_poison(run: Run, slots: Sequence[int]) -> Run:
 
 
 def _located(act: Callable[[Env], object], span: Span) -> Run:
-    """Return what does ``act``; an error without a span gets ``span``."""
+    """Return a function that runs ``act``; an error without a span gets ``span``."""
 
     def run(env: Env) -> None:
         try:

@@ -1,7 +1,7 @@
-"""The on-chip memories of one call, as bytes: what shares an address shares a value.
+"""The on-chip memories of one call, as bytes: tiles at one address share their values.
 
-Knows memory references and tile types; knows no ops. Memory begins poisoned, so that bytes nobody
-has written show in the result.
+Knows memory references and tile types; knows no ops. Memory is poisoned at first, so that unwritten
+bytes show in the result.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ else:
     np = lazy_module("numpy")
 
 POISON_BYTE: Final = 0xFF
-"""Fills memory that nobody has written: NaN for every float type, -1 or the largest integer."""
+"""Fills unwritten memory: NaN for every float type, -1 or the largest integer."""
 
 
 class TileAddress(NamedTuple):
-    """Where a tile lies: a region of a buffer, under a shape and element type."""
+    """The address of a tile: a region of a buffer, with a shape and element type."""
 
-    buffer: MemorySpace | int  # a whole memory; id() of a reference that has no address yet
+    buffer: MemorySpace | int  # a whole memory, or id() of a reference without an address
     offset_bytes: int
     size_bytes: int
-    rows: tuple[int, int]  # rows and columns that it takes, padding included
+    rows: tuple[int, int]  # rows and columns that it occupies, padding included
     shape: tuple[int, ...]
     dtype: np.dtype[Any]
 
@@ -50,7 +50,7 @@ class TileAddress(NamedTuple):
 
 
 def address_of(kind: TileType) -> TileAddress | None:
-    """Return where a tile of type ``kind`` lies, None if its type does not say.
+    """Return the address of a tile of type ``kind``, None if its type has none.
 
     Raises:
         EvaluationError: the tile ends beyond its memory or its buffer.
@@ -83,7 +83,7 @@ def address_of(kind: TileType) -> TileAddress | None:
 
 
 class Layout:
-    """The addresses of all tiles of a function, each once, and the buffers that they need."""
+    """The distinct addresses of all tiles of a function, and the buffers that they need."""
 
     def __init__(self) -> None:
         self.addresses: list[TileAddress] = []
@@ -91,7 +91,7 @@ class Layout:
         self._sizes: dict[MemorySpace | int, int] = {}
 
     def index(self, tile: TileAddress) -> int:
-        """Return the number of an address; equal ones have the same."""
+        """Return the index of an address; equal ones share it."""
         number = self._index.get(tile)
         if number is None:
             number = self._index[tile] = len(self.addresses)
@@ -101,7 +101,7 @@ class Layout:
         return number
 
     def fresh(self) -> list[Array]:
-        """Return one array an address, over new poisoned memory."""
+        """Return one array per address, in new poisoned memory."""
         memory: dict[MemorySpace | int, Array] = {}
         for buffer, size in self._sizes.items():
             memory[buffer] = np.full(size, POISON_BYTE, np.uint8)

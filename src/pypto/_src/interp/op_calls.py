@@ -1,6 +1,6 @@
-"""What evaluates one call of an op: its ``numpy``, on the valid parts of tiles that have one.
+"""Evaluation of one call of an op: its ``numpy``, on the valid parts of partly valid tiles.
 
-Where the operands come from, and what is done with the result, is said by who plans the function.
+The plan of the function decides where operands come from, and what is done with the result.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ Eval = Callable[[Env], Any]
 
 
 def argument(index: int) -> Eval:
-    """Return what takes a value out of a list of arguments."""
+    """Return a function that takes a value out of a list of arguments."""
     return lambda args: args[index]
 
 
 def operands_of(call: Call) -> tuple[Expr, ...]:
-    """Return what a call is evaluated on: its operands, and the valid sizes of its tiles.
+    """Return the inputs for evaluating a call: its operands, and the valid sizes of its tiles.
 
-    The sizes are those of the operands and of the result that are valid in part, in order. A view
-    is of all bytes, valid or not.
+    The sizes are those of partly valid operands and of a partly valid result, in order. A view
+    covers all bytes, valid or not.
     """
     op = op_of(call)
     if op is None or op.valid is None or op.view_of is not None:
@@ -57,9 +57,9 @@ def op_eval(
     evals: Sequence[Eval],
     element: Callable[[DataType], DataType] = _itself,
 ) -> Eval:
-    """Return what evaluates a call of an op on the values that ``evals`` give (`operands_of`).
+    """Return a function that evaluates a call of an op on the values of ``evals`` (`operands_of`).
 
-    Values of a type are held in the type that ``element`` says.
+    ``element`` maps an element type to that in which its values are held.
     """
     compute, span = op.numpy, call.span
     assert compute is not None
@@ -85,7 +85,7 @@ def op_eval(
 
 
 def _trimmed(array: Any, shape: Sequence[int], sizes: Sequence[int]) -> Any:
-    """Return what of a whole operand meets the valid part of a result of ``shape``."""
+    """Return the part of a whole operand that matches the valid part of a result of ``shape``."""
     at = len(shape) - array.ndim  # one dimension is a row
     parts = [
         slice(size if found == whole else found)
@@ -95,7 +95,7 @@ def _trimmed(array: Any, shape: Sequence[int], sizes: Sequence[int]) -> Any:
 
 
 def _from_begin(sizes: Sequence[int]) -> tuple[slice, ...]:
-    """Return the index of so many elements of each dimension, the first ones."""
+    """Return the index of the first ``sizes`` elements of each dimension."""
     return tuple([slice(size) for size in sizes])
 
 
@@ -105,11 +105,11 @@ def _on_valid_parts(
     rest: Callable[[Mapping[str, Any], Any], Any] | None,
     element: Callable[[DataType], DataType],
 ) -> Callable[..., Any]:
-    """Return what computes a call on the valid parts of its tiles.
+    """Return a function that computes a call on the valid parts of its tiles.
 
-    The function gets the valid sizes behind the operands. What an op computes for the valid part
-    lies at the begin of the result; the rest is poison, or where the result is whole (which only
-    what fills tiles makes) what ``rest`` gives for the keywords and the element type, else 0.
+    It takes the valid sizes after the operands. What an op computes for the valid part is at the
+    beginning of the result; the rest is poison or, in a whole result (which only ops that fill
+    tiles have), the value of ``rest`` for the keywords and the element type, else 0.
     """
     kinds = [arg.type for arg in call.args]
     partial = [i for i, kind in enumerate(kinds) if valid_part(kind) is not None]
@@ -117,7 +117,7 @@ def _on_valid_parts(
     op = op_of(call)
     is_product = op is not None and op.names_spaces
     if is_product:
-        beside = []  # the sizes of a product are not those of its operands
+        beside = []  # the sizes of a product differ from its operands'
     count, kind = len(kinds), call.type
     is_partial = valid_part(kind) is not None
     shape = static_shape(kind) if isinstance(kind, TileType) else None
@@ -157,7 +157,7 @@ def _on_valid_parts(
 
 
 def _finisher(call: Call, element: Callable[[DataType], DataType]) -> Callable[[Any], Any] | None:
-    """Return what makes the outcome of an op's ``numpy`` a value of the call's type, if need be."""
+    """Return a conversion of an op's ``numpy`` result to the call's type, None if not needed."""
     kind = call.type
     if isinstance(kind, ScalarType):
         wrap = wrapper(element(kind.dtype))

@@ -1,14 +1,14 @@
-"""Runs kernels as a core does: pipes as queues, memory by address, nothing taken for granted.
+"""Runs kernels as a core does: pipes as queues, memory by address, everything checked.
 
-A kernel after the passes is issued call by call to the queues of its pipes (`queues`), which go on
-in an order that flags and barriers allow: as late as possible, or at random. Every byte knows which
-call has written it and which have read it since, so that it is an error
+A kernel after the passes is issued call by call to the queues of its pipes (`pipe_queues`), which
+proceed in an order that flags and barriers allow: as late as possible, or at random. For every byte
+it is known which call wrote it and which have read it since, so that it is an error
 
-* to read bytes that nothing has written (padding and dead scratch among them), or that have been
-  given to another tile since; a copy within a memory reads nothing by itself: it hands on which
-  bytes have been written, as a branch does for a tile that only the other one assigns;
+* to read bytes that were never written (padding and dead scratch included), or that another tile
+  has overwritten since; a copy within a memory does not count as a read: it passes on which bytes
+  have been written, as a branch does for a tile that only the other one assigns;
 * to start an access before an earlier one that it conflicts with is complete;
-* to end with work under way or a flag raised, or not to end.
+* to end with work in flight or a flag raised, or not to end.
 
 Host functions run as in `evaluate`.
 """
@@ -64,7 +64,7 @@ class StrictEvaluator(Evaluator):
     """Evaluates a program after the passes; its kernels run on queues.
 
     ``order`` is ``late``: all work starts as early and completes as late as it may; ``random``: any
-    order, given by ``seed``; or ``exhaustive``: late, and then all other orders are looked at too.
+    order, given by ``seed``; or ``exhaustive``: late, and then all other orders are checked too.
     """
 
     def __init__(
@@ -130,7 +130,7 @@ class StrictPlan(Plan):
         return write
 
     def _hand_over(self, values: Sequence[Expr], targets: Sequence[Var]) -> Callable[[Env], None]:
-        """Plan an assignment of several values at once; a tile's owner goes with it."""
+        """Plan an assignment of several values at once; tiles keep their owners."""
         hand_over = super()._hand_over(values, targets)
         moves = [
             (self._slot(value), self._slot(target))
@@ -162,7 +162,7 @@ class StrictPlan(Plan):
             return self._view(super()._assign(stmt), source, slot)
         addresses_slot = self.addresses_slot
 
-        def undefine(env: Env) -> None:  # memory is set aside, and nothing is in it
+        def undefine(env: Env) -> None:  # memory is allocated, and holds nothing
             tile = env[addresses_slot][number]
             self.core.undefine(tile)
             env[slot] = tile
@@ -170,7 +170,7 @@ class StrictPlan(Plan):
         return undefine
 
     def _view(self, run: Run, source: Expr | None, slot: int) -> Run:
-        """Let a view or other name belong to the call that has written what it names."""
+        """Make the owner of a view or second name that of the tile it refers to."""
         if not isinstance(source, Var) or not isinstance(source.type, TileType):
             return run
         source_slot = self._slot(source)
@@ -287,7 +287,7 @@ def _same_bytes(first: Any, second: Any) -> bool:
 
 
 def _sync_entry(call: Call, stmt: EvalStmt) -> Callable[[], Entry] | None:
-    """Return what makes the entry of a set, wait or barrier; None for other calls."""
+    """Return a factory for the entry of a set, wait or barrier; None for other calls."""
     if call.op is sync_src or call.op is sync_dst:
         values = [call.kwargs[key] for key in ("set_pipe", "wait_pipe", "event_id")]
         first, second, event = (v.value if isinstance(v, ConstInt) else int(v) for v in values)
@@ -304,7 +304,7 @@ def _sync_entry(call: Call, stmt: EvalStmt) -> Callable[[], Entry] | None:
 
 
 # --------------------------------------------------------------------------------------------
-# Who has touched which bytes
+# Which entries have touched which bytes
 # --------------------------------------------------------------------------------------------
 
 
@@ -313,12 +313,12 @@ class Core:
 
     def __init__(self, queues: Queues) -> None:
         self.queues = queues
-        self.owners: dict[int, int] = {}  # slot of a tile to the entry that has written it
+        self.owners: dict[int, int] = {}  # slot of a tile to the entry that wrote it
         self.memories: dict[int, Marks] = {}  # by the id of the array that owns the bytes
         self.kept: list[Any] = []  # arrays whose ids are keys
 
     def marks(self, array: Array) -> Marks:
-        """Return the marks of the memory that an array lies in."""
+        """Return the marks of the memory that holds an array."""
         owner: Any = array
         base: Any = array.base
         while isinstance(base, np.ndarray):
@@ -331,27 +331,27 @@ class Core:
         return marks
 
     def keep_only(self, tile: Array, part: tuple[slice, ...]) -> None:
-        """Let all of a tile but a part hold nothing."""
+        """Mark all of a tile except a part as unwritten."""
         marks = self.marks(tile)
         kept = marks.part(marks.valid, tile[part]).copy()
         self.undefine(tile)
         marks.part(marks.valid, tile[part])[...] = kept
 
     def own(self, slot: int, owner: int | None) -> None:
-        """Say which entry has written the tile in a slot, None for not known."""
+        """Record which entry wrote the tile in a slot, None if unknown."""
         if owner is None:
             self.owners.pop(slot, None)
         else:
             self.owners[slot] = owner
 
     def undefine(self, tile: Array) -> None:
-        """Let a tile hold nothing; who has touched it stays known."""
+        """Mark a tile as unwritten, but keep the record of its accesses."""
         marks = self.marks(tile)
         marks.part(marks.valid, tile)[...] = False
 
 
 class Marks:
-    """For each unit of a memory the entry, plus 1, that wrote it last, and those that read it."""
+    """The entry, plus 1, that last wrote each unit of a memory, and those that read it since."""
 
     def __init__(self, owner: Array) -> None:
         self.unit = owner.itemsize
@@ -373,7 +373,7 @@ class Marks:
         return np.lib.stride_tricks.as_strided(marks[begin:], (*view.shape, width), strides)
 
     def readers(self, pipe: PipeType) -> Array:
-        """Return the marks of what a pipe has read."""
+        """Return the marks of a pipe's reads."""
         found = self.read[pipe]
         if found is None:
             found = self.read[pipe] = np.zeros(self.size, np.int32)
@@ -401,7 +401,7 @@ def _is_copy(call: Call) -> bool:
 
 
 def _entries(marks: Array) -> list[int]:
-    """Return the different entries that marks name."""
+    """Return the distinct entries in marks."""
     if marks.size == 0:
         return []
     low, high = int(marks.min()), int(marks.max())
@@ -429,15 +429,15 @@ class Access:
                 self.tensors += [(index, True)] * (index in op.writes)
         self.copies = _is_copy(call)
         self.boxes = TensorBoxes(op)
-        self.anywhere: dict[int, None] = {}  # dimensions of a box whose offset is not believed
+        self.anywhere: dict[int, None] = {}  # dimensions of a box whose offset is ignored
 
     def hazards(
         self, core: Core, args: Sequence[Any], target: Any, scratch: Sequence[Any]
     ) -> list[Hazard]:
-        """Note what a call touches; return what has to be complete before it starts.
+        """Record what a call touches; return what has to be complete before it starts.
 
         Raises:
-            EvaluationError: it reads what nothing has written or what another tile has overwritten.
+            EvaluationError: it reads unwritten bytes, or bytes that another tile has overwritten.
         """
         number = len(core.queues.entries)
         found: dict[int, str] = {}
@@ -481,7 +481,7 @@ class Access:
         ]
 
     def _check(self, core: Core, view: Any, slot: int, name: str) -> None:
-        """Raise an error unless a tile still has what its own call has written."""
+        """Raise an error unless a tile still holds what its own call wrote."""
         marks = core.marks(view)
         part = marks.part(marks.written, view)
         valid = marks.part(marks.valid, view)

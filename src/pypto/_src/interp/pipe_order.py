@@ -1,10 +1,10 @@
 """What an entry of a core's queues waits for: the one model of their order.
 
 The scalar unit issues entries in program order, and each pipe starts its own in order (hardware
-sheet, 3.1). Walking along the program, `PipeOrder` keeps for each pipe the moment from which its
-next entry may start and that at which all its entries are complete, and for each flag those at
-which it is raised. Moments are anything that `max` compares: whether one waits for a certain entry
-(`pipe_queues.held_back`), or a time and what it was that took so long (`timeline`).
+sheet, 3.1). Going through the program, `PipeOrder` keeps for each pipe the moment from which its
+next entry may start and the moment at which all its entries are complete, and for each flag the
+moments at which it is raised. Moments are anything that `max` compares: whether one waits for a
+certain entry (`pipe_queues.held_back`), or a time and what caused it (`timeline`).
 """
 
 from __future__ import annotations
@@ -31,19 +31,19 @@ T = TypeVar("T", bound=Moment)
 
 
 class PipeOrder(Generic[T]):
-    """From when on entries may start, along a program."""
+    """The earliest moments at which entries may start, along a program."""
 
     __slots__ = ("drained", "free", "issued", "raised")
 
     def __init__(self, start: T) -> None:
         self.issued: T = start
-        """When the scalar unit has come so far."""
+        """When the scalar unit issues the next entry."""
         self.free: list[T] = [start] * PIPES
-        """From when on the next entry of a pipe may start."""
+        """When the next entry of a pipe may start."""
         self.drained: list[T] = [start] * PIPES
         """When all entries of a pipe are complete."""
         self.raised: dict[Triple, deque[T]] = {}
-        """When each flag is raised that nothing has waited for yet."""
+        """When each flag is raised for which there was no wait yet."""
 
     def ready(self, pipe: PipeType, in_order: bool) -> T:
         """Return when work may start; in order, if all work of its pipe completes in order."""
@@ -51,7 +51,7 @@ class PipeOrder(Generic[T]):
         return max(ready, self.drained[pipe]) if in_order else ready
 
     def work(self, pipe: PipeType, free: T, done: T) -> None:
-        """Note when the next entry of a pipe may start, and when this one is complete."""
+        """Record when the next entry of a pipe may start, and when this one is complete."""
         self.free[pipe] = free
         self.drained[pipe] = max(self.drained[pipe], done)
 
@@ -65,7 +65,7 @@ class PipeOrder(Generic[T]):
         self.drained[triple[0]] = effect
 
     def wait(self, triple: Triple) -> T | None:
-        """Let a pipe wait for a flag, which goes down; None if no earlier entry raises it."""
+        """Make a pipe wait for a flag, which is cleared; None if no earlier entry raises it."""
         queue = self.raised.get(triple)
         if not queue:
             return None
@@ -74,15 +74,15 @@ class PipeOrder(Generic[T]):
         return raised
 
     def hold(self, pipe: PipeType, until: T) -> None:
-        """Let nothing more of a pipe start before a moment; the scalar pipe issues the others."""
+        """Block a pipe until a moment; blocking the scalar pipe also blocks issuing."""
         self.free[pipe] = max(self.free[pipe], until)
         if pipe is PipeType.S:
             self.issued = max(self.issued, self.free[pipe])
 
     def barrier(self, pipe: PipeType) -> None:
-        """Let a pipe go on when all its earlier entries are complete."""
+        """Block a pipe until all its earlier entries are complete."""
         self.free[pipe] = max(self.free[pipe], self.drained[pipe])
 
     def full_barrier(self) -> None:
-        """Let the program go on when all entries of all pipes are complete."""
+        """Block the program until all entries of all pipes are complete."""
         self.issued = max(self.issued, *self.free, *self.drained)

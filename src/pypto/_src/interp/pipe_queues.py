@@ -1,12 +1,12 @@
-"""The pipes of one core as queues: what may start when, and what that breaks.
+"""The pipes of one core as queues: what may start when, and which races that allows.
 
 The scalar unit issues entries in program order; each pipe starts its own in order and completes
-them in any order that flags and barriers allow (hardware sheet, 3.1). Two accesses to the same
-bytes, one of them a write, of which the later one starts before the earlier one is complete are a
-race, whatever the values.
+them in any order that flags and barriers allow (hardware sheet, 3.1). If of two accesses to the
+same bytes, one of them a write, the later starts before the earlier is complete, it is a race,
+whatever the values.
 
-`Queues` runs entries in one order; `held_back` decides about all orders. Knows no IR: an entry says
-what it waits for, what it touches has been compared by whoever issues it.
+`Queues` runs entries in one order; `held_back` decides for all orders. Knows no IR: an entry says
+what it waits for, and its issuer has found the earlier accesses that it conflicts with.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ class Entry:
 
     @property
     def what(self) -> str:
-        """What the user calls it, which is found out when somebody asks."""
+        """The user's name for it, computed on demand."""
         return self._what if isinstance(self._what, str) else self._what()
 
 
@@ -92,7 +92,7 @@ def _nothing() -> None:
 
 
 class Order(Protocol):
-    """Decides in which order queues go on."""
+    """Decides the order in which queues proceed."""
 
     def ahead(self) -> int:
         """Return how many steps the pipes take before the next entry is issued."""
@@ -127,7 +127,7 @@ class LateOrder:
         return 0
 
     def choose(self, starts: Sequence[int], flying: Sequence[int]) -> tuple[bool, int]:
-        """Return a start if there is one, else the completion of what was issued last."""
+        """Return a start if there is one, else the completion of the entry issued last."""
         return (True, 0) if starts else (False, len(flying) - 1)
 
 
@@ -141,13 +141,13 @@ class Queues:
         self.done = bytearray()
         self.queues: list[deque[Entry]] = [deque() for _ in range(PIPES)]
         self.flying: list[list[Entry]] = [[] for _ in range(PIPES)]
-        self.up: dict[Triple, Entry] = {}  # raised flags with the set that raised them
+        self.up: dict[Triple, Entry] = {}  # raised flags, each with the set that raised it
         self.issued_up: dict[Triple, Entry] = {}  # the same in program order
 
     # ----- issuing ------------------------------------------------------------------------------
 
     def issue(self, entry: Entry) -> None:
-        """Give an entry to its pipe; the scalar pipe and full barriers let the program wait.
+        """Give an entry to its pipe; the scalar pipe and full barriers make the program wait.
 
         Raises:
             EvaluationError: a race, a flag raised twice, or a deadlock.
@@ -281,7 +281,7 @@ class Queues:
     def _deadlock(self) -> None:
         stuck = sorted((queue[0] for queue in self.queues if queue), key=lambda e: e.number)
         waits = [e for e in stuck if e.kind is Kind.WAIT]
-        # Of flags that entries behind others are to raise the others are to blame.
+        # If the set of a flag is stuck behind another entry, that entry is to blame.
         behind = {e.triple for queue in self.queues for e in queue if e.kind is Kind.SET}
         causes = [e for e in waits if e.triple not in behind]
         entry = (causes or waits or stuck)[0]
@@ -301,7 +301,7 @@ def flag_text(triple: Triple) -> str:
 
 
 def race(first: Entry, second: Entry, kind: str) -> EvaluationError:
-    """Return the report of two accesses of which nothing orders the second after the first."""
+    """Return the report of two accesses of which the second is not ordered after the first."""
     return EvaluationError(
         f"{kind} race: {second.what} on {second.pipe.name} starts while {first.what} on "
         f"{first.pipe.name} is under way, on the same bytes",
@@ -319,10 +319,10 @@ def race(first: Entry, second: Entry, kind: str) -> EvaluationError:
 def held_back(entries: Sequence[Entry]) -> Iterator[EvaluationError]:
     """Yield a race for each pair of entries that some order of the queues lets race.
 
-    For each entry that others have to wait for: all that can go on without its completion goes on.
-    What can start then can start before it is complete in some order, and what cannot never does,
-    because queues and flags only ever wait for more to be complete. So this is all orders, in time
-    linear in the distance of the entries that conflict.
+    For each entry that others have to wait for, everything proceeds that can without its
+    completion. Entries that can start then do so before its completion in some order; others never
+    do, because queues and flags only ever wait for completions. So this covers all orders, in time
+    linear in the distance between the entries that conflict.
     """
     last: dict[int, int] = {}
     for entry in entries:
@@ -347,7 +347,7 @@ def _races(
 ) -> Iterator[EvaluationError]:
     """Yield the races of later entries with one that is held back.
 
-    A moment is whether it has to wait for that entry.
+    A moment is True if it has to wait for that entry.
     """
     order = PipeOrder(start=False)
     order.raised = tokens
@@ -380,14 +380,14 @@ def _races(
 
 
 # --------------------------------------------------------------------------------------------
-# Once more
+# Replay
 # --------------------------------------------------------------------------------------------
 
 
 def replayed(
     entries: Iterable[Entry], name: str, change: Callable[[Entry], Entry | None], order: Order
 ) -> Queues:
-    """Run entries again without their work: each as ``change`` gives it, None for left out.
+    """Run entries again without their work: each as ``change`` returns it, None to omit it.
 
     Raises:
         EvaluationError: as in `Queues`.

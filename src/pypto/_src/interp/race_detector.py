@@ -1,9 +1,9 @@
-"""Finds accesses of ranks to windows that no signal orders, and signals that are lost or reused.
+"""Finds unordered accesses of ranks to windows, and signals that are lost or reused.
 
-Ranks have vector clocks. A notification releases what its rank knows, a wait acquires what was
-released up to the first value that lets it go on: the earliest moment at which it could have gone
-on, whenever it did. So what is found does not depend on how late a rank happens to run. Every
-element of a window knows who wrote it last, and who has read it or added to it.
+Ranks have vector clocks. A notification releases its rank's clock, a wait acquires what was
+released up to the first value that satisfies it: the earliest moment at which it could have
+continued, whenever it did. So findings do not depend on how late a rank happens to run. For every
+element of a window it is recorded which rank wrote it last, and which have read it or added to it.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ else:
     np = lazy_module("numpy")
 
 Clocks = tuple[int, ...]
-"""What a rank knows of each rank: how often that one had notified."""
+"""A vector clock: what a rank knows of each rank's number of notifications."""
 
 
 class AccessKind(Enum):
@@ -41,7 +41,7 @@ class AccessKind(Enum):
 
 
 class _Access(NamedTuple):
-    """An access of a rank, with what the rank knew."""
+    """An access of a rank, with the rank's clock."""
 
     rank: int
     clocks: Clocks
@@ -49,12 +49,12 @@ class _Access(NamedTuple):
     location: Span
 
     def is_before(self, clocks: Clocks) -> bool:
-        """True if somebody who knows ``clocks`` knows of this access."""
+        """True if this access happens before ``clocks``."""
         return clocks[self.rank] >= self.clocks[self.rank]
 
 
 class _Change(NamedTuple):
-    """A signal's value from some moment on, and what whoever sees it learns."""
+    """A signal's value from some moment on, and the clock that a wait for it acquires."""
 
     value: int
     clocks: Clocks
@@ -63,7 +63,7 @@ class _Change(NamedTuple):
 
 
 class _Window:
-    """Memory of all ranks, and the accesses to each of its elements: their numbers, from 1 on."""
+    """Memory of all ranks, and the accesses to each of its elements, numbered from 1."""
 
     def __init__(self, memory: Array, unit: int, ranks: int) -> None:
         self.low, self.size, self.unit = int(memory.ctypes.data), memory.size, unit
@@ -95,12 +95,12 @@ class _Window:
 
 
 class RaceDetector:
-    """Looks on while ranks take turns; raises an error where two accesses race."""
+    """Observes ranks as they take turns; raises an error where two accesses race."""
 
     def __init__(
         self, ranks: int, windows: Sequence[tuple[Array, int]], name: Callable[[int], str]
     ) -> None:
-        """Take the number of ranks, the windows with the bytes of an element, and their names."""
+        """Take the number of ranks, the windows with their element sizes in bytes, and names."""
         self._count = ranks
         self._windows = [_Window(memory, unit, ranks) for memory, unit in windows]
         self._name = name
@@ -115,10 +115,10 @@ class RaceDetector:
     # ----- accesses -------------------------------------------------------------------------
 
     def touched(self, rank: Rank, view: Array, kind: AccessKind) -> None:
-        """Note that a rank touches a part of a tensor, which may be one of a window.
+        """Record that a rank touches a part of a tensor, which may be in a window.
 
         Raises:
-            EvaluationError: another rank touches it at the same time.
+            EvaluationError: another rank touches it concurrently.
         """
         window = self._window(view)
         if window is None or view.size == 0:
@@ -172,11 +172,11 @@ class RaceDetector:
     # ----- signals --------------------------------------------------------------------------
 
     def notified(self, rank: Rank, address: int, value: int, *, adds: bool) -> None:
-        """Note that a rank is about to change a signal.
+        """Record that a rank is about to change a signal.
 
         Raises:
-            EvaluationError: it sets one whose last value nobody has waited for, or others access it
-                in another way at the same time.
+            EvaluationError: it sets a signal whose last value no rank has waited for, or others
+                access it in another way concurrently.
         """
         signal, me = self._signal(address), rank.number
         last = signal.changes[-1]
@@ -203,7 +203,7 @@ class RaceDetector:
         self._tick(me)
 
     def waited(self, rank: Rank, address: int, expected: int, *, at_least: bool) -> None:
-        """Note that a rank goes on behind a wait."""
+        """Record that a rank continues after a wait."""
         signal, me = self._signal(address), rank.number
         signal.owner = me
         seen = next(
@@ -220,7 +220,7 @@ class RaceDetector:
         signal.consumed = self._clocks[me][me]
 
     def _signal(self, address: int) -> _Signal:
-        """Return what is known of a signal, with the value that it has now."""
+        """Return the record of a signal, brought up to its current value."""
         signal = self._signals.get(address)
         value = int(_cell(address)[0])
         if signal is None:
@@ -239,23 +239,23 @@ class RaceDetector:
         clocks = self._clocks[rank]
         self._clocks[rank] = (*clocks[:rank], clocks[rank] + 1, *clocks[rank + 1 :])
 
-    # ----- launches, and the end ------------------------------------------------------------
+    # ----- launches and the end ------------------------------------------------------------
 
     def ended(self, rank: Rank, launch: int) -> None:
-        """Note the end of a launch."""
+        """Record the end of a launch."""
         self._ends[launch] = self._clocks[rank.number]
         self._tick(rank.number)
 
     def joined(self, rank: Rank, launch: int) -> None:
-        """Note that a rank has waited for the end of a launch."""
+        """Record that a rank has waited for the end of a launch."""
         self._clocks[rank.number] = _joined(self._clocks[rank.number], self._ends[launch])
 
     def finish(self) -> None:
-        """Look at what is left of signals.
+        """Check the final values of signals.
 
         Raises:
-            EvaluationError: one that its rank resets has been sent more or less often than it was
-                waited for, or nobody waits for any signal of a window, or reads it.
+            EvaluationError: a signal that its rank resets was sent more or less often than waited
+                for, or no rank waits for any signal of a window, or reads it.
         """
         self._look_for_unheard()
         for address, signal in self._signals.items():
@@ -293,23 +293,23 @@ class RaceDetector:
 
 
 class _Signal:
-    """An element that ranks notify and one waits for."""
+    """An element that ranks notify and one rank waits for."""
 
     def __init__(self, value: int, clocks: Clocks) -> None:
         self.changes = [_Change(value, clocks, -1, _NOWHERE)]
         self.owner: int | None = None
         """The rank that waits for it, once it has."""
         self.seen = 0
-        """The last of the changes that this rank has seen."""
+        """The index of the last change that this rank has seen."""
         self.consumed = 0
         """The clock of that rank when it saw it."""
         self.due = 0
-        """What would be left if all that was sent had been waited for."""
+        """The value if everything sent had been waited for."""
         self.is_reset = False
-        """True once that rank has taken back what it waited for."""
+        """True once that rank has reset what it waited for."""
 
     def is_consumed(self, clocks: Clocks, rank: int) -> bool:
-        """True if somebody knows that the waiting rank has seen the last change."""
+        """True if ``rank``, at ``clocks``, knows that the waiting rank has seen the last change."""
         if self.owner is None or self.seen < len(self.changes) - 1:
             return False
         return self.owner == rank or clocks[self.owner] >= self.consumed
@@ -319,7 +319,7 @@ _NOWHERE: Final = Span("", 0, 0)
 
 
 def _numbers(part: Array) -> list[int]:
-    """Return the numbers of accesses that marks name."""
+    """Return the numbers of the accesses in marks."""
     low, high = int(part.min()), int(part.max())
     found = [high] if low == high else [int(n) for n in np.unique(part)]
     return [number for number in found if number]

@@ -1,4 +1,4 @@
-"""Arithmetic on single numbers, as the target's C++ does it.
+"""Scalar arithmetic as the target's C++ does it.
 
 Integers wrap to their element type; quotients and remainders of ``//`` and ``%`` go toward minus
 infinity; floats are rounded to their element type after each operation and follow IEEE, also for
@@ -53,7 +53,7 @@ def _float_wrapper(dtype: DataType) -> Wrap:
         if kind is None:
             kind = dtype.numpy.type
         try:
-            # An integer becomes a short float by way of FP32, as in tiles and in C++.
+            # An integer is converted to a short float via FP32, as in tiles and in C++.
             is_whole = is_short and isinstance(value, int)
             return float(kind(np.float32(value) if is_whole else value))
         except OverflowError:  # an integer beyond every float
@@ -77,7 +77,7 @@ def binary_function(kind: type[BinaryExpr], dtype: DataType) -> Callable[[Any, A
     """Return what ``kind`` computes on operands of ``dtype``, before wrapping.
 
     Raises:
-        EvaluationError: the operator is not one on scalars.
+        EvaluationError: the operator does not work on scalars.
     """
     row = BINARY.get(kind)
     if row is not None:
@@ -91,7 +91,7 @@ def unary_function(kind: type[UnaryExpr], source: DataType, target: DataType) ->
     """Return what ``kind`` computes on an operand of ``source``, before wrapping to ``target``.
 
     Raises:
-        EvaluationError: the operator is not one on scalars.
+        EvaluationError: the operator does not work on scalars.
     """
     if kind is Cast:
         return _cast(source, target)
@@ -110,7 +110,7 @@ def _cast(source: DataType, target: DataType) -> Wrap:
     high = low + (1 << bits) - 1
 
     def cut(value: float) -> int:
-        # Toward zero; what the type does not hold is undefined in C++, and saturates here.
+        # Toward zero; a value out of range is undefined in C++, and saturates here.
         if math.isnan(value):
             return 0
         if math.isinf(value):

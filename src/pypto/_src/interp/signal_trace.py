@@ -1,8 +1,8 @@
-"""What ranks do with windows, as lists of events: recorded once, played in any order of the ranks.
+"""What ranks do with windows, as lists of events: recorded once, replayed in any order of ranks.
 
-A rank is recorded alone, as if each of its waits ended at once. Played together the ranks wait for
-each other as in a run, and whoever looks on sees the same events. So a deadlock is explained by
-what each rank would still have sent.
+A rank is recorded alone, as if each of its waits ended at once. Replayed together, the ranks wait
+for each other as in a run, and observers see the same events. So a deadlock is explained by the
+signals that each rank would still have sent.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ Event = Notify | Wait | Access
 
 
 class RecordingWorld(World):
-    """A world in which nobody waits: it keeps what its rank does."""
+    """A world in which no rank waits: it records what its rank does."""
 
     def __init__(self, count: int, is_window: Callable[[Array], bool]) -> None:
         super().__init__(count)
@@ -74,21 +74,21 @@ class RecordingWorld(World):
         self.events: list[Event] = []
 
     def notify(self, address: int, value: int, *, adds: bool) -> None:
-        """Keep that a signal is changed."""
+        """Record the change of a signal."""
         self.events.append(Notify(address, value, adds, _location()))
 
     def wait_for(self, address: int, expected: int, *, at_least: bool, location: Span) -> None:
-        """Keep that the rank waits."""
+        """Record a wait of the rank."""
         self.events.append(Wait(address, expected, at_least, location))
 
     def touched(self, view: Array, kind: AccessKind) -> None:
-        """Keep that the rank touches a part of a tensor, if it is one of a window."""
+        """Record that the rank touches a part of a tensor, if that is in a window."""
         if not self._is_muted and self._is_window(view):
             self.events.append(Access(view, kind, _location()))
 
     @contextmanager
     def muted(self) -> Generator[None]:
-        """Keep no accesses meanwhile: nobody knows whether they happen."""
+        """Record no accesses meanwhile: whether they happen is unknown."""
         before, self._is_muted = self._is_muted, True
         try:
             yield
@@ -103,7 +103,7 @@ def _location() -> Span:
 
 
 class Player:
-    """Plays what ranks have been recorded to do: the events of each launch, in order."""
+    """Replays the recorded events of each launch, in order."""
 
     def __init__(self, devices: Sequence[int], traces: Sequence[Sequence[Event]]) -> None:
         """Take the rank and the events of each launch."""
@@ -111,7 +111,7 @@ class Player:
         self._position: dict[int, tuple[int, int]] = {}
 
     def play(self, launch: int) -> None:
-        """Do what a launch was recorded to do, as the rank of this thread."""
+        """Replay the events of a launch, as the rank of this thread."""
         rank = current()
         assert rank is not None
         for index, event in enumerate(self._traces[launch]):
@@ -120,14 +120,14 @@ class Player:
         self._position[rank.number] = (launch, len(self._traces[launch]))
 
     def begin(self) -> None:
-        """Let signals be zero, and no rank have done anything."""
+        """Reset all signals to zero and all ranks to their start."""
         self._position = {}
         for event in (event for trace in self._traces for event in trace):
             if isinstance(event, Notify):
                 ctypes.c_int32.from_address(event.address).value = 0
 
     def explain(self, error: EvaluationError, name: Callable[[int], str]) -> None:
-        """Note at a deadlock the circle of ranks, or the signal that nobody sends."""
+        """Add to a deadlock's error the cycle of ranks, or the signal that no rank sends."""
         waits: dict[int, Wait] = {}
         senders: dict[int, tuple[int, Notify] | None] = {}
         for rank in sorted(self._position):
@@ -163,7 +163,7 @@ class Player:
         error.noted(f"each waits before it sends: {'; '.join(parts)}")
 
     def _sender(self, wait: Wait) -> tuple[int, Notify] | None:
-        """Return which rank would still send a signal, and where."""
+        """Return which rank would still send a signal, and the event."""
         for rank in sorted(self._position):
             for event in self._left(rank):
                 if isinstance(event, Notify) and event.address == wait.address and event.value > 0:
@@ -171,7 +171,7 @@ class Player:
         return None
 
     def _left(self, rank: int) -> Iterator[Event]:
-        """Yield what a rank has not done yet."""
+        """Yield the events that a rank has not replayed yet."""
         launch, index = self._position[rank]
         yield from self._traces[launch][index:]
         for later in range(launch + 1, len(self._traces)):
@@ -202,7 +202,7 @@ def _do(rank: Rank, event: Event) -> None:
 
 
 def stored_signal(traces: Sequence[Sequence[Event]]) -> Access | None:
-    """Return a store to an element that is a signal, too: its value then depends on data."""
+    """Return a store to an element that is also a signal, whose value then depends on data."""
     signals = sorted({e.address for t in traces for e in t if not isinstance(e, Access)})
     for trace in traces:
         for event in trace:

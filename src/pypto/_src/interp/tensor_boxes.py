@@ -17,7 +17,7 @@ class TensorBoxes:
         self._offsets, self._shapes = names.get("offsets"), names.get("shapes")
 
     def of(self, args: Sequence[Any], index: int, anywhere: Collection[int] = ()) -> Any:
-        """Return the part as a view; all of a dimension whose offset is not believed."""
+        """Return the part as a view, with all of each dimension in ``anywhere``."""
         tensor = args[index]
         if self._indices is not None:
             box: Iterable[slice] = (slice(i, i + 1) for i in args[self._indices])

@@ -1,6 +1,6 @@
-"""Views whose bytes do not lie as an array has them: copies that are kept the same as their source.
+"""Views that NumPy can only make as copies: they are kept equal to their source.
 
-A part of a tensor in another shape is memory all the same: who writes one of them writes both.
+A reshaped part of a tensor is the same memory: a write to one of them is a write to both.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ else:
 
 
 class ViewCopy:
-    """A copy, for as long as somebody has it, and the array that it is a view of."""
+    """A copy, held weakly, and the array that it is a view of."""
 
     __slots__ = ("copy", "last", "source")
 
     def __init__(self, copy: Array, source: Array) -> None:
         self.copy = ref(copy)
         self.source = source
-        self.last = copy.reshape(source.shape).copy()  # what both held at the last write
+        self.last = copy.reshape(source.shape).copy()  # the elements of both after the last update
 
     def update(self) -> None:
-        """Let both hold what either was given."""
+        """Copy to both what was written to either."""
         owner = self.copy()
         if owner is not None:
             copy = owner.reshape(self.source.shape)
@@ -40,7 +40,7 @@ class ViewCopy:
 
 
 def updated(copies: list[ViewCopy]) -> list[ViewCopy]:
-    """Let copies and sources be the same after a write; return the copies that somebody has."""
+    """Make copies and sources equal after a write; return the copies that are still alive."""
     alive = [each for each in copies if each.copy() is not None]
     for each in reversed(alive):  # a copy of a copy first
         each.update()

@@ -1,4 +1,4 @@
-"""Tells a `RaceDetector` which parts of tensors the calls of a rank read and write."""
+"""Reports to a `RaceDetector` which parts of tensors the calls of a rank read and write."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from pypto._src.ranks import current
 
 
 class WatchedEvaluator(Evaluator):
-    """Evaluates a program after the passes; calls tell the detector of a rank's world."""
+    """Evaluates a program after the passes; calls report to the detector of their rank's world."""
 
     def plan(self, function: Function) -> Plan:
         """Return ``function`` ready to be called."""
@@ -25,7 +25,7 @@ class WatchedEvaluator(Evaluator):
 
 
 class WatchedPlan(Plan):
-    """One function as closures that tell what they touch."""
+    """One function as closures that report what they touch."""
 
     def _op_call(self, call: Call, op: OpDef[..., Any], evals: Sequence[Eval]) -> Eval:
         touched = [
@@ -36,7 +36,7 @@ class WatchedPlan(Plan):
         if op.view_of is not None or not touched:
             return super()._op_call(call, op, evals)
         span, boxes = call.span, TensorBoxes(op)
-        changes_signal = op.level == "system"  # the detector hears of these by their ranks
+        changes_signal = op.level == "system"  # ranks report these to the detector
         count = len(call.args)
         compute = super()._op_call(call, op, [argument(index) for index in range(len(evals))])
 
@@ -48,7 +48,7 @@ class WatchedPlan(Plan):
                 rank.at = span
                 for index, kind in () if changes_signal else touched:
                     box = boxes.of(args, index)
-                    if count < len(args) <= count + 2:  # of a tile that is valid in part
+                    if count < len(args) <= count + 2:  # of a partly valid tile
                         box = box[(..., *map(slice, args[count:]))]
                     detector.touched(rank, box, kind)
             return compute(args)
@@ -57,7 +57,7 @@ class WatchedPlan(Plan):
 
 
 def access_kind(op: OpDef[..., Any], index: int) -> AccessKind:
-    """Return what a call does with an operand: one that it reads and writes, it adds to."""
+    """Return what a call does with an operand; reading and writing it is adding to it."""
     if index not in op.writes:
         return AccessKind.READ
     return AccessKind.ADD if index in op.reads else AccessKind.WRITE
