@@ -42,11 +42,11 @@ _NATURAL: Final = {
     ConstFloat: DataType.FP32,
     ConstBool: DataType.BOOL,
 }
-"""Element types of constants that are written without one."""
+"""Element types of constants written without one."""
 
 
 def alike(a: Type, b: Type) -> bool:
-    """True if two types have one text; views of tensors and memory references do not count."""
+    """True if two types have the same text, ignoring views of tensors and memory references."""
     return same_type(a, b) or type_text(a) == type_text(b)
 
 
@@ -65,11 +65,11 @@ def type_text(kind: Type) -> str:
 
 
 class TypePrinter:
-    """Prints types and constants; has the names of one function."""
+    """Prints types and constants; holds the names of one function."""
 
     def __init__(self) -> None:
         self.names: dict[Var, str] = {}
-        self.taken: dict[str, int] = {}  # names given, each with the last number put after it
+        self.taken: dict[str, int] = {}  # names given, each with the last number appended to it
         self.type_texts: dict[int, str] = {}  # by id: types live as long as the program
         self.in_signature = False
         self.free: dict[Var, None] = {}  # used and not defined
@@ -77,7 +77,7 @@ class TypePrinter:
     # ---------------------------------------------------------------------------- names
 
     def define(self, var: Var) -> str:
-        """Name a variable that is defined here: as it is called, numbered where that is taken."""
+        """Name a variable that is defined here: by its own name, numbered if that is taken."""
         text = self.names.get(var)
         if text is None:
             text = self.names[var] = f"%{name_text(self.fresh(var.name))}"
@@ -96,7 +96,7 @@ class TypePrinter:
         return f"{stem}{number}"
 
     def use(self, var: Var) -> str:
-        """Return the name of a variable; one that nothing defines is declared in the function."""
+        """Return the name of a variable; one without a definition is declared in the function."""
         text = self.names.get(var)
         if text is None:
             text = self.define(var)
@@ -106,7 +106,7 @@ class TypePrinter:
     def dim_name(self, var: Var) -> str:
         """Return the name of a variable in a type.
 
-        The signature defines what it names first; what is not ``int64`` has its type there.
+        Its first use in the signature defines it, with its type unless that is ``int64``.
         """
         if not self.in_signature or var in self.names:
             return self.use(var)
@@ -161,7 +161,7 @@ class TypePrinter:
         return ", ".join(fields)
 
     def tile_view(self, view: TileView, shape: Sequence[Expr]) -> str | None:
-        # The first list of the type says the valid shape where it is another one than the type's.
+        # The first list of the type is the valid shape if that differs from the type's shape.
         shown = bool(view.valid_shape) and self.dims(view.valid_shape) != self.dims(shape)
         fields = [
             f"{name}={self._field(value)}"
@@ -187,7 +187,7 @@ class TypePrinter:
         return f"[{', '.join(texts)}]"
 
     def inline(self, root: Expr) -> str:
-        """Return an expression in one piece, as types hold it: ``tensor.OP_SCALAR_MUL(%n, 2)``."""
+        """Return an inline expression, as types hold it: ``tensor.OP_SCALAR_MUL(%n, 2)``."""
         out: list[str] = []
         stack: list[Expr | str] = [root]
         while stack:
@@ -218,7 +218,7 @@ class TypePrinter:
         """Return the value of an attribute.
 
         Raises:
-            PyptoError: it is nothing that programs hold.
+            PyptoError: programs cannot hold such a value.
         """
         if isinstance(value, bool):
             return "true" if value else "false"
@@ -260,14 +260,14 @@ def has_dtype(kind: Type, dtype: DataType) -> bool:
 
 
 def is_odd(value: Expr) -> bool:
-    """True for a constant of a kind that its type is not: its text would be read as another."""
+    """True for an int constant of a float type, or the reverse: its text would read as another."""
     if isinstance(value, ConstInt):
         return value.dtype.is_float()
     return isinstance(value, ConstFloat) and not value.dtype.is_float()
 
 
 def literal(value: Expr, *, with_type: bool) -> str:
-    """Return a constant; ``with_type`` adds a type other than the one it has by itself."""
+    """Return a constant; ``with_type`` adds its type if that is not the default one."""
     assert isinstance(value, ConstInt | ConstFloat | ConstBool)
     if isinstance(value, ConstBool):
         text = "true" if value.value else "false"
@@ -279,7 +279,7 @@ def literal(value: Expr, *, with_type: bool) -> str:
 
 
 def _inline_parts(node: Expr) -> tuple[str, Sequence[Expr], str]:
-    """Return word, operands, and what else stands in the parentheses of an inline expression."""
+    """Return word, operands, and the rest of the parenthesised text of an inline expression."""
     match node:
         case ConstInt() | ConstFloat():
             return CONSTANT, (), repr(node.value)

@@ -1,9 +1,9 @@
-"""Statement form: which programs are in it, and how a program gets there.
+"""Statement form: which programs are in it, and how to convert a program to it.
 
-A program is in statement form when every variable has one definition and a call stands alone:
+A program is in statement form when every variable has one definition and calls are not nested:
 after ConvertToSSA and FlattenCallExpr, which complete the yields of branches and loops. `RULES` are
-the rules of document 004 beside that; each is a function from a program to diagnostics, like those
-of `ir.verify`, whose findings it uses where they are the same.
+the further rules of document 004; each is a function from a program to diagnostics, like those of
+`ir.verify`, whose findings it uses where they are the same.
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ Rule: TypeAlias = Callable[[Program], Iterator[Diagnostic]]
 
 
 def to_statement_form(program: Program) -> Program:
-    """Return ``program`` itself if it is in SSA form without nested calls, else what it becomes.
+    """Convert ``program`` to SSA form without nested calls; return it unchanged if it is in it.
 
     Raises:
         VerificationError: the program breaks rules that hold of every program.
-        PassError: ConvertToSSA or FlattenCallExpr cannot go on with it.
+        PassError: ConvertToSSA or FlattenCallExpr does not support it.
     """
     _raise(list(structure(program)))
     before = program
@@ -60,12 +60,12 @@ def to_statement_form(program: Program) -> Program:
 
 
 def _is_of_free_variable(finding: Diagnostic) -> bool:
-    """True if a variable is read that the whole function does not define; the text declares it."""
+    """True if the variable read is defined nowhere in the function; the text declares it."""
     return finding.error_code == SSAErrorType.UNDEFINED_VARIABLE and not finding.related
 
 
 def verify_statement_form(program: Program) -> list[Diagnostic]:
-    """Do nothing if ``program`` keeps the rules of document 004; return the (empty) findings.
+    """Check that ``program`` keeps the rules of document 004; return the findings, which are none.
 
     Raises:
         VerificationError: it breaks some; the report names rule, statement and line of each.
@@ -113,7 +113,7 @@ def _finding(rule: str, message: str, span: Span, hint: str | None = None) -> Di
 
 
 def _statement(stmt: Stmt) -> str:
-    """Return how a message calls a loop or branch."""
+    """Return the name of a loop or branch in a message."""
     match stmt:
         case ForStmt():
             return f"statement.for %{stmt.loop_var.name}"
@@ -134,7 +134,7 @@ def _stmts(program: Program) -> Iterator[Stmt]:
 
 
 def _module(program: Program) -> Iterator[Diagnostic]:
-    """One module; exactly one entry, which names a function of the module."""
+    """One module, with exactly one entry, which names a function of the module."""
     names = [function.name for function in program.functions_]
     hint = f"program.entry @{names[0]}" if names else None
     if program.entry is None:
@@ -184,7 +184,7 @@ def _named(value: Expr) -> str:
 
 
 def _ops(program: Program) -> Iterator[Diagnostic]:
-    """Every op stands in a statement.op: none is inside another or in a condition or bound."""
+    """Every op is in a statement.op: none is inside another or in a condition or bound."""
     for finding in no_nested_call(program):
         yield _finding(OPS, f"{finding.message}, outside of statement.op", finding.span)
 
@@ -299,14 +299,14 @@ def _agree(
 
 
 def _same(a: Type, b: Type) -> bool:
-    """True if two types are equal but for the layout of tiles."""
+    """True if two types are equal except for the layout of tiles."""
     if isinstance(a, TileType) and isinstance(b, TileType):
         return a.dtype is b.dtype and same_dims(a.shape, b.shape)
     return same_type(a, b)
 
 
 def _names(program: Program) -> Iterator[Diagnostic]:
-    """One definition a value; it is seen after it, in its scope and those inside."""
+    """One definition per value, visible after it, in its scope and inner ones."""
     wanted = (SSAErrorType.MULTIPLE_ASSIGNMENT, SSAErrorType.UNDEFINED_VARIABLE)
     for finding in ssa(program):
         if finding.error_code in wanted:

@@ -1,7 +1,7 @@
-"""The words of the statement form: one table between them and the IR, read both ways.
+"""The mnemonics of the statement form: one table between them and the IR, used in both directions.
 
 Owns the names of element types, scalar operators, ops, function kinds and directions, and how names
-and texts are quoted. How ops are called follows from their definitions; no op is named here.
+and strings are quoted. The mnemonics of ops follow from their definitions; no op is named here.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _DTYPE_WORDS: Final = {DataType.BF16: "bf16"}
 DTYPE_WORD: Final[dict[DataType, str]] = {
     dtype: _DTYPE_WORDS.get(dtype, dtype.text) for dtype in MEMBERS.values()
 }
-"""Each element type as it is written."""
+"""The printed name of each element type."""
 
 DTYPES: Final[dict[str, DataType]] = {
     **{dtype.text: dtype for dtype in MEMBERS.values()},
@@ -37,7 +37,7 @@ DTYPES: Final[dict[str, DataType]] = {
     "index": DataType.INDEX,
     "fp8": DataType.FP8E4M3FN,
 }
-"""Each word that is read as an element type."""
+"""The element type that each word is read as."""
 
 KIND_WORD: Final = {
     FunctionType.Orchestration: "control_flow",
@@ -72,22 +72,22 @@ _OTHER_ASSIGN: Final = "value.assign"
 ASSIGNS: Final = frozenset(
     {*_ASSIGN_WORDS.values(), _SCALAR_ASSIGN, _OTHER_ASSIGN, SCALAR_PREFIX + "POS"}
 )
-"""Words whose value is their operand."""
+"""Mnemonics whose value is their operand."""
 
 FREE: Final = "value.free"
-"""A variable that the function uses and nothing defines."""
+"""A variable that the function uses without defining it."""
 CONSTANT: Final = "value.constant"
-"""A constant of a kind that its type is not, such as the integer 1 as an fp16."""
+"""An int constant of a float type, such as the integer 1 as an fp16, or the reverse."""
 MAKE_TUPLE: Final = "tuple.make"
 GET_ITEM: Final = "tuple.get"
 MAKE_MEMREF: Final = "memref.make"
 CALL: Final = "call"
 OTHER_OP: Final = "op"
-"""``op @"name"``: an op that is not registered, or called with other operands than it declares."""
+"""``op @"name"``: an unregistered op, or one called with other operands than it declares."""
 
 
 def assign_word(value: Expr) -> str:
-    """Return the word for giving ``value`` another name."""
+    """Return the mnemonic for assigning ``value`` to another name."""
     kind: Type = value.type
     if isinstance(kind, TensorType | TileType):
         return _ASSIGN_WORDS[type(kind)]
@@ -106,13 +106,13 @@ class Spelling(NamedTuple):
     word: str
     op: Op
     params: tuple[Param, ...]  # the operands, in the order of the call
-    values: tuple[int, ...]  # positions of the operands that are values, in the order of the text
-    lists: dict[str, int]  # attribute to position of an operand that is written as one
+    values: tuple[int, ...]  # positions of the operands that are values, in text order
+    lists: dict[str, int]  # attribute to position of the operand written as it
     keywords: dict[str, str]  # the other attributes, with the texts of their types
-    lists_scalars: bool  # scalar values stand in the type list themselves, as document 004 has it
+    lists_scalars: bool  # scalar values are in the type list themselves, as in document 004
 
     def takes(self, kinds: tuple[Type, ...]) -> bool:
-        """True if operands of the types ``kinds`` stand for the op's."""
+        """True if operands of the types ``kinds`` fit the op's."""
         return len(kinds) == len(self.values) and all(
             isinstance(kind, UnknownType | KIND_TYPES[self.params[at].kind])
             for at, kind in zip(self.values, kinds, strict=True)
@@ -120,7 +120,7 @@ class Spelling(NamedTuple):
 
     @property
     def signature(self) -> str:
-        """Names and kinds of the operands in the order of the text."""
+        """Names and kinds of the operands in text order."""
         return ", ".join(f"{self.params[at].name}: {self.params[at].kind}" for at in self.values)
 
 
@@ -130,7 +130,7 @@ class _Table(NamedTuple):
 
 
 _FAMILIES: Final = {"block": "tile"}
-"""Level of ops to the first part of their words, where it is another."""
+"""The level of ops to the first part of their mnemonics, where it differs."""
 
 _TILE, _INTS = Param("", TILE, REQUIRED), Param("", INTS, REQUIRED)
 _UNREGISTERED: Final = (
@@ -148,16 +148,16 @@ _UNREGISTERED: Final = (
         lists_scalars=False,
     ),
 )
-"""Words of document 004 for ops that nobody registers. The op of that name, if there is one, is
-meant."""
+"""Mnemonics of document 004 for unregistered ops. They mean the op of that name if one is
+registered."""
 
 
 @cache
 def _table() -> _Table:
-    """Return the table for the ops that are registered."""
+    """Return the table for the registered ops."""
     table = _Table({}, {})
     taken: dict[tuple[str, tuple[str, ...]], None] = {}
-    # An op that lends its name to variants comes before them.
+    # An op that gives its name to variants comes before them.
     ops = sorted(REGISTRY.values(), key=lambda op: _base(op) != _own(op))
     for op in ops:
         spelling = _spelling(op, _base(op))
@@ -192,13 +192,13 @@ def _base(op: OpDef[..., Any]) -> str:
 def _spelling(op: OpDef[..., Any], name: str) -> Spelling:
     params = list(enumerate(op.operands))
     values = [at for at, param in params if param.kind not in (INTS, AXIS)]
-    values.sort(key=lambda at: at in op.writes)  # what is written comes last
-    for known in _UNREGISTERED:  # of an op that somebody registers after all
+    values.sort(key=lambda at: at in op.writes)  # written operands come last
+    for known in _UNREGISTERED:  # of an op that is registered after all
         if known.op.name == op.name:
             values = list(known.values)
     lists = {param.name: at for at, param in params if param.kind in (INTS, AXIS)}
     family = _FAMILIES.get(op.level, op.level)
-    # Ops of tiles that take a region or a shape move data; the others compute.
+    # Tile ops that take a region or a shape move data; the others compute.
     computes = family != op.level and all(param.kind != INTS for _, param in params)
     word = f"{family}.OP_{name.upper()}" if computes else f"{family}.{name}"
     keywords = {param.name: param.attr_type for param in op.params if param.kind == ATTR}
@@ -220,17 +220,17 @@ def _other_words(op: OpDef[..., Any]) -> list[str]:
 
 
 def spelling_of(op: Op) -> Spelling | None:
-    """Return how calls of an op are written, None for one that has no word."""
+    """Return how calls of an op are written, None for one without a mnemonic."""
     return _table().by_op.get(op.name)
 
 
 def spellings(word: str) -> list[Spelling]:
-    """Return the ops that ``word`` may mean; the operands choose."""
+    """Return the ops that ``word`` may mean; the operands decide."""
     return _table().by_word.get(word, [])
 
 
 def op_words() -> list[str]:
-    """Return every word that can begin the right side of an op."""
+    """Return every mnemonic that can begin the right side of an op."""
     return [
         *_table().by_word,
         *SCALARS,
@@ -253,17 +253,17 @@ _PLAIN_KEY: Final = re.compile(r"[^\W\d]\w*")
 
 
 def quoted(text: str) -> str:
-    """Return ``text`` between quotation marks, as JSON writes it."""
+    """Return ``text`` in quotation marks, as JSON writes it."""
     if text.isprintable() and '"' not in text and "\\" not in text:
         return f'"{text}"'
     return json.dumps(text)
 
 
 def name_text(name: str) -> str:
-    """Return a name as it stands after ``%`` or ``@``."""
+    """Return a name as it is written after ``%`` or ``@``."""
     return name if _PLAIN_NAME.fullmatch(name) else quoted(name)
 
 
 def key_text(name: str) -> str:
-    """Return a name as it stands before ``=``."""
+    """Return a name as it is written before ``=``."""
     return name if _PLAIN_KEY.fullmatch(name) else quoted(name)

@@ -1,6 +1,6 @@
 """Ops of the statement form: ``%c = tile.OP_ADD %a, %b : (T, T) -> T {key=value}``.
 
-Which op a word means follows from the types of the operands; the table is in `words`.
+The types of the operands decide which op a mnemonic means; the table is in `mnemonics`.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ _ENUMS: Final = {
 
 
 class Results(NamedTuple):
-    """The names on the left of an op or statement, with the types written there."""
+    """The names on the left side of an op or statement, with the types written there."""
 
     names: list[str]
     positions: list[int]
@@ -59,7 +59,7 @@ class Results(NamedTuple):
 
 
 class OpReader(TypeReader):
-    """Reads what stands in a statement.op."""
+    """Reads the contents of a statement.op."""
 
     # --------------------------------------------------------------------------- results
 
@@ -151,7 +151,7 @@ class OpReader(TypeReader):
     def assign_items(
         self, results: Results, value: Expr, kinds: list[Type], span: Span, ops: list[Stmt]
     ) -> None:
-        """Several results: a variable for all of them, then its items."""
+        """Assign several results: a variable for all of them, then its items."""
         whole = Var("", value.type, span)
         ops.append(AssignStmt(whole, value, span))
         for index, (name, at, kind) in enumerate(zip(*results, strict=True)):
@@ -221,7 +221,7 @@ class OpReader(TypeReader):
         ops: list[Stmt],
         at: int,
     ) -> tuple[list[Expr], tuple[Type, ...]]:
-        """Read the types of the operands; return these, the constants among them typed."""
+        """Read the types of the operands; return the operands, with constants typed."""
         s = self.s
         s.want("(", "before the types of the operands", f"{word} %x : (fp32) -> fp32")
         positions: list[int] = []
@@ -243,7 +243,7 @@ class OpReader(TypeReader):
         return args, tuple([arg.type for arg in args])
 
     def entry(self) -> Type | Literal:
-        """Read an entry of a type list: a type, or a scalar value that stands for its own."""
+        """Read an entry of a type list: a type, or a scalar value in place of its type."""
         s = self.s
         at = s.index
         if s.kind == VALUE:
@@ -285,7 +285,7 @@ class OpReader(TypeReader):
         return var
 
     def like_elements(self, number: Literal, element: DataType | None) -> Expr:
-        """Return a constant of the element type of the tensor or tile beside it."""
+        """Return a constant of the element type of the tensor or tile in the same op."""
         if isinstance(number.value, bool):
             return self.typed_literal(number, None)
         value, span = number.value, self.s.span(number.at)
@@ -344,7 +344,7 @@ class OpReader(TypeReader):
         return Call(op, operands, kwargs, result, span)
 
     def free(self, results: Results | None, at: int) -> None:
-        """Read ``%x = value.free : () -> T``: a variable that nothing defines."""
+        """Read ``%x = value.free : () -> T``: a variable without a definition."""
         s = self.s
         s.index += 1
         hint = f"%x = {FREE} : () -> int64"
@@ -387,9 +387,9 @@ class OpReader(TypeReader):
     def attributes(
         self, lists: dict[str, Expr], spelling: Spelling | None = None
     ) -> dict[str, Any]:
-        """Read ``{key=value, ...}``, if it stands here.
+        """Read ``{key=value, ...}``, if present.
 
-        ``lists`` takes the operands of a registered op that are written as attributes.
+        ``lists`` receives the operands of a registered op that are written as attributes.
         """
         s = self.s
         kwargs: dict[str, Any] = {}

@@ -1,9 +1,9 @@
 """Programs as text in the statement form.
 
-Owns layout and names. The words are those of `words`; the grammar is in docs/statement-form.md.
-What a statement holds beside variables and constants is lifted into ops of its own directly before
-it, whose values are named ``%.0``, ``%.1``, ...: they have no variable, the reader puts the
-expression back where the name is used.
+Owns layout and names. The words are those of `mnemonics`; the grammar is in docs/statement-form.md.
+Operands of a statement that are neither variables nor constants are lifted into ops of their own
+directly before it, whose values are named ``%.0``, ``%.1``, ...: they have no variable, and the
+reader puts the expression back where the name is used.
 """
 
 from __future__ import annotations
@@ -78,13 +78,13 @@ _ROUND_WORDS: Final = {number: word for word, number in ROUND_MODES.items()}
 def to_statement_text(program: Program) -> str:
     """Return ``program`` in the statement form; `from_statement_text` reads it back.
 
-    A program with variables assigned several times or calls inside other expressions is brought
-    into the form first, by ConvertToSSA and FlattenCallExpr, which complete the yields of loops and
-    branches. What is read back is structurally equal to the program in that form.
+    A program with variables assigned several times or calls inside other expressions is converted
+    to the form first, by ConvertToSSA and FlattenCallExpr, which complete the yields of loops and
+    branches. The text reads back as a program structurally equal to the one in that form.
 
     Raises:
         VerificationError: the program breaks rules that hold of every program.
-        PassError: the program cannot be brought into the form.
+        PassError: the program cannot be converted to the form.
     """
     program = to_statement_form(program)
     lines = [f"program.module @{name_text(program.name)} {{"]
@@ -101,15 +101,15 @@ def to_statement_text(program: Program) -> str:
 
 
 class _Printer(TypePrinter):
-    """Prints one function: the lines so far, and the op block that is open."""
+    """Prints one function to ``lines``; ``ops`` is the open op block."""
 
     def __init__(self) -> None:
         super().__init__()
         self.lines: list[str] = []
         self.ops: list[str] = []  # lines of the statement.op that is open
-        self.lifted: dict[Expr, str] = {}  # by the statement that is being printed
+        self.lifted: dict[Expr, str] = {}  # by the statement being printed
         self.lift_count = 0
-        self.literals: dict[Var, str] = {}  # constants that stand in the type list of their op
+        self.literals: dict[Var, str] = {}  # constants in the type list of their op
         self.uses: dict[Var, int] | None = None
         self.body: Stmt | None = None
 
@@ -124,7 +124,7 @@ class _Printer(TypePrinter):
         return self.lifted.get(expr) or self.lift(expr)
 
     def typed(self, expr: Expr) -> str:
-        """Return `value` where no type list follows: a constant has its type beside it."""
+        """Return `value` for a place without a type list: a constant has its type beside it."""
         if isinstance(expr, CONSTANTS) and not is_odd(expr):
             return literal(expr, with_type=True)
         return self.value(expr)
@@ -133,7 +133,7 @@ class _Printer(TypePrinter):
         return ", ".join([self.typed(expr) for expr in exprs])
 
     def lift(self, root: Expr) -> str:
-        """Make ops of ``root`` and what it holds, innermost first; return the name of its value."""
+        """Emit ops for ``root`` and its operands, innermost first; return the name of its value."""
         stack = [root]
         while stack:
             node = stack[-1]
@@ -164,7 +164,7 @@ class _Printer(TypePrinter):
     # ------------------------------------------------------------------------------ ops
 
     def op(self, node: Expr) -> str:
-        """Return the right side of an op; what it holds has been lifted."""
+        """Return the right side of an op, whose operands have been lifted."""
         match node:
             case ConstInt() | ConstFloat() if is_odd(node):
                 own = "int64" if isinstance(node, ConstInt) else "fp32"
@@ -219,7 +219,7 @@ class _Printer(TypePrinter):
         return self.type(operand.type)
 
     def listed_value(self, operand: Expr) -> str:
-        """Return the entry of a type list for an op on tensors: scalar values stand themselves."""
+        """Return the entry of a type list for an op on tensors: scalars are entered as values."""
         if isinstance(operand, CONSTANTS) or not isinstance(operand.type, ScalarType):
             return self.type(operand.type)
         if isinstance(operand, Var) and operand in self.literals:
@@ -248,7 +248,7 @@ class _Printer(TypePrinter):
     # ----------------------------------------------------------------------- statements
 
     def region(self, body: Stmt | None, pad: str) -> None:
-        """Print a region that ends with a yield, also where the program has none."""
+        """Print a region that ends with a yield, even if the program has none."""
         last = self.statements(statements(body), pad)
         if not isinstance(last, YieldStmt):
             self.lines.append(f"{pad}statement.yield // implied")
@@ -285,7 +285,7 @@ class _Printer(TypePrinter):
         self.ops.append(f"{self.target(var, value.type)} = {text}")
 
     def target(self, var: Var, kind: Type) -> str:
-        """Define ``var``; return its name, with its type where that is not written ``kind``."""
+        """Define ``var``; return its name, with its type if that is not written as ``kind``."""
         name = self.define(var)
         if var.type is kind:
             return name
@@ -391,7 +391,7 @@ class _Printer(TypePrinter):
         return [self.init(arg) for arg in iter_args]
 
     def init(self, arg: IterArg) -> str:
-        """Return the init value of an iter_arg, whose type a constant takes."""
+        """Return the init value of an iter_arg; a constant takes the iter_arg's type."""
         init = arg.initValue
         if isinstance(init, CONSTANTS) and self.type(init.type) != self.type(arg.type):
             return self.lift(init)
@@ -410,7 +410,7 @@ class _Printer(TypePrinter):
         """Return a statement.op that declares the free variables; those in types come first."""
         ops: dict[Var, str] = {}
         for var in list(self.free):
-            self.type(var.type)  # may make more of them
+            self.type(var.type)  # may add free variables
             for each in (*uses(exprs_of_type(var.type)), var):
                 if each in self.free and each not in ops:
                     ops[each] = f"{self.names[each]} = {FREE} : () -> {self.type(each.type)}"
@@ -422,8 +422,8 @@ class _Printer(TypePrinter):
     def inline_constants(self, stmts: Sequence[Stmt]) -> set[int]:
         """Return the positions of constants that are written inside the op that follows them.
 
-        That is: an op on tensors, directly after constants of its element type that nothing else
-        uses; its operands name them, its type list has their values.
+        They are constants of the element type of an op on tensors, directly before it, and without
+        other uses; the op's operands name them, and its type list has their values.
         """
         found: set[int] = set()
         for index, stmt in enumerate(stmts):
@@ -485,12 +485,12 @@ class _Printer(TypePrinter):
             self.lines.append(f"{_STEP}statement.return // implied")
         self.lines[begin:begin] = self.declarations()
         self.lines += ["  }", f"  // func.kind = {KIND_WORD[function.func_type]}"]
-        if function.func_type is FunctionType.InCore:  # as document 004 has it
+        if function.func_type is FunctionType.InCore:  # as in document 004
             self.lines.append("")
 
 
 def _parts(node: Expr) -> Sequence[Expr]:
-    """Return the operands of one op: what has to be a variable or constant in the text."""
+    """Return the operands of one op, which must be variables or constants in the text."""
     match node:
         case Call():
             return _call_parts(node)
@@ -520,7 +520,7 @@ def _call_parts(call: Call) -> Sequence[Expr]:
 
 
 def _spelling_of(call: Call) -> Spelling | None:
-    """Return how a call is written, None if its operands are not those that the op declares."""
+    """Return how a call is written, None if its operands do not fit the op's declaration."""
     spelling = None if isinstance(call.op, GlobalVar) else spelling_of(call.op)
     if spelling is None or len(call.args) != len(spelling.params):
         return None
@@ -531,7 +531,7 @@ def _spelling_of(call: Call) -> Spelling | None:
 
 
 def _call_of(stmt: Stmt) -> Call | None:
-    """Return the call that is all of an op."""
+    """Return the call that is the whole value of a statement, None if there is none."""
     match stmt:
         case AssignStmt(value=Call() as call) | EvalStmt(expr=Call() as call):
             return call
@@ -540,7 +540,7 @@ def _call_of(stmt: Stmt) -> Call | None:
 
 
 def _listed_operands(call: Call) -> list[Var]:
-    """Return the variables that stand in the type list of an op, for their value."""
+    """Return the scalar variables whose values are in the type list of an op."""
     spelling = _spelling_of(call)
     if spelling is None or not spelling.lists_scalars:
         return []
@@ -558,7 +558,7 @@ def _uses(body: Stmt) -> dict[Var, int]:
     counts: dict[Var, int] = {}
     for node in walk(body):
         if isinstance(node, AssignStmt):
-            counts[node.var] = counts.get(node.var, 0) - 1  # the walk comes to the definition, too
+            counts[node.var] = counts.get(node.var, 0) - 1  # the walk also visits the definition
         if isinstance(node, Var):
             counts[node] = counts.get(node, 0) + 1
         if isinstance(node, Var | Call):

@@ -1,8 +1,8 @@
-"""The statement form read: text to `Program`, in one pass over the tokens.
+"""The reader of the statement form: text to `Program`, in one pass over the tokens.
 
 The grammar is in docs/statement-form.md. The reader keeps the types that the text gives; it checks
-grammar, names and scopes, and that type lists say the types of their operands. What ops demand of
-their operands is checked by the verifiers.
+grammar, names and scopes, and that type lists match the types of their operands. The verifiers
+check what ops require of their operands.
 """
 
 from __future__ import annotations
@@ -44,11 +44,11 @@ _FOR_KINDS: Final = {kind.name.lower(): kind for kind in ForKind}
 
 
 def from_statement_text(text: str, filename: str = "<string>") -> Program:
-    """Return the program that ``text`` is; ``filename`` is for messages.
+    """Return the program in ``text``; ``filename`` is for messages.
 
     Raises:
-        ParserError: the text is no program in the statement form. The message says what was found
-            and what was wanted, with the span.
+        ParserError: the text is not a program in the statement form. The message says what was
+            found and what was expected, with the span.
     """
     return _Reader(Scanner(text, filename)).module()
 
@@ -157,7 +157,7 @@ class _Reader(OpReader):
         return Function(name, params, results, body, s.span(first, last), kind)
 
     def early_params(self) -> None:
-        """Define the scalar parameters: shapes of those before them may name them."""
+        """Define the scalar parameters first: shapes of earlier parameters may name them."""
         s = self.s
         at, depth = s.index, 0
         while s.kinds[at] != END:
@@ -254,7 +254,7 @@ class _Reader(OpReader):
         return seq(stmts)
 
     def leave(self, mark: int) -> None:
-        """Forget the names defined since ``mark``."""
+        """End the scope of the names defined since ``mark``."""
         self.depth -= 1
         for name in self.order[mark:]:
             self.known.pop(name, None)
@@ -312,7 +312,7 @@ class _Reader(OpReader):
         raise s.error(f"a statement was wanted in {owner}, found {s.found(at)}", hint=hint)
 
     def scope(self) -> Stmt:
-        """Read a scope, which is none of names: what it defines is known after it."""
+        """Read a scope, which does not limit names: its definitions stay visible after it."""
         s = self.s
         first = s.index
         s.index += 1
@@ -359,7 +359,7 @@ class _Reader(OpReader):
         return self.operand()
 
     def inner_region(self, owner: str, mark: int) -> Stmt:
-        """Read a region that alone knows what has been defined since ``mark``."""
+        """Read a region to which the names defined since ``mark`` are local."""
         body = self.region(owner)
         self.depth += 1
         self.leave(mark)

@@ -1,7 +1,7 @@
 """Tokens of the statement form, and errors at a token.
 
-One regular expression cuts the whole text, once. Types without names are one token, so that the
-reader makes each of them once. Knows of the IR what a name is.
+One regular expression splits the whole text, once. A type without names is one token, so that the
+reader makes each such type once. Of the IR it knows only what a name is.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ _NAMES: Final = {
 
 
 class Scanner:
-    """The tokens of one text and the token where the reader is."""
+    """The tokens of one text, and the reader's current token."""
 
     def __init__(self, text: str, filename: str) -> None:
         self.text = text
@@ -98,7 +98,7 @@ class Scanner:
         return line, offset - self.line_starts[line - 1]
 
     def found(self, at: int) -> str:
-        """Return how a message calls token ``at``."""
+        """Return the name of token ``at`` in a message."""
         if self.kinds[at] == END:
             return "the end of the text"
         text = self.texts[at]
@@ -114,7 +114,7 @@ class Scanner:
         cls: type[ParserError] = ParserSyntaxError,
         related: tuple[int, str] | None = None,
     ) -> ParserError:
-        """Return an error at token ``at``, the present one by default."""
+        """Return an error at token ``at``, the current one by default."""
         at = self.index if at is None else at
         labels = [] if related is None else [Label(self.span(related[0]), related[1])]
         return cls(message, self.span(at), hint, source_lines=self.lines, slug=slug, related=labels)
@@ -133,23 +133,23 @@ class Scanner:
 
     @property
     def kind(self) -> str:
-        """The kind of the present token."""
+        """The kind of the current token."""
         return self.kinds[self.index]
 
     @property
     def word(self) -> str:
-        """The text of the present token."""
+        """The text of the current token."""
         return self.texts[self.index]
 
     def take(self, text: str) -> bool:
-        """Go past the present token if it is ``text``."""
+        """Consume the current token if it is ``text``."""
         if self.texts[self.index] == text and self.kinds[self.index] != STRING:
             self.index += 1
             return True
         return False
 
     def want(self, text: str, where: str, hint: str | None = None) -> int:
-        """Go past ``text``, which has to stand here; return its number."""
+        """Consume ``text``, which is required here; return its index."""
         if not self.take(text):
             raise self.error(
                 f"{text!r} was wanted {where}, found {self.found(self.index)}", hint=hint
@@ -157,7 +157,7 @@ class Scanner:
         return self.index - 1
 
     def want_kind(self, kind: str, what: str, hint: str | None = None) -> str:
-        """Go past a token of ``kind``, which has to stand here; return its text."""
+        """Consume a token of ``kind``, which is required here; return its text."""
         if self.kinds[self.index] != kind:
             found = self.found(self.index)
             raise self.error(f"{what} was wanted, {_NAMES[kind]}; found {found}", hint=hint)
@@ -165,11 +165,11 @@ class Scanner:
         return self.texts[self.index - 1]
 
     def name(self, kind: str, what: str, hint: str | None = None) -> str:
-        """Go past a value or symbol; return its name without sign and quotation marks."""
+        """Consume a value or symbol; return its name without sigil and quotation marks."""
         return self.plain_name(self.want_kind(kind, what, hint), self.index - 1)
 
     def plain_name(self, text: str, at: int) -> str:
-        """Return the name in the text of a value or symbol; where it is quoted, it may be any."""
+        """Return the name in the text of a value or symbol; a quoted one may be any text."""
         if text[1:2] != '"':
             return text[1:]
         name = self.string(text[1:], at)
@@ -178,18 +178,18 @@ class Scanner:
         return name
 
     def symbol(self, what: str, holds: Callable[[str], bool]) -> str:
-        """Go past a symbol whose name is one for which ``holds``; return the name."""
+        """Consume a symbol whose name satisfies ``holds``; return the name."""
         name = self.name(SYMBOL, what)
         if not holds(name):
             raise self.misnamed("an identifier", self.index - 1)
         return name
 
     def misnamed(self, wanted: str, at: int) -> ParserError:
-        """Return the error for a name that is none."""
+        """Return the error for an invalid name."""
         return self.error(f"{self.found(at)} is no name, {wanted} was wanted", at)
 
     def string(self, text: str, at: int) -> str:
-        """Return what a text between quotation marks stands for."""
+        """Return the value of a quoted string."""
         try:
             return json.loads(text, strict=False)
         except ValueError:
@@ -197,7 +197,7 @@ class Scanner:
             raise self.error(message, at, "write two backslashes for one") from None
 
     def number(self, at: int) -> int | float:
-        """Return the number that token ``at`` is."""
+        """Return the value of the number at token ``at``."""
         text = self.texts[at]
         try:
             return int(text)
@@ -213,7 +213,7 @@ class Scanner:
         return _IMPLIED.match(self.text, end) is not None
 
     def function_kind(self) -> Any:
-        """Return the word in a ``// func.kind = word`` that stands here, None if there is none."""
+        """Return the word in a ``// func.kind = word`` here, None if there is none."""
         if self.kinds[self.index] != KIND:
             return None
         match = _KIND_NAME.match(self.texts[self.index])

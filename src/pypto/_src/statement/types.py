@@ -1,7 +1,7 @@
-"""Names, operands and types of the statement form: what all of its reader rests on.
+"""Names, operands and types of the statement form: the base of its reader.
 
-Owns what a name means where it is read, and its scope. Knows no op but the scalar operators, which
-types may hold.
+Owns the meaning and scope of names. Knows no ops except the scalar operators, which types may
+contain.
 """
 
 from __future__ import annotations
@@ -57,21 +57,21 @@ UNKNOWN: Final = UnknownType.get()
 
 
 class Literal(NamedTuple):
-    """A number or truth value that waits for its type."""
+    """A number or truth value whose type is not known yet."""
 
     value: bool | int | float
     at: int
 
 
 class Unknown(NamedTuple):
-    """An operand that nothing defines: a constant, if its entry in the type list is a number."""
+    """An operand without a definition: a constant, if its entry in the type list is a number."""
 
     name: str
     at: int
 
 
 class TypeReader:
-    """Reads operands and types; has the token and the names of one function."""
+    """Reads operands and types; holds the scanner and the names of one function."""
 
     def __init__(self, scanner: Scanner) -> None:
         self.s = scanner
@@ -80,17 +80,17 @@ class TypeReader:
         self.start_function()
 
     def start_function(self) -> None:
-        self.known: dict[str, Expr] = {}  # what each name means here
-        self.order: list[str] = []  # names in the order of their definition; scopes are its ends
+        self.known: dict[str, Expr] = {}  # the meaning of each name in scope
+        self.order: list[str] = []  # names in order of definition; scopes are suffixes of it
         self.positions: dict[str, int] = {}  # where each name of the function is defined
         self.memrefs: dict[tuple[Any, ...], MemRef] = {}
         self.in_signature = False
-        self.unused: dict[str, int] = {}  # values such as %.0 that nothing has used yet
+        self.unused: dict[str, int] = {}  # values such as %.0 without a use so far
 
     # --------------------------------------------------------------------------- helpers
 
     def list_of(self, read: Callable[[], T], end: str, where: str) -> list[T]:
-        """Read ``read {"," read}`` up to ``end``, which is taken; the list may be empty."""
+        """Read ``read {"," read}`` up to ``end``, which is consumed; the list may be empty."""
         s = self.s
         items: list[T] = []
         if s.take(end):
@@ -121,7 +121,7 @@ class TypeReader:
     # ----------------------------------------------------------------------------- names
 
     def define(self, var: Var, at: int) -> None:
-        """Let the name of ``var`` mean it from here on."""
+        """Bind the name of ``var`` to it from here on."""
         if var.name in self.positions or var.name in self.known:
             self.twice(var.name, at)
         self.bind(var.name, var, at)
@@ -164,7 +164,7 @@ class TypeReader:
     # -------------------------------------------------------------------------- operands
 
     def raw_operand(self) -> Expr | Literal | Unknown:
-        """Read a value or constant; what its type depends on may follow later."""
+        """Read a value or constant, whose type may follow later."""
         s = self.s
         at = s.index
         kind, text = s.kinds[at], s.texts[at]
@@ -219,7 +219,7 @@ class TypeReader:
         return found
 
     def typed_literal(self, number: Literal, kind: Type | None) -> Expr:
-        """Return a constant of type ``kind``; of the type that it has by itself if that is None."""
+        """Return a constant of type ``kind``, or of its default type if that is None."""
         s = self.s
         value, span = number.value, s.span(number.at)
         if kind is None:
@@ -254,7 +254,7 @@ class TypeReader:
         return ConstInt(value, dtype, self.s.span(at))
 
     def checked(self, make: Callable[[], T], at: int) -> T:
-        """Return what ``make`` makes; what it refuses is an error at token ``at``."""
+        """Return the result of ``make``; its errors are reported at token ``at``."""
         try:
             return make()
         except PyptoError as error:
@@ -383,7 +383,7 @@ class TypeReader:
         return self.shared_memref(fields, at)
 
     def shared_memref(self, fields: dict[str, Any], at: int) -> MemRef:
-        """Return the memory reference with these fields: one object in a function."""
+        """Return the memory reference with these fields: one object per function."""
         missing = [name for name in MEMREF_FIELDS if name not in fields]
         if missing:
             example = "memref={space=Vec, addr=0, size=512, id=0}"
@@ -402,7 +402,7 @@ class TypeReader:
     # --------------------------------------------------------------- expressions in types
 
     def inline(self) -> Expr:
-        """Read an expression in one piece: ``%n``, ``4``, ``tensor.OP_SCALAR_MUL(%n, 2)``."""
+        """Read an inline expression: ``%n``, ``4``, ``tensor.OP_SCALAR_MUL(%n, 2)``."""
         s = self.s
         frames: list[tuple[str, int, list[Expr]]] = []
         while True:
@@ -442,7 +442,7 @@ class TypeReader:
         var = Var(operand.name, kind or scalar_type(DataType.INDEX), s.span(at))
         if operand.name in self.positions:
             self.undefined(operand.name, at)
-        # A symbolic dimension is known from here on in all of the function.
+        # A symbolic dimension is in scope from here on in the whole function.
         self.known[operand.name] = var
         return var
 
@@ -463,7 +463,7 @@ class TypeReader:
         return self.make_scalar(operands, kind, span, word, at)
 
     def make_constant(self, args: list[Expr], result: Type, span: Span, word: str, at: int) -> Expr:
-        """Return a constant of any type, whose kind is that of the one operand."""
+        """Return a constant of any type, of the same class as its only operand."""
         value = args[0] if len(args) == 1 else None
         if not isinstance(value, ConstInt | ConstFloat) or not isinstance(result, ScalarType):
             raise self.s.error(f"{word} takes a number and gives a scalar", at)
