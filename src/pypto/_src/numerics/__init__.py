@@ -1,1 +1,1 @@
-"""Where numbers go wrong: values of runs, statement by statement, beside those of a reference."""
+"""Where numbers go wrong: values of runs, statement by statement, compared with a reference's."""

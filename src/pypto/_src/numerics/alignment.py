@@ -1,7 +1,7 @@
-"""Which point of one version of a program is which of another.
+"""Which points of two versions of a program correspond.
 
-Points are the same where function, op and the name that is assigned are; between such stretches
-those that stand in each other's place are, one by one. What only one version has has no partner.
+Points correspond if function, op and assigned name are the same; between such stretches, points
+that replace each other correspond one by one. Points of only one version have no partner.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from pypto._src.numerics.trace import Point
 
 
 def aligned(points: Sequence[Point], others: Sequence[Point]) -> dict[int, int]:
-    """Return for each of ``points`` that has one its partner among ``others``, both by number."""
+    """Map ``points`` to their partners among ``others``, if they have one, both by number."""
     keys, other_keys = [_key(p) for p in points], [_key(p) for p in others]
     shorter = min(len(keys), len(other_keys))
     begin = 0
@@ -37,7 +37,7 @@ def aligned(points: Sequence[Point], others: Sequence[Point]) -> dict[int, int]:
 
 
 def _key(point: Point) -> tuple[str, str, str]:
-    # Names that nobody has written are numbered: they say nothing, but the user's text does.
+    # Names that the user has not written are numbered, so the source text identifies the point.
     target = point.text if point.target[:1] in ("_", "") else point.target
     return point.function, point.op, target
 
@@ -45,7 +45,7 @@ def _key(point: Point) -> tuple[str, str, str]:
 def _by_target(
     points: Sequence[Point], others: Sequence[Point], mine: range, theirs: range
 ) -> dict[int, int]:
-    """Return partners among stretches of different lengths: the last point of equal names."""
+    """Map points between stretches of different lengths: the last one of each name."""
     last = {_key(others[at])[2]: at for at in theirs if _key(others[at])[2]}
     found: dict[int, int] = {}
     taken = theirs.start - 1

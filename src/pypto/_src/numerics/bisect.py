@@ -1,9 +1,9 @@
-"""``bisect``: the first statement of a run whose value is not that of a reference.
+"""``bisect``: the first statement of a run whose value differs from a reference's.
 
-A reference is a run whose values have names. That of another version of the program has the values
-of all its statements, and so has the program's own in float64; a function on NumPy arrays has those
-of its local variables. The run under test is compared with it as it goes, so that the first
-difference is the first in time; nothing has to be run again.
+A reference is a run with named values: another version of the program, or the program itself in
+float64, with the values of all its statements, or a function on NumPy arrays, with those of its
+local variables. The run under test is compared with it as it goes, so that the first difference is
+the first in time; nothing has to be run again.
 """
 
 from __future__ import annotations
@@ -37,35 +37,35 @@ else:
 
 @dataclass(frozen=True)
 class Difference:
-    """The first value that is not the reference's."""
+    """The first value that differs from the reference's."""
 
     point: Point
     """The statement."""
     span: Span
-    """The operand that is wrong, where it is an offset or another number; else the statement."""
+    """The wrong operand, if it is an offset or another number; else the statement."""
     partner: Point | None
-    """The reference's, None if it has none, as a function on arrays."""
+    """The reference's statement, None if it has none, as for a function on arrays."""
     partner_span: Span | None
-    """Where the reference has its operand or statement."""
+    """The reference's operand or statement."""
     iteration: tuple[tuple[str, int], ...]
     """The loop variables, the outermost first."""
     what: str
-    """Which value it is: ``value``, or of a store the number of its operand."""
+    """What differs, in words: ``element``, ``what is stored``, or the name of a tensor or tile."""
     index: tuple[int, ...]
-    """The worst element, () of a number."""
+    """The index of the worst element, () for a number."""
     found: str
     wanted: str
     error: float
-    """How far it is off, as a part of ``max(1, abs(wanted))``; infinite if it is of another kind"""
+    """How far it is off, relative to ``max(1, abs(wanted))``; infinite if it is of another kind."""
     before: Point | None
     """The last statement in time that agrees."""
     only_here: tuple[Point, ...]
-    """What stands between the two and the reference does not have."""
+    """Points between the two that the reference does not have."""
     only_there: tuple[Point, ...]
-    """What the reference has in between, and this program does not."""
+    """Points of the reference in between that this program does not have."""
 
     def text(self, *, colour: bool = False) -> str:
-        """Return what a person reads."""
+        """Return the report for a person."""
         at = "" if not self.index else f"[{', '.join(map(str, self.index))}]"
         where = self.point.region
         unnamed = "the region at " if where.startswith("line ") else ""
@@ -90,7 +90,7 @@ class Difference:
         return render(found, colour=colour)
 
     def as_data(self) -> dict[str, Any]:
-        """Return it as JSON has it."""
+        """Return it as data for JSON."""
         partner = self.partner_span
         return {
             "file": self.point.span.filename,
@@ -120,14 +120,14 @@ def against_program(
     bound: float = 0.0,
     is_exact: bool = False,
 ) -> Difference | None:
-    """Return the first statement whose value is not that of another version of the program.
+    """Return the first statement whose value differs in another version of the program.
 
     Args:
         program: The program under test.
         reference: The other version, or the same with ``is_exact``.
-        args: The arguments, which stay as they are.
+        args: The arguments, which are not changed.
         entry: The function that is called.
-        bound: How far a value may be off, as a part of ``max(1, abs(wanted))``.
+        bound: How far a value may be off, relative to ``max(1, abs(wanted))``.
         is_exact: Whether the reference computes in float64.
 
     Raises:
@@ -154,7 +154,7 @@ def against_program(
 
 
 class _Search:
-    """Compares values as two runs go, up to the first that differs."""
+    """Compares the values of two runs as they proceed, up to the first difference."""
 
     def __init__(
         self,
@@ -171,9 +171,9 @@ class _Search:
         self.bound = bound
         self.floats_only = floats_only
         self.last: int | None = None
-        self.previous: int | None = None  # the last on another line
+        self.previous: int | None = None  # the last one on another line
         self.found: Difference | None = None
-        self.here: dict[int, None] = {}  # passed without a partner, the last time last
+        self.here: dict[int, None] = {}  # passed without a partner, in order of the last time
         self.there: dict[int, None] = {}
 
     def compare(self, found: Values, wanted: Values) -> None:
@@ -213,7 +213,7 @@ class _Search:
         self.last = number
 
     def diverged(self, where: Diverged) -> None:
-        """Note that the runs have parted: one is at a point that the other is not at."""
+        """Record that the runs have diverged: one is at a point that the other is not at."""
         if where.found >= 0:
             text = "nothing more" if where.wanted is None else self._place(where.wanted)
             self._end(where.found, where.wanted, "the run", (), "here", text, float("inf"))
@@ -260,14 +260,14 @@ class _Search:
 
 
 def _near(points: Sequence[Point], passed: Iterable[int], point: Point) -> tuple[Point, ...]:
-    """Return the last of the points that were passed in the region of another one, a line each."""
+    """Return the last points that were passed in the region of ``point``, one per line."""
     region = point.function, point.region
     inside = [points[at] for at in passed if (points[at].function, points[at].region) == region]
     return tuple({each.span.begin_line: each for each in inside}.values())[-_SHOWN:]
 
 
 def _wrong_operand(point: Point, operands: Sequence[Any], others: Sequence[Any]) -> Span | None:
-    """Return where the number stands that is another one, None if none is."""
+    """Return the span of the first operand that is a different number, None if there is none."""
     if point.call is None:
         return None
     for expr, one, two in zip(point.call.args, operands, others, strict=False):
@@ -283,20 +283,20 @@ def _wrong_operand(point: Point, operands: Sequence[Any], others: Sequence[Any])
 
 
 def _own_span(expr: Expr, statement: Span) -> Span | None:
-    """Return where a number is written: on another line than the statement, if part of it is."""
+    """Return the span of a number, or of its first part on another line than the statement."""
     spans = [each.span for each in walk(expr) if each.span.is_valid()]
     elsewhere = [span for span in spans if span.begin_line != statement.begin_line]
     return next(iter(elsewhere or spans), None)
 
 
 _SHOWN: Final = 4
-"""How many statements of one version only are shown."""
+"""How many statements that only one version has are shown."""
 
 
 def worst_element(
     found: Any, wanted: Any, bound: float
 ) -> tuple[tuple[int, ...], str, str, float] | None:
-    """Return index, both values and error of the worst element, None if none is beyond."""
+    """Return index, both values and error of the worst element, None if all are within bound."""
     if found is None or wanted is None:
         return None
     try:
@@ -334,18 +334,18 @@ def against_values(
     entry: str | None = None,
     bound: float,
 ) -> Difference | None:
-    """Return the first statement whose value is not that of a name.
+    """Return the first statement whose value differs from the reference's value of that name.
 
-    A tensor is compared when the run has ended, as it may be written in parts, and in the order in
-    which tensors were written last. The element that is furthest off then says which store was
-    wrong. In the region of that store, tiles with a name of the reference have to be blocks of it.
+    Tensors are compared after the run, as they may be written in parts, in the order of their last
+    writes. The element that is furthest off then determines which store was wrong. In the region of
+    that store, a tile with the name of a reference array has to be a block of that array.
 
     Args:
         program: The program under test.
-        named: What values have to be, by the names of variables.
-        args: The arguments, which stay as they are.
+        named: The expected values, by the names of variables.
+        args: The arguments, which are not changed.
         entry: The function that is called.
-        bound: How far a value may be off, as a part of ``max(1, abs(wanted))``.
+        bound: How far a value may be off, relative to ``max(1, abs(wanted))``.
 
     Raises:
         PyptoError: the program cannot be run.
@@ -378,7 +378,7 @@ def against_values(
 def _tensors(
     point: Point, values: tuple[Any, ...], operands: Sequence[Any], arrays: Mapping[int, str]
 ) -> Iterator[tuple[str, Any]]:
-    """Yield the tensors that a point has written, by name."""
+    """Yield the tensors that a point has written, with their names."""
     if point.stores:
         for value in operands:
             if is_array(value) and value is not values[0]:
@@ -399,7 +399,7 @@ def _first_in(
     worst: tuple[tuple[int, ...], str, str, float],
     params: Sequence[Any],
 ) -> Difference:
-    """Return the first wrong statement among those that lead to an element of a tensor."""
+    """Return the first wrong statement among those that determine an element of a tensor."""
     points = tested.points
     own = [copied(value) for value in args]
     known = {id(value): p.name for p, value in zip(params, own, strict=True) if is_array(value)}
@@ -445,13 +445,13 @@ def _first_in(
 
 
 _MOST_BLOCKS: Final = 4096
-"""Among how many blocks of an array a tile is looked for."""
+"""The most blocks of an array among which a tile is looked for."""
 
 
 def _block(
     value: Array, expected: Array, bound: float
 ) -> tuple[tuple[int, ...], str, str, float] | None:
-    """Return how far a tile is from the nearest block of an array, None if it is within."""
+    """Return how far a tile is from the nearest block of an array, None if within the bound."""
     whole = expected.reshape(1, -1) if expected.ndim == 1 else expected
     whole = whole.reshape(-1, whole.shape[-1]) if whole.ndim != value.ndim else whole
     if value.ndim != whole.ndim or any(
@@ -475,11 +475,11 @@ def _block(
 def locals_of(
     function: Callable[..., Any], arguments: Mapping[str, Any], entry: Function
 ) -> dict[str, Any]:
-    """Call a reference by the names of its arguments; return its arrays, by their names.
+    """Call a reference with arguments by name; return its arrays, by their names.
 
-    Those are its local variables as they are when it returns, and what it returns: a dictionary, or
-    what the program's ``entry`` writes, in its order. A function of one argument that no parameter
-    is named like gets all of them, as a dictionary that it fills.
+    Those are its local variables when it returns, and its result: a dictionary, or the tensors that
+    the program's ``entry`` writes, in order. A function of one argument whose name is not that of a
+    parameter gets all arguments, as a dictionary that it fills.
 
     Raises:
         EvaluationError: it fails, or returns another number of arrays.
@@ -523,7 +523,7 @@ def locals_of(
 
 
 def _in_order(name: str, returned: Any, entry: Function) -> dict[str, Any]:
-    """Return by their names what a reference returns for the parameters that a program writes."""
+    """Return the results of a reference by the names of the parameters that a program writes."""
     directions = zip(entry.params, entry.param_directions, strict=True)
     written = [p.name for p, direction in directions if direction is not ParamDirection.In]
     values = cast("Sequence[Any]", returned if isinstance(returned, tuple | list) else (returned,))

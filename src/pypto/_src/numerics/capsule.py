@@ -1,7 +1,7 @@
 """A search of `bisect` as a file: program, arguments and reference, to be run again anywhere.
 
 A capsule is data only: an ``.npz`` file of arrays, which are read without pickle. The programs are
-the bytes of `ir.serialize`, and what is no array is JSON.
+the bytes of `ir.serialize`, and all else that is not an array is JSON.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _INPUT, _VALUE = "input/", "value/"
 
 @dataclass(frozen=True)
 class Search:
-    """What `bisect` looks through."""
+    """The inputs of a search by `bisect`."""
 
     program: Program
     arguments: Mapping[str, Any]
@@ -44,7 +44,7 @@ class Search:
     entry: str | None = None
 
     def run(self) -> Difference | None:
-        """Return the first statement whose value is not the reference's.
+        """Return the first statement whose value differs from the reference's.
 
         Raises:
             PyptoError: one of the programs cannot be run.
@@ -96,10 +96,10 @@ class Search:
 
     @staticmethod
     def load(path: Path) -> Search:
-        """Return what a capsule holds; nothing in it is executed.
+        """Return the search in a capsule; nothing in it is executed.
 
         Raises:
-            PyptoError: the file is no capsule, or damaged.
+            PyptoError: the file is not a capsule, or is damaged.
             OSError: it cannot be read.
         """
         try:
@@ -133,6 +133,6 @@ def _of_bytes(data: bytes) -> Any:
 
 
 def _as_type(array: Any, name: str) -> Any:
-    """Return an array with its element type: those not NumPy's are read as bytes."""
+    """Return an array with its element type: types that NumPy lacks are read as bytes."""
     dtype = MEMBERS[name].numpy if name in MEMBERS else np.dtype(name)
     return np.ascontiguousarray(array).view(dtype).reshape(array.shape)

@@ -1,10 +1,9 @@
 """``compare``: where a program loses precision, statement by statement.
 
-The program runs twice, in lockstep: with its own element types, as on the chip, and in float64,
-which is what it means. The compiled program runs once more for its results. A statement's *loss* is
-by how much more its values are off, as a part of them, than the worst of its operands: rounding
-has it, and so has the difference of two near numbers, which rounds nothing and uncovers what was
-lost before.
+The program runs twice, in lockstep: with its own element types, as on the chip, and in float64, the
+exact reference. The compiled program runs once more for its results. A statement's *loss* is the
+relative error of its values beyond that of its worst operand: rounding causes it, and so does the
+difference of two close numbers, which rounds nothing and exposes what was lost before.
 """
 
 from __future__ import annotations
@@ -46,11 +45,11 @@ class Worst:
 
 @dataclass
 class ErrorSum:
-    """How far the values of one statement, or of one result, are off over a whole run."""
+    """The error of the values of one statement, or of one result, over a whole run."""
 
     dtype: DataType
     largest: float = 0.0
-    """In units of the last place of the element type."""
+    """In units in the last place of the element type."""
     worst: Worst | None = None
     count: int = 0
     total: float = 0.0
@@ -59,12 +58,12 @@ class ErrorSum:
 
     @property
     def mean(self) -> float:
-        """The mean error, in units of the last place."""
+        """The mean error, in units in the last place."""
         return self.total / self.count if self.count else 0.0
 
     @property
     def part(self) -> float:
-        """The error as a part of the values, both by their root mean squares; at most 1."""
+        """The relative error: root mean square error over that of the values; at most 1."""
         return float(min(np.sqrt(self.squares / self.power), 1.0)) if self.squares else 0.0
 
     def add(self, found: Any, exact: Any) -> None:
@@ -89,7 +88,7 @@ class ErrorSum:
         self.total += float(errors.sum())
 
     def add_part(self, x: Array, y: Array) -> None:
-        """Count elements for `part` only, but for marks such as the lowest number of a mask."""
+        """Count elements for `part` only, except marks such as a mask's lowest number."""
         with np.errstate(invalid="ignore", over="ignore"):
             used = np.abs(y) < _MARK
             apart, size = np.where(used, x - y, 0.0), np.where(used, y, 0.0)
@@ -97,7 +96,7 @@ class ErrorSum:
             self.power += float(np.vdot(size, size))
 
     def as_data(self) -> dict[str, Any]:
-        """Return it as JSON has it."""
+        """Return it as data for JSON."""
         row: dict[str, Any] = {
             "dtype": self.dtype.member,
             "largest_ulp": _number(self.largest),
@@ -118,11 +117,11 @@ def _number(value: float) -> float | str:
 
 
 _MARK: Final = 1e30
-"""A number beyond it stands for none."""
+"""Numbers beyond it are marks, not values."""
 
 
 class StatementLoss:
-    """One statement: the errors of its values, and what its operands had."""
+    """One statement: the errors of its values and of its operands."""
 
     def __init__(self, point: Point, dtype: DataType) -> None:
         self.point = point
@@ -131,12 +130,12 @@ class StatementLoss:
 
     @property
     def loss(self) -> float:
-        """By how much more the values are off than the worst operand, relatively."""
+        """The relative error of the values minus that of the worst operand."""
         return self.errors.part - max((each.part for each in self.operands.values()), default=0.0)
 
     @property
     def span(self) -> Span:
-        """Where the statement is."""
+        """The span of the statement."""
         return self.point.span
 
     def add(self, found: Values, exact: Values) -> None:
@@ -152,14 +151,14 @@ class StatementLoss:
 
 @dataclass
 class Comparison:
-    """What `compare` has found; ``str()`` is the table."""
+    """The result of `compare`; ``str()`` is the table."""
 
     statements: list[StatementLoss]
     """Sorted by their loss, the largest first."""
     results: dict[str, dict[str, ErrorSum]]
     """For each result, by its name: the errors of ``interpreter`` and, if it ran, ``native``."""
     diverged: Point | None
-    """The branch or loop that went another way in float64: nothing behind it was compared."""
+    """The branch or loop that took another path in float64: nothing after it was compared."""
 
     def text(self, rows: int | None = None) -> str:
         """Return the table, of all statements or of the first ``rows``."""
@@ -192,7 +191,7 @@ class Comparison:
     __str__ = text
 
     def as_data(self) -> dict[str, Any]:
-        """Return it as JSON has it."""
+        """Return it as data for JSON."""
         return {
             "statements": [
                 {
@@ -230,14 +229,14 @@ def location(span: Span) -> str:
 
 
 def compare(program: Program, *args: Any, entry: str | None = None) -> Comparison:
-    """Return where ``program`` loses precision on these arguments, which stay as they are.
+    """Return where ``program`` loses precision on these arguments, which are not changed.
 
     ``print`` of the result is the table of `pypto compare`.
 
     Args:
         program: A program; that of a ``@pl.jit`` function is ``kernel.parse(*args)``.
         args: Its arguments, in the order of the parameters.
-        entry: The function that is called, as of ``runtime.compile``.
+        entry: The function that is called, as in ``runtime.compile``.
 
     Raises:
         PyptoError: the program cannot be compiled or run.
@@ -305,7 +304,7 @@ def compare(program: Program, *args: Any, entry: str | None = None) -> Compariso
 def _results(
     compiled: CompiledProgram, arguments: Mapping[str, Any], returned: Any
 ) -> dict[str, Array]:
-    """Return the arrays that a call has written and returned, by name, each once."""
+    """Return the arrays that a call wrote or returned, by name, each once."""
     found = {name: arguments[name] for name in compiled.written}
     values: tuple[Any, ...] = returned if isinstance(returned, tuple) else (returned,)  # pyright: ignore[reportUnknownVariableType]
     for index, value in enumerate(values):
@@ -316,7 +315,7 @@ def _results(
 
 
 def element_type(array: Array) -> DataType | None:
-    """Return the element type of an array, None if programs have none such."""
+    """Return the element type of an array, None if programs have no such type."""
     return next(
         (d for d in MEMBERS.values() if d.numpy_name is not None and d.numpy == array.dtype), None
     )
@@ -327,7 +326,7 @@ def _is_float_array(value: Any) -> bool:
 
 
 def widened(value: Any) -> Any:
-    """Return an argument for an exact run: floats with 64 bits, others as they are, copied."""
+    """Return an argument for an exact run: a copy with floats in 64 bits, numbers unchanged."""
     if not is_array(value):
         return value
     is_float = value.dtype.kind not in "iub" and np.can_cast(value.dtype, np.float64)

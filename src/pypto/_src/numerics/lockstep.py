@@ -1,6 +1,6 @@
-"""Runs a program beside a reference, point by point, and compares as they go.
+"""Runs a program beside a reference, point by point, and compares as they proceed.
 
-The reference runs in a thread of its own, some values ahead: nothing but those few is held, so that
+The reference runs in a thread of its own, a few values ahead: only those few are held, so that
 programs with hundreds of megabytes of values can be compared.
 """
 
@@ -19,11 +19,11 @@ from pypto._src.run.array_views import is_array
 _AHEAD: Final = 64
 """How many values the reference may be ahead."""
 _PATIENCE: Final = 0.2
-"""Seconds after which either side looks whether the other one has ended."""
+"""Seconds after which either side checks whether the other one has ended."""
 
 
 class Values(NamedTuple):
-    """What a run has computed at a point."""
+    """The values that a run computed at a point."""
 
     point: int
     values: tuple[Any, ...]
@@ -33,7 +33,7 @@ class Values(NamedTuple):
 
 
 class Stopped(Exception):
-    """Nothing more is to be compared."""
+    """The comparison is over."""
 
 
 class Diverged(Exception):
@@ -46,7 +46,7 @@ class Diverged(Exception):
 
 
 Compare = Callable[[Values, Values], None]
-"""Takes what the program has computed, and what the reference has; raises `Stopped` at the end."""
+"""Takes the values of the program and of the reference; raises `Stopped` to end the runs."""
 
 
 def in_lockstep(
@@ -64,10 +64,10 @@ def in_lockstep(
         reference: What it is compared with.
         partner: The reference's point for each point of the program that has one.
         compare: Called for each pair in the order of the program.
-        operands: Whether some elements of the operands are wanted of the reference, too.
+        operands: Whether samples of the reference's operands are needed, too.
 
     Returns:
-        What both have returned, None if ``compare`` has stopped them.
+        The results of both, None if ``compare`` has stopped them.
 
     Raises:
         Diverged: the runs take different branches.
@@ -104,7 +104,7 @@ def in_lockstep(
             put(None)
         except Stopped:
             pass
-        except BaseException as error:  # handed over, and raised where the other one runs
+        except BaseException as error:  # passed to the other thread, and raised there
             with suppress(Stopped):
                 put(error)
 
@@ -147,7 +147,7 @@ def in_lockstep(
 
 
 def _copies(values: Sequence[Any]) -> tuple[Any, ...]:
-    """Return values that stay as they are when the run goes on."""
+    """Return copies of values that the run cannot change later."""
     return tuple(
         [(v.copy() if v.size <= LARGEST_VIEW else None) if is_array(v) else v for v in values]
     )

@@ -1,7 +1,7 @@
-"""Makes the text of a failing program smaller while it fails in the same way.
+"""Reduces the text of a failing program as long as it fails in the same way.
 
-Owns which texts are tried, in an order that depends on nothing but the text; what failing means is
-the caller's.
+Owns which texts are tried, in an order that depends on the text alone; the caller decides what
+failing means.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from itertools import islice
 
 
 def smaller(source: str, keep: Collection[str] = ()) -> Iterator[str]:
-    """Yield a program's text with a little less in it, what takes most away first.
+    """Yield slightly smaller versions of a program's text, the largest reductions first.
 
-    That is without a statement, with ``pass`` in its place, with its body in its place, and with a
-    call replaced by one of its arguments. Functions and classes of the names ``keep`` stay.
+    They lack a statement, have ``pass`` or its body in place of a statement, or have a call
+    replaced by one of its arguments. Functions and classes with names in ``keep`` stay.
     """
     tree = ast.parse(source)
     lines = source.split("\n")
@@ -66,20 +66,20 @@ def reduced(
     found: Callable[[str], None] = lambda _: None,
     is_over: Callable[[], bool] = lambda: False,
 ) -> str:
-    """Return a text that fails and of which nothing more can go.
+    """Return a failing text from which nothing more can be removed.
 
     Args:
         source: A text that fails.
-        fails: Whether a text, which is Python, fails in the same way.
+        fails: Whether a text, which is valid Python, fails in the same way.
         keep: The names of functions and classes that stay.
-        found: Called with each smaller text that fails, as soon as it is known.
-        is_over: Whether to stop before the end, with what is known by then.
+        found: Called with each smaller text that fails, as soon as it is found.
+        is_over: Whether to stop early, with the smallest text found by then.
     """
     changed = True
     while changed:
         changed, at = False, 0
         while at >= 0:
-            # What could not go before is not tried again until everything else was.
+            # Parts that could not be removed are retried only after all others.
             for number, candidate in enumerate(islice(smaller(source, keep), at, None), at):
                 if is_over():
                     return source
@@ -101,7 +101,7 @@ def _is_python(text: str) -> bool:
 
 
 def _tidy(text: str, fails: Callable[[str], bool]) -> str:
-    """Return a text without comments in lines of their own and without empty lines in a row."""
+    """Return a text without comment lines and runs of empty lines, if it still fails."""
     lines = [line for line in text.split("\n") if not line.lstrip().startswith("#")]
     tidied = re.sub(r"\n{3,}", "\n\n\n", "\n".join(lines))
     return tidied if tidied != text and _is_python(tidied) and fails(tidied) else text

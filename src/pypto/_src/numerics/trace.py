@@ -1,7 +1,7 @@
 """Evaluates a program and shows an observer the value of each statement as it is computed.
 
-A *point* is what has a value in the text: a call of an op, a scalar or another name that is
-assigned, the arguments of a kernel, a bound of a loop, the condition of a branch. Points are
+A *point* is a place in the text that has a value: a call of an op, an assignment of a scalar or
+another name, the arguments of a kernel, a bound of a loop, the condition of a branch. Points are
 numbered in the order of the text, so that two versions of a program can be aligned before either
 runs (`numerics.alignment`). Owns what a run shows; judges nothing.
 """
@@ -36,7 +36,7 @@ else:
     np = lazy_module("numpy")
 
 LARGEST_VIEW: Final = 1 << 18
-"""How many elements a view of a tensor has at most that is looked at; of others, the offsets."""
+"""The most elements of a tensor view that is observed; of larger ones only the offsets are."""
 
 
 _SAMPLE: Final = 1 << 12
@@ -47,16 +47,16 @@ class Point(NamedTuple):
 
     function: str
     op: str
-    """The op's name, or ``=`` of a scalar or another name, or ``control`` of a loop or branch."""
+    """The op's name, ``=`` for a scalar or another name, or ``control`` for a loop or branch."""
     target: str
     """The name that the statement assigns, "" if none."""
     is_whole: bool
     """Whether the value is what the statement assigns, not an operand of it."""
     span: Span
     dtype: DataType | None
-    """The element type of the value, None if it is several numbers."""
+    """The element type of the value, None for several numbers."""
     stores: bool
-    """Whether it changes a tensor: its values are what is stored, and where."""
+    """Whether it changes a tensor: its values are the stored data and the offsets."""
     call: Call | None
     region: str
     """The region or kernel that the point is in, "" outside of any."""
@@ -65,7 +65,7 @@ class Point(NamedTuple):
 
     @property
     def text(self) -> str:
-        """The source text in one line, or the op where nobody has the source."""
+        """The source text in one line, or the op if the source is not available."""
         found = " ".join(lines_at(self.span).split())
         if not found and self.call is not None:
             found = user_call(self.call)
@@ -77,7 +77,7 @@ Observer = Callable[[int, tuple[Any, ...], Sequence[Any]], None]
 
 
 class TracedEvaluator(Evaluator):
-    """Evaluates a program for an observer; with ``is_exact``, in floats of 64 bits."""
+    """Evaluates a program for an observer; with ``is_exact``, in 64-bit floats."""
 
     def __init__(self, program: Program, *, is_exact: bool = False) -> None:
         super().__init__(program)
@@ -94,7 +94,7 @@ class TracedEvaluator(Evaluator):
         return _TracedPlan(function, self)
 
     def iteration(self, point: Point) -> list[tuple[str, int]]:
-        """Return the loop variables of the point that the run is at, the outermost first."""
+        """Return the loop variables at the run's current point, the outermost first."""
         around = [*self.callers, (point.loops, self.env)]
         return [
             (name, int(env[slot]))
@@ -104,7 +104,7 @@ class TracedEvaluator(Evaluator):
         ]
 
     def run_on(self, entry: str, args: Sequence[Any], observer: Observer) -> Any:
-        """Call ``entry`` and show ``observer`` the values; tensors are changed in place.
+        """Call ``entry`` and show ``observer`` the values; changes tensors in place.
 
         Raises:
             EvaluationError: the program does something that has no meaning.
@@ -118,7 +118,7 @@ class TracedEvaluator(Evaluator):
 
 
 class _TracedPlan(Plan):
-    """One function as closures that show what they compute."""
+    """One function as closures that show their values."""
 
     def __init__(self, function: Function, evaluator: TracedEvaluator) -> None:
         self.traced = evaluator
@@ -234,10 +234,10 @@ class _TracedPlan(Plan):
 
 
 def _of_numbers(exact: Eval, call: Call, own: Eval) -> Eval:
-    """Return what computes a call in float64, or in its own types where it works on bytes.
+    """Return a function that computes a call in float64, or in its own types if it works on bytes.
 
-    Pairs of a value and the bits of its index, as sorts have them, are no numbers of 64 bits: the
-    result then has not the shape of the call's type.
+    Pairs of a value and the bits of its index, as in sorts, do not work as 64-bit numbers: the
+    result then does not have the shape of the call's type.
     """
     kind = call.type
     shape = static_shape(kind) if isinstance(kind, TileType | TensorType) else None
@@ -263,7 +263,7 @@ def _of_numbers(exact: Eval, call: Call, own: Eval) -> Eval:
 
 
 def sample(array: Array) -> Array:
-    """Return some thousands of the elements of an array, or all if there are no more."""
+    """Return a few thousand elements of an array, or all if it has no more."""
     if array.size <= _SAMPLE:
         return array
     step = math.ceil((array.size / _SAMPLE) ** (1 / array.ndim))

@@ -1,6 +1,6 @@
-"""How far numbers are apart: in units of the last place of an element type, and as parts.
+"""Distances between numbers: in units in the last place of an element type, and relative.
 
-Both are judged in float64. Where both are no number, or the same infinity, they are equal.
+Both are computed in float64. Two NaNs, or two equal infinities, count as equal.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ ml_dtypes = lazy_module("ml_dtypes")
 
 
 def distances(found: Any, wanted: Any) -> Array:
-    """Return how far elements are apart; infinity where only one is a number."""
+    """Return the distances between elements; infinity where only one is a number."""
     x, y = np.asarray(found, np.float64), np.asarray(wanted, np.float64)
     with np.errstate(invalid="ignore", over="ignore"):
         apart = np.where(x == y, 0.0, np.abs(x - y))
@@ -29,9 +29,9 @@ def distances(found: Any, wanted: Any) -> Array:
 
 
 def ulp(values: Any, dtype: DataType) -> Array:
-    """Return the distance of neighbours among the numbers of ``dtype`` at ``values``.
+    """Return the distance between adjacent numbers of ``dtype`` at ``values``.
 
-    That of integers is 1. Beyond the largest number it is what it would be with larger exponents.
+    For integers it is 1. Beyond the largest number it is as if larger exponents existed.
     """
     size = np.asarray(values, np.float64)
     if not dtype.is_float():
@@ -44,7 +44,7 @@ def ulp(values: Any, dtype: DataType) -> Array:
 
 
 def bounded(found: Any, wanted: Any) -> Array:
-    """Return the distances as parts of ``max(1, abs(wanted))``, which bounds are given for."""
+    """Return the distances relative to ``max(1, abs(wanted))``, as bounds are given."""
     size = np.maximum(1.0, np.abs(np.asarray(wanted, np.float64)))
     apart = distances(found, wanted)
     with np.errstate(invalid="ignore"):
