@@ -1,1 +1,1 @@
-"""Runs of kernels against a reference: inputs from specs, what is expected, how far results are."""
+"""Runs of kernels against a reference: inputs from specs, expected values, comparisons."""

@@ -23,13 +23,13 @@ class BenchmarkStats(NamedTuple):
 def benchmark(
     call: Callable[..., Any], *args: Any, rounds: int = 20, warmup: int = 2, **named: Any
 ) -> BenchmarkStats:
-    """Return how long ``call(*args)`` takes: a kernel, or what compiling one returned.
+    """Return how long ``call(*args)`` takes, for a kernel or a compiled program.
 
     Args:
-        call: What is measured.
+        call: The callable to measure.
         args: Its arguments.
         rounds: How many calls are measured.
-        warmup: How many come before; the first of a kernel compiles it.
+        warmup: How many calls come before; the first call of a kernel compiles it.
         named: Its arguments by name.
 
     Raises:

@@ -1,7 +1,8 @@
-"""How far results may be from what is expected: functions that make comparisons of an output.
+"""How far results may differ from expected values: functions that make comparisons of an output.
 
-A comparison takes the actual and the expected tensor, the others by keyword, and returns whether
-they are close enough, with the reason if not. Knows tensors of NumPy and PyTorch; runs nothing.
+A comparison takes the actual and the expected tensor, the rest of the run by keyword, and returns
+whether they are close enough, with the reason if not. Knows tensors of NumPy and PyTorch; runs
+nothing.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ def as_floats(value: Any) -> Array:
 
 
 def close(actual: Any, expected: Any, rtol: float, atol: float) -> Verdict:
-    """Compare all elements: none may be further than ``atol + rtol * abs(expected)``."""
+    """Compare all elements: none may be off by more than ``atol + rtol * abs(expected)``."""
     return ratio_allclose(max_error_ratio=0.0)(actual, expected, rtol=rtol, atol=atol)
 
 
@@ -45,16 +46,16 @@ def ratio_allclose(
     valid_axis: int = 0,
     zero_tail: bool = False,
 ) -> Comparison:
-    """Return a comparison in which a part of the elements may be further apart.
+    """Return a comparison in which a fraction of the elements may be beyond the bounds.
 
     Args:
         atol: The absolute bound; that of the run if None.
-        rtol: The bound as a part of the expected value; that of the run if None.
-        max_error_ratio: Which part of the elements may be beyond. What is no number counts.
-        max_show: How many elements a message has.
+        rtol: The bound relative to the expected value; that of the run if None.
+        max_error_ratio: The fraction of elements that may be beyond; all must be finite.
+        max_show: How many elements a message shows.
         valid_rows: How many along ``valid_axis`` are compared; all if None.
         valid_axis: The axis.
-        zero_tail: Whether the rows behind have to be zero.
+        zero_tail: Whether the rows after them have to be zero.
     """
 
     def compare(actual: Any, expected: Any, **run: Any) -> Verdict:
@@ -86,7 +87,7 @@ def ratio_reldiff(
 ) -> Comparison:
     """Return a comparison by relative differences.
 
-    The part ``pct_thd`` of the elements may differ by more than ``diff_thd``, none by more than
+    A fraction ``pct_thd`` of the elements may differ by more than ``diff_thd``, none by more than
     ``max_diff_hd``. The other arguments are those of `ratio_allclose`.
     """
 
@@ -111,7 +112,7 @@ def topk_pair_compare(
     """Return a comparison of indices by the values that they select.
 
     ``vals_name`` is the output with the values of these indices, or the input that they index:
-    equal values may come in any order, and the last ones may be any of equal ones.
+    equal values may come in any order, and ties for the last places may be resolved either way.
     """
 
     def compare(actual: Any, expected: Any, **run: Any) -> Verdict:
@@ -152,9 +153,9 @@ def mapped_pool_ratio_allclose(
     rtol: float,
     max_error_ratio: float = 0.005,
 ) -> Comparison:
-    """Return a comparison of those blocks of a pool that an input, the mapping, names.
+    """Return a comparison of the blocks of a pool that an input, the mapping, refers to.
 
-    A pool has a row of each slot, block after block, or the blocks and their slots as two axes.
+    A pool has one row per slot, block after block, or blocks and slots as two axes.
     """
 
     def compare(actual: Any, expected: Any, *, inputs: Mapping[str, Any], **run: Any) -> Verdict:
@@ -191,7 +192,7 @@ def error_distribution(quantiles: Sequence[float] = (0.5, 0.9, 0.99, 1.0)) -> Co
 def _parts(
     actual: Any, expected: Any, rows: int | None, axis: int, zero_tail: bool
 ) -> tuple[Array, Array, str]:
-    """Return the elements that are compared, and what is wrong about the others."""
+    """Return the elements to compare, and the problem with the others."""
     found, wanted = as_floats(actual), as_floats(expected)
     if found.shape != wanted.shape:
         text = f"the shape is {list(found.shape)}, {list(wanted.shape)} was expected"

@@ -1,7 +1,7 @@
 """``run_jit`` and ``run``: compile, make the inputs, run, and compare with a reference.
 
-Strings kernels, specs and comparisons together. A result that is wrong is a result; what cannot
-be compiled or run is an exception.
+Ties kernels, specs and comparisons together. A wrong output is reported in the result; a failure
+to compile or run raises an exception.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ Spec = TensorSpec | ScalarSpec
 
 @dataclass
 class RunResult:
-    """What became of a run."""
+    """The outcome of a run."""
 
     passed: bool
     error: str | None = None
@@ -69,12 +69,12 @@ def run_jit(
         fn: The kernel.
         specs: Its arguments, in the order of its parameters.
         golden_fn: Takes the arguments by name, clones of them, and fills the outputs in place.
-        golden_data: A folder of ``in/<name>`` and ``out/<name>``, which saved data is; used in
-            place of ``golden_fn``.
-        compile_cfg: Fields of `RunConfig` that steer the compilation, such as ``dump_passes``.
-        runtime_cfg: Fields of `RunConfig` that steer the run, such as ``platform``.
-        rtol: How far an element may be, as a part of what is expected.
-        atol: How far it may be besides.
+        golden_data: A folder with ``in/<name>`` and ``out/<name>``, as ``save_data`` writes;
+            used in place of ``golden_fn``.
+        compile_cfg: Fields of `RunConfig` that control the compilation, such as ``dump_passes``.
+        runtime_cfg: Fields of `RunConfig` that control the run, such as ``platform``.
+        rtol: How far an element may be off, relative to the expected value.
+        atol: How far it may be off in addition.
         compare_fn: Comparisons of outputs, by their names.
         compile_only: Whether to stop when the generated texts are written.
         runtime_dir: The ``work_dir`` of an earlier run, whose program runs again.
@@ -110,7 +110,7 @@ def run(
     runtime_dir: str | Path | None = None,
     save_data: bool = False,
 ) -> RunResult:
-    """Run a program like `run_jit` runs a kernel."""
+    """Run a program as `run_jit` runs a kernel."""
     given = {_OF_COMPILE.get(key, key): value for key, value in (compile_cfg or {}).items()}
     config = _config({k: v for k, v in given.items() if k not in _OF_DEVICE}, runtime_cfg)
     _check_platform(config, compile_only, sys._getframe(1))  # pyright: ignore[reportPrivateUsage]
@@ -123,7 +123,7 @@ def run(
 
 
 _OF_COMPILE: Final = {"output_dir": "save_kernels_dir", "profiling": "compile_profiling"}
-"""What `ir.compile` calls fields of `RunConfig`."""
+"""Names of `RunConfig` fields in `ir.compile`."""
 _OF_DEVICE: Final = frozenset(
     {
         "skip_ptoas",
@@ -133,11 +133,11 @@ _OF_DEVICE: Final = frozenset(
         "runtime",
     }
 )
-"""Keywords of `ir.compile` that steer what a device's build does with the texts."""
+"""Keywords of `ir.compile` that control what a device's build does with the texts."""
 
 
 def _check_platform(config: RunConfig, compile_only: bool, frame: FrameType) -> None:
-    """Refuse to run on a device; the texts for it are written anywhere."""
+    """Refuse to run on a device; texts for it can be written on any machine."""
     if not compile_only:
         try:
             check_runs_here(config)
@@ -149,7 +149,7 @@ def _check_platform(config: RunConfig, compile_only: bool, frame: FrameType) -> 
 def _config(
     compile_cfg: Mapping[str, Any] | None, runtime_cfg: Mapping[str, Any] | None
 ) -> RunConfig:
-    """Return the configuration; the level of logs is none of its fields."""
+    """Return the configuration; the log level is not one of its fields."""
     given = {**(compile_cfg or {}), **(runtime_cfg or {})}
     given.pop("log_level", None)
     known = {field.name for field in fields(RunConfig)}
@@ -238,7 +238,7 @@ class _Run:
         return made
 
     def expected(self, arguments: Mapping[str, Any]) -> dict[str, Any] | None:
-        """Return the arguments as they should be after the run, None if nobody knows."""
+        """Return the expected arguments after the run, None without a reference."""
         made = {name: _clone(value) for name, value in arguments.items()}
         if self.golden_data is not None:
             for spec in self.specs:
@@ -256,7 +256,7 @@ class _Run:
     def misfit(
         self, actual: Mapping[str, Any], expected: Mapping[str, Any], inputs: Mapping[str, Any]
     ) -> str | None:
-        """Return what is wrong about the outputs, None if nothing is."""
+        """Return what is wrong with the outputs, None if nothing is."""
         others = {
             "actual_outputs": {name: actual[name] for name in self.outputs},
             "expected_outputs": {name: expected[name] for name in self.outputs},

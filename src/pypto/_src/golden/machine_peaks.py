@@ -1,4 +1,4 @@
-"""What this machine can do at most: multiply-adds and copies a second, in all threads together."""
+"""The peak rates of this machine: multiply-adds and copies per second, over all threads."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ extern "C" __attribute__((optimize("fp-contract=fast"))) void kernel_entry(int64
 def multiply_add_peak(threads: int) -> float:
     """Return the multiply-adds of FP32 that all threads together reach, in flops per second."""
     toolchain = find_toolchain()
-    assert toolchain is not None  # the caller has looked
+    assert toolchain is not None  # the caller has checked
     best = 0.0
     for chains in (10, 16, 24):
         source = _SOURCE.replace("CHAINS", str(chains))

@@ -1,7 +1,7 @@
 """The arguments of a run: `TensorSpec` and `ScalarSpec`, which say how each is made.
 
-Tensors are PyTorch's where the element type is one of PyTorch, else NumPy's arrays. PyTorch is
-never imported: who has one of its element types has imported it.
+Tensors are PyTorch's if the element type is one of PyTorch, else NumPy arrays. PyTorch is never
+imported: a caller with one of its element types has imported it.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ _C_TYPES: Final[dict[str, Any]] = {
     "int64": ctypes.c_int64,
     "uint8": ctypes.c_uint8,
     "float32": ctypes.c_float,
-    "float16": ctypes.c_uint16,  # the bits: C has no such number
+    "float16": ctypes.c_uint16,  # the bits: C has no such type
     "bfloat16": ctypes.c_uint16,
 }
 _RANDOM: Final = ("randn", "rand", "zeros", "ones")
-"""Functions of PyTorch that a spec gives shape and element type."""
+"""Functions of PyTorch that a spec calls with shape and element type."""
 
 
 def is_torch(value: Any) -> bool:
@@ -44,7 +44,7 @@ def numpy_dtype(dtype: Any) -> np.dtype[Any]:
     """Return NumPy's element type for one of PyTorch, of the language, or of NumPy.
 
     Raises:
-        TypeError: there is none.
+        TypeError: NumPy has no such type.
     """
     if isinstance(dtype, DataType):
         return dtype.numpy
@@ -61,8 +61,8 @@ class TensorSpec:
     """A tensor argument: ``TensorSpec("x", [64, 128], torch.float32, init_value=torch.rand)``.
 
     ``init_value`` is None for zeros, a number, a tensor, ``torch.randn``, ``torch.rand``,
-    ``torch.zeros``, ``torch.ones``, or a function without parameters that returns a tensor. What
-    ``is_output`` is compared after the run. ``resident`` says on which device it stays.
+    ``torch.zeros``, ``torch.ones``, or a function without parameters that returns a tensor. A
+    tensor with ``is_output`` is compared after the run. ``resident`` says on which device it stays.
     """
 
     name: str
@@ -114,7 +114,7 @@ class TensorSpec:
         return made
 
     def empty(self) -> Any:
-        """Return a new tensor whose content means nothing."""
+        """Return a new tensor with arbitrary content."""
         if is_torch(self.dtype):
             return sys.modules["torch"].empty(tuple(self.shape), dtype=self.dtype)
         return np.empty(tuple(self.shape), numpy_dtype(self.dtype))
@@ -132,7 +132,7 @@ class ScalarSpec:
         """Check that the element type holds the value.
 
         Raises:
-            ValueError: it does not, or scalars do not have this type.
+            ValueError: it does not, or scalars cannot have this type.
         """
         kind = numpy_dtype(self.dtype)
         if kind.name not in _C_TYPES:
@@ -147,11 +147,11 @@ class ScalarSpec:
             raise ValueError(f"scalar {self.name!r} is {self.value!r}; a bool is True or False")
 
     def to_python(self) -> Any:
-        """Return the value as a number of Python, rounded to the element type."""
+        """Return the value as a Python number, rounded to the element type."""
         return np.array(self.value, numpy_dtype(self.dtype)).item()
 
     def to_ctypes(self) -> Any:
-        """Return the value as a number of C; the bits of floats that C does not have."""
+        """Return the value as a C number; the bits for floats that C does not have."""
         kind = numpy_dtype(self.dtype)
         number = np.array(self.value, kind)
         is_bits = kind.name in ("float16", "bfloat16")
