@@ -1,4 +1,4 @@
-"""Which backend is selected, and the chip as the backends describe it.
+"""The selected backend, and the chip as the backends describe it.
 
 The figures come from `targets`; nothing here is used by passes or emitters.
 """
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
 
 class BackendType(Enum):
-    """The texts that a program can become: C++ for the tile library, or PTO for its assembler."""
+    """The kinds of text to emit: C++ for the tile library, or PTO for its assembler."""
 
     CCE = 0
     PTO = 1
-    Ascend910B = 1  # noqa: PIE796  another name of it: the chip that the text is for
+    Ascend910B = 1  # noqa: PIE796  an alias: the chip that the text is for
 
 
 class _Selection:
@@ -38,10 +38,10 @@ _selection: Final = _Selection()
 
 
 def set_backend_type(backend_type: BackendType) -> None:
-    """Choose the backend of this process; choosing the same one again is fine.
+    """Choose the backend of this process; choosing the same one again is allowed.
 
     Raises:
-        ValueError: another one is chosen already.
+        ValueError: another one was chosen already.
     """
     with _selection.lock:
         if _selection.chosen not in (None, backend_type):
@@ -56,7 +56,7 @@ def get_backend_type() -> BackendType:
     """Return the chosen backend.
 
     Raises:
-        ValueError: none is chosen yet.
+        ValueError: none was chosen yet.
     """
     if _selection.chosen is None:
         raise ValueError("no backend is chosen: call set_backend_type(BackendType.PTO) first")
@@ -80,7 +80,7 @@ def reset_for_testing() -> None:
 
 
 class _Frozen:
-    """Base of the descriptions: compared by identity, and not to be changed."""
+    """Base of the descriptions: compared by identity, and immutable."""
 
     __slots__ = ()
 
@@ -219,7 +219,7 @@ _MOVES_910B: Final[Mapping[MemorySpace, tuple[MemorySpace, ...]]] = {
     MemorySpace.Mat: (MemorySpace.Left, MemorySpace.Right),
     MemorySpace.Acc: (MemorySpace.Mat, MemorySpace.DDR),
 }
-"""Where one instruction takes the bytes of a memory."""
+"""The memories to which one instruction can move bytes of a memory."""
 
 
 class Backend:
@@ -252,10 +252,10 @@ class Backend:
         return self._soc
 
     def find_mem_path(self, from_mem: MemorySpace, to_mem: MemorySpace) -> list[MemorySpace]:
-        """Return the memories on a shortest way from one to another, both included.
+        """Return the memories on a shortest path from one to another, both included.
 
         Raises:
-            ValueError: there is no way.
+            ValueError: there is no path.
         """
         before: dict[MemorySpace, MemorySpace | None] = {from_mem: None}
         queue = deque([from_mem])
@@ -293,10 +293,10 @@ class Backend:
 
     @staticmethod
     def import_from_file(path: str | os.PathLike[str]) -> Backend:
-        """Return the backend that a file of `export_to_file` names.
+        """Return the backend named in a file of `export_to_file`.
 
         Raises:
-            ValueError: the file is none of these.
+            ValueError: the file is not one of these.
         """
         import json
         from pathlib import Path

@@ -1,7 +1,7 @@
-"""``ir.compile``: a program's texts as a folder of files, the way the device's build takes them.
+"""``ir.compile``: a program's texts as a folder of files, as the device's build expects them.
 
-Runs the passes and the emitters and writes what they give; decides nothing about the program.
-Files appear whole: each is written under another name and renamed.
+Runs the passes and the emitters and writes their output; decides nothing about the program.
+Files appear whole: each is written under a temporary name and renamed.
 """
 
 from __future__ import annotations
@@ -98,13 +98,13 @@ def write_texts(
     except BaseException:
         if output_dir is None:
             with suppress(OSError):
-                folder.rmdir()  # which no dump is in
+                folder.rmdir()  # fails if it has a dump
         raise
     return str(folder)
 
 
 class SavedProgram(NamedTuple):
-    """What the folder of a compiled program says about it besides its texts."""
+    """What the folder of a compiled program holds besides its texts."""
 
     program: Program
     entry: str
@@ -140,10 +140,10 @@ def write_compiled(
 
 
 def read_compiled(folder: str | os.PathLike[str]) -> SavedProgram:
-    """Return the program of a folder that `write_compiled` has written.
+    """Return the program in a folder that `write_compiled` has written.
 
     Raises:
-        OutputError: it is none.
+        OutputError: the folder is not one of these.
         SerializeError: the program is damaged.
     """
     path = Path(folder)
@@ -163,7 +163,7 @@ def read_compiled(folder: str | os.PathLike[str]) -> SavedProgram:
 
 
 def _check_function(function: Function) -> None:
-    """Refuse a name that constructors take and that can name neither a symbol nor a file."""
+    """Refuse a name that constructors accept and that cannot name a symbol or a file."""
     if not is_function_name(function.name):
         raise EmitError(
             f"the name {function.name[:60]!r} of a function is no identifier",
@@ -174,7 +174,7 @@ def _check_function(function: Function) -> None:
 
 
 def _need_flags(program: Program) -> None:
-    """Refuse kernels that wait for an assembler to order their pipes: C++ does not pass it."""
+    """Refuse kernels that leave ordering their pipes to the assembler: C++ bypasses it."""
     for found in check_sync(program):
         if found.severity is DiagnosticSeverity.Error:
             raise EmitError(
@@ -189,7 +189,7 @@ _LONGEST_NAME: Final = 60  # of a program, in the name of its folder
 
 
 def new_folder(program: Program) -> Path:
-    """Make the folder of a compile; one of the same name in the same second gets a number."""
+    """Create the folder of a compile; a second one of the same name gets a number."""
     name = re.sub(r"\W", "_", program.name[:_LONGEST_NAME]) or "program"
     wanted = folder = Path("build_output") / f"{name}_{datetime.now():%Y%m%d_%H%M%S}"
     for number in count(2):
@@ -206,7 +206,7 @@ def write_file(path: Path, text: str) -> None:
     """Write a file that a user named; readers see the old file or the whole new one."""
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f"{path.name}.{os.getpid()}.{get_ident()}.new")
-    # The names of files in comments may be of any bytes.
+    # File names in comments may have arbitrary bytes.
     temporary.write_bytes(text.encode(errors="surrogateescape"))
     temporary.replace(path)
 
@@ -230,7 +230,7 @@ def _orchestration(program: Program) -> OrchestrationResult | None:
 
 
 def _orchestrations(program: Program) -> list[Function]:
-    """Return the orchestration functions that no other one calls; those are written with it."""
+    """Return the orchestration functions that no other one calls; callees are emitted with them."""
     return list(outermost(program))
 
 
@@ -300,7 +300,7 @@ class _PtoText(NamedTuple):
 
     function: Function
     text: str
-    span_of: Callable[[int], Span]  # of a line of the text, in the user's source
+    span_of: Callable[[int], Span]  # of a line of the text: its span in the user's source
 
     @staticmethod
     def of(program: Program, function: Function) -> _PtoText:
@@ -330,7 +330,7 @@ def _pto_files(program: Program, folder: Path, *, assemble: bool) -> dict[str, s
 def find_assembler() -> str | None:
     """Return the path of the PTO assembler, None if this machine has none.
 
-    ``PTOAS`` decides alone when it is set; else ``PTOAS_ROOT``, else PATH.
+    ``PTOAS`` alone decides if it is set; else ``PTOAS_ROOT``, else PATH.
     """
     given = knobs.PTOAS.get()
     if given is not None:
@@ -347,7 +347,7 @@ def _assembled(assembler: str, kernel: _PtoText, folder: Path) -> dict[str, str]
     source = folder / name
     output = source.with_suffix(".cpp")
     OutputFolder(folder).write({name: kernel.text})
-    # The first line of the text says for which options it is.
+    # The first line of the text holds the options for it.
     options = shlex.split(kernel.text.partition("\n")[0].removeprefix(f"// {ASSEMBLER}"))
     command = [assembler, str(source), "-o", str(output), *options]
     try:
@@ -371,17 +371,17 @@ def _assembled(assembler: str, kernel: _PtoText, folder: Path) -> dict[str, str]
 _REFUSAL: Final = re.compile(
     r"(?:loc\()?\"?(?P<file>[^\":]+)\"?:(?P<line>\d+):(?P<column>\d+)\)?: error: (?P<text>.*)"
 )
-"""How the assembler writes a location: ``loc("add.pto":12:5): error: ...``."""
+"""The form of locations in the assembler's output: ``loc("add.pto":12:5): error: ...``."""
 _MOST_REFUSALS: Final = 20
 
 
 def _refused(kernel: _PtoText, source: Path, done: Finished) -> AssemblerError:
-    """Return the assembler's errors, at the lines of the user's source that they are for."""
+    """Return the assembler's errors, located in the user's source."""
     lines = [line for line in done.stderr.splitlines() if "error" in line.lower()]
     found = [match for line in lines if (match := _REFUSAL.search(line))]
     labels = [Label(_span(kernel, source, match), match["text"]) for match in found]
     labels = [label for label in labels if label.span.begin_line > 0][:_MOST_REFUSALS]
-    if not lines:  # it died
+    if not lines:  # it crashed
         lines = [f"it ends with code {done.code} and says nothing"]
     return AssemblerError(
         "\n".join([f"{ASSEMBLER} refuses {source}", *lines[:_MOST_REFUSALS]]),
@@ -400,7 +400,7 @@ def _span(kernel: _PtoText, source: Path, match: re.Match[str]) -> Span:
 
 
 def wrap_assembled(function: Function, text: str) -> str:
-    """Return the assembler's C++ with the entry point that the device's build wants."""
+    """Return the assembler's C++ with the entry point that the device's build expects."""
     inner = re.sub(
         rf"__global__\s+AICORE\s+void\s+{re.escape(function.name)}\b",
         f"static __aicore__ void {function.name}",
@@ -436,7 +436,7 @@ def wrap_assembled(function: Function, text: str) -> str:
 
 
 # --------------------------------------------------------------------------------------------
-# The emitters under the names of the user's documents
+# The emitters by the names in the user's documents
 # --------------------------------------------------------------------------------------------
 
 
@@ -454,7 +454,7 @@ class CCECodegen:
         Raises:
             PyptoError: a pass refuses the program.
             EmitError: the program has a part without C++ form, several orchestrations, or nothing
-                that a file would be of.
+                to write.
         """
         lowered = _after_passes(program)
         files = cce_files(lowered, self.options)
@@ -485,7 +485,7 @@ def write_pto(
 
     Raises:
         PyptoError: a pass or the emitter refuses the program.
-        OutputError: the files cannot be written. Then none of them is.
+        OutputError: the files cannot be written; then none of them is.
         AssemblerError: the assembler refuses a kernel.
     """
     lowered = _after_passes(program)
@@ -498,7 +498,7 @@ def write_pto(
 def _after_passes(program: Program) -> Program:
     """Return the program after the default passes; itself if its kernels have buffers.
 
-    Passes alone give these.
+    Only passes assign buffers.
     """
     variables = (node for f in kernels(program) for node in walk(f) if isinstance(node, Var))
     if any(isinstance(var.type, TileType) and var.type.memref is not None for var in variables):
@@ -507,7 +507,7 @@ def _after_passes(program: Program) -> Program:
 
 
 def _nothing_to_write(program: Program) -> EmitError:
-    """Return the error for a program without a kernel and without what launches one."""
+    """Return the error for a program without kernels and without functions that launch any."""
     if not program.functions_:
         return EmitError("the program has no function")
     function = program.functions_[0]

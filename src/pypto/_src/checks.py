@@ -1,7 +1,7 @@
-"""Everything that can be said about a program without running it, as ``pypto check`` says it.
+"""Everything that can be checked about a program without running it, for ``pypto check``.
 
-Strings the parts together: the rules of the IR, the passes and their memory plan, the
-synchronisation, and whether both targets' texts can be written and are accepted. Decides nothing
+Ties the parts together: the rules of the IR, the passes and their memory plan, the
+synchronisation, and whether both targets' texts can be emitted and are accepted. Decides nothing
 that one of them could decide.
 """
 
@@ -33,7 +33,7 @@ from pypto._src.run.effects import effects
 if TYPE_CHECKING:
     from pypto._src.dialect import verify as pto_dialect
 else:
-    pto_dialect = lazy_module("pypto._src.dialect.verify")  # needs a package of an extra
+    pto_dialect = lazy_module("pypto._src.dialect.verify")  # needs an optional package
 
 STAGES: Final = ("rules", "memory", "sync", "cpp", "pto")
 """Rules of the IR, unused and uninitialized values; passes and memory plan; flags and barriers; the
@@ -41,11 +41,11 @@ two texts."""
 
 
 class Stage(NamedTuple):
-    """What one check of a program found."""
+    """The outcome of one check of a program."""
 
     name: str
     findings: tuple[Diagnostic, ...] = ()
-    skipped: str = ""  # why it was not made
+    skipped: str = ""  # why it was not run
 
     @property
     def errors(self) -> int:
@@ -54,7 +54,7 @@ class Stage(NamedTuple):
 
     @property
     def summary(self) -> str:
-        """``ok``, the number of errors and warnings, or why the check was not made."""
+        """``ok``, the number of errors and warnings, or why the check was not run."""
         if self.skipped:
             return f"skipped: {self.skipped}"
         counts = [(self.errors, "error"), (len(self.findings) - self.errors, "warning")]
@@ -84,26 +84,26 @@ def check_program(program: Program, identity: FlagIdentity = FlagIdentity.PAIR) 
     if any(sends_signals(each.body) for each in lowered.functions_):
         yield Stage("pto", skipped="the assembler knows no ranks")
         return
-    with room(nesting(program)):  # the reader of PTO texts reports where calls do not reach
+    with room(nesting(program)):  # the PTO reader turns a RecursionError into a finding
         accepted = _accepted(program)
     yield accepted
 
 
 def _certain(program: Program) -> tuple[Diagnostic, ...]:
-    """Return what is certain to go wrong in a program that keeps the rules."""
+    """Return the errors that are certain in a program that keeps the rules."""
     return (*_written_inputs(program), *check_uninitialized(program), *check_parallel(program))
 
 
 def _written_inputs(program: Program) -> Iterator[Diagnostic]:
-    """Yield an error for each tensor that a function with outputs writes and does not call one.
+    """Yield an error for each tensor that a function with outputs writes without declaring it one.
 
-    The front end sees what a function writes by itself; here are calls, and other names, too.
+    The front end sees only direct writes; this includes writes by calls and through aliases.
     """
     found = effects(program)
     for function in program.functions_:
         directions = function.param_directions
         if all(direction is ParamDirection.In for direction in directions):
-            continue  # says nothing of directions
+            continue  # declares no directions
         for param, direction, writes in zip(
             function.params, directions, found[function.name].writes, strict=True
         ):
@@ -125,7 +125,7 @@ def _lowered(
     identity: FlagIdentity = FlagIdentity.PAIR,
 ) -> tuple[Stage, Program | None]:
     manager = PassManager(strategy)
-    if identity is FlagIdentity.SOURCE:  # the flags that are inserted have to be right under it
+    if identity is FlagIdentity.SOURCE:  # the inserted flags have to be right for it
         manager.passes = [
             insert_sync(by_source=True) if isinstance(each, InsertSync) else each
             for each in manager.passes
@@ -149,7 +149,7 @@ def _emitted(name: str, write: Callable[[], Any]) -> Stage:
 
 
 def _accepted(program: Program) -> Stage:
-    """Return whether the PTO text of each kernel can be written and is what the assembler takes."""
+    """Return whether the PTO text of each kernel can be emitted and the assembler accepts it."""
     stage, lowered = _lowered(program, OptimizationStrategy.PTOAS)
     if lowered is None:
         return Stage("pto", stage.findings)
@@ -170,7 +170,7 @@ def _accepted(program: Program) -> Stage:
 
 
 def _at_the_kernel(fault: Diagnostic, kernel: Function) -> Diagnostic:
-    """Return a finding of a PTO text; what is said of all its tiles is said of the kernel."""
+    """Return a finding of a PTO text; one about all its tiles is located at the kernel."""
     if fault.rule_name != "memory":
         return fault
     return fault._replace(

@@ -1,7 +1,7 @@
 """The command ``pypto``: show, convert, compile, run and demonstrate programs.
 
-Owns the command line as a whole; `commands` has a module for each command. What a user got wrong is
-reported without a traceback and ends with status 1; a wrong command line ends with status 2.
+Owns the command line as a whole; `commands` has a module for each command. User errors are reported
+without a traceback and end with status 1; a wrong command line ends with status 2.
 """
 
 from __future__ import annotations
@@ -62,10 +62,10 @@ _COMMANDS: Final = (
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command with the given words, by default those of the process; return its status."""
+    """Run the command with the given arguments, by default the process's; return its status."""
     words = sys.argv[1:] if argv is None else argv
     if not words:
-        _parser()[0].print_help(sys.stderr)  # what there is helps more than that a word is missing
+        _parser()[0].print_help(sys.stderr)  # the list of commands helps more than an error
         return 2
     try:
         parser, names = _parser()
@@ -75,18 +75,18 @@ def main(argv: Sequence[str] | None = None) -> int:
             print(unknown.render(colour=wants_colour()), file=sys.stderr)
             return 2
         args = parser.parse_args(words)
-    except SystemExit as end:  # argparse has printed help (0) or what is wrong (2)
+    except SystemExit as end:  # argparse has printed help (0) or an error (2)
         return end.code if isinstance(end.code, int) else 2
     out: object = sys.stdout
     if isinstance(out, TextIOWrapper):
-        out.reconfigure(errors="backslashreplace")  # as stderr: the locale may have few letters
+        out.reconfigure(errors="backslashreplace")  # as stderr: the locale may lack characters
     try:
         status: int = args.command(args)
         sys.stdout.flush()  # here, where a closed pipe is caught
         return status
     except KeyboardInterrupt:
         return 130  # as shells report a process that Ctrl-C ended
-    except BrokenPipeError:  # the reader, such as head, has seen enough
+    except BrokenPipeError:  # the reader, such as head, has closed the pipe
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except PyptoError as error:
@@ -100,7 +100,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except OSError as error:
         what = f"{error.filename}: {error.strerror}" if error.filename else str(error)
         found = PyptoError(what, slug="file")
-    if getattr(args, "json", False):  # a program reads this, which wants no text for people
+    if getattr(args, "json", False):  # for programs, not for people
         from pypto._src.commands.cli_options import error_rows, print_json
 
         print_json({"errors": error_rows(found)})

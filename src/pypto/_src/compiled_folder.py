@@ -1,6 +1,6 @@
-"""A compiled program as a folder: ``ir.compile`` writes it, and what runs it by its folder.
+"""A compiled program as a folder: ``ir.compile``, which writes it, and functions that run it.
 
-Joins the writing of texts and the running on this machine; does neither itself.
+Combines writing texts and running on this machine; does neither itself.
 """
 
 from __future__ import annotations
@@ -28,11 +28,10 @@ if TYPE_CHECKING:
 
 
 class CompiledFolder(str):
-    """The path of the folder of a compiled program, and the program: a call of it runs here.
+    """The path of the folder of a compiled program, and the program: calling it runs it here.
 
-    As a string it is the path. What a `CompiledProgram` has, it has, too: ``param_names``,
-    ``platform``, ``compiled["name"]``. The program is compiled for this machine when it is first
-    asked for.
+    As a string it is the path. It has all attributes of a `CompiledProgram`, too: ``param_names``,
+    ``platform``, ``compiled["name"]``. The program is compiled for this machine on first use.
     """
 
     __slots__ = ("_compiled", "_config", "_overlap", "_program", "_strategy")
@@ -46,7 +45,7 @@ class CompiledFolder(str):
         *,
         overlap: bool,
     ) -> CompiledFolder:
-        """Return the path, with what is to run."""
+        """Return the path, with the program to run."""
         made = super().__new__(cls, path)
         made._program, made._config = program, config
         made._strategy, made._overlap = strategy, overlap
@@ -82,7 +81,7 @@ class CompiledFolder(str):
         return self.compiled(*args, **named)
 
     def __getattr__(self, name: str) -> Any:
-        """Return what the program has by that name."""
+        """Return the program's attribute of that name."""
         if name.startswith("_"):
             raise AttributeError(name)
         return getattr(self.compiled, name)
@@ -92,7 +91,7 @@ class CompiledFolder(str):
         return self.compiled[key] if isinstance(key, str) else super().__getitem__(key)
 
 
-def compile(  # noqa: A001  the name of the user's documents
+def compile(  # noqa: A001  the name in the user's documents
     program: Program,
     output_dir: str | os.PathLike[str] | None = None,
     strategy: OptimizationStrategy = OptimizationStrategy.Default,
@@ -123,17 +122,17 @@ def compile(  # noqa: A001  the name of the user's documents
     ``kernel_config.py``; and ``passes_dump/`` with the program after each pass.
 
     With `BackendType.PTO` the assembler turns each ``.pto`` file into C++, unless ``skip_ptoas``.
-    Where there is no assembler the ``.pto`` files stay as they are and a warning is logged.
+    Without an assembler the ``.pto`` files stay as they are and a warning is logged.
     ``options`` are additions to the C++ that `BackendType.CCE` writes. With ``overlap`` loads of
     one iteration of a loop overlap with the work of another, in kernels that are faster for it.
-    ``platform`` is what a call runs on; the other keywords steer what the device's build does and
-    are kept in the program's `RunConfig`, or change nothing here.
+    ``platform`` is what a call runs on; the other keywords control the device's build and are kept
+    in the program's `RunConfig`, or have no effect here.
 
     Raises:
         PyptoError: a pass or an emitter refuses the program.
         EmitError: C++ of a kernel would have no flags, since ``strategy`` leaves them out; or the
-            name of a function is no identifier.
-        OutputError: the files cannot be written. Then none of them is, but for ``passes_dump/``.
+            name of a function is not an identifier.
+        OutputError: the files cannot be written; then none of them is, except ``passes_dump/``.
         ValueError: the program has several orchestration functions, or there is no such platform.
         RuntimeError: ``verification_level`` inside a `PassContext`, which has its own.
         AssemblerError: the assembler refuses a kernel; the error is at the kernel's own line.
@@ -190,7 +189,7 @@ def compile_program(
     """Return a program compiled for this machine whose texts for the device are in ``work_dir``.
 
     The texts are written now, to a new folder below ``build_output`` if there is no ``work_dir``;
-    `CompiledProgram.output_dir` is the folder. `runtime.compile` writes none before it is asked.
+    `CompiledProgram.output_dir` is the folder. `runtime.compile` writes them only on request.
 
     Raises:
         PyptoError: what passes, emitters and compiler report about the program.
@@ -214,17 +213,17 @@ def execute_compiled(
     platform: str = "a2a3sim",
     device_id: int = 0,
 ) -> Any:
-    """Run a compiled program, or the one of a folder, on ``args``; return what its call returns.
+    """Run a compiled program, or the one in a folder, on ``args``; return its result.
 
     Args:
-        program: What compiling has returned, or its ``output_dir``.
+        program: The result of compiling, or its ``output_dir``.
         args: Arrays and numbers, in the order of the parameters; outputs are written in place.
         platform: ``a2a3sim``, which is this machine.
-        device_id: Kept; it changes nothing here.
+        device_id: Accepted; it has no effect here.
 
     Raises:
         CallError: the platform is a device, or the arguments do not fit.
-        OutputError: the folder is none of a compiled program.
+        OutputError: the folder is not that of a compiled program.
     """
     check_runs_here(RunConfig(platform=platform, device_id=device_id))
     if isinstance(program, CompiledProgram):
@@ -241,12 +240,12 @@ def execute_distributed_compiled(
     config: RunConfig | None = None,
     named: Mapping[str, Any] | None = None,
 ) -> Any:
-    """Run a compiled `pl.jit.host` function on ``args``; return what its call returns.
+    """Run a compiled `pl.jit.host` function on ``args``; return its result.
 
-    ``config`` names the devices, where they are others than at ``compile``.
+    ``config`` names the devices, if they differ from those at ``compile``.
 
     Raises:
-        CallError: the program is one of a single device, or the arguments do not fit.
+        CallError: the program is for a single device, or the arguments do not fit.
     """
     if isinstance(program, CompiledProgram | str):
         raise CallError(

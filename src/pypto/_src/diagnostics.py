@@ -60,7 +60,7 @@ class Span:
         return UNKNOWN_SPAN
 
     def is_valid(self) -> bool:
-        """True if the begin is known, and the end (when known) does not lie before it."""
+        """True if the begin is known, and the end (if known) is not before it."""
         if self.begin_line <= 0 or not (self.begin_column > 0 or self.begin_column == -1):
             return False
         if self.end_line == -1 or self.end_column == -1:
@@ -86,7 +86,7 @@ class Span:
 
 
 class SpanDraft:
-    """A span that is being made: it has the same slots, which can still be set."""
+    """A span under construction: the same slots, which can still be set."""
 
     __slots__ = Span.__slots__
 
@@ -94,19 +94,19 @@ class SpanDraft:
 def span_of(
     filename: str, begin_line: int, begin_column: int, end_line: int, end_column: int
 ) -> Span:
-    """Return a `Span`, in a third of the time: a front end makes several a statement."""
+    """Return a `Span`, in a third of the time: a front end makes several per statement."""
     made: Any = SpanDraft()
     made.filename = filename
     made.begin_line = begin_line
     made.begin_column = begin_column
     made.end_line = end_line
     made.end_column = end_column
-    made.__class__ = Span  # from here on nobody can set its fields
+    made.__class__ = Span  # from here on it is immutable
     return made
 
 
 def span_of_frame(frame: FrameType) -> Span:
-    """Return the place of the expression that a frame is evaluating."""
+    """Return the span of the expression that a frame is evaluating."""
     code = frame.f_code
     found = next(islice(code.co_positions(), frame.f_lasti // 2, None), (None,) * 4)
     line, end_line, column, end_column = found
@@ -116,7 +116,7 @@ def span_of_frame(frame: FrameType) -> Span:
 
 
 def span_of_caller(frame: FrameType) -> Span:
-    """Return the place of the expression outside of this package that led to a frame."""
+    """Return the span of the expression outside of this package that led to a frame."""
     outer: FrameType | None = frame
     while outer is not None and outer.f_globals.get("__name__", "").startswith("pypto._src."):
         outer = outer.f_back
@@ -134,14 +134,14 @@ class DiagnosticSeverity(Enum):
 
 
 class Label(NamedTuple):
-    """A second span that a diagnostic points at, with the words to print there."""
+    """A second span that a diagnostic points at, with the text to print there."""
 
     span: Span
     text: str
 
 
 class Diagnostic(NamedTuple):
-    """One finding: what, where, and one thing to type against it."""
+    """One finding: what, where, and one thing to type to fix it."""
 
     severity: DiagnosticSeverity
     rule_name: str  # the stable slug, such as shape-mismatch
@@ -182,24 +182,24 @@ def _source_line(span: Span, lines: Sequence[str] | None) -> str:
 
 
 def keep_lines(filename: str, lines: Sequence[str]) -> None:
-    """Let reports of later stages show the lines of a text, whatever its name is.
+    """Keep the lines of a text, whatever its name, for reports of later stages.
 
-    If a file of that name has these lines, they are its own: they are read anew once it changes.
+    If a file of that name has these lines, they are its own: they are read again once it changes.
     """
     _WAITING[filename] = lines
-    if "linecache" in sys.modules:  # else nobody has shown a line yet, and most programs never do
+    if "linecache" in sys.modules:  # else no line was shown yet; most programs never show one
         show_kept_lines()
 
 
 _WAITING: Final[dict[str, Sequence[str]]] = {}
-"""What `keep_lines` was given, and `linecache` does not have yet."""
+"""Lines passed to `keep_lines` that `linecache` does not have yet."""
 
 _KEPT: Final[dict[str, object]] = {}
-"""What `linecache` has by `keep_lines`."""
+"""The entries of `linecache` that come from `keep_lines`."""
 
 
 def show_kept_lines() -> None:
-    """Put the lines of texts where Python itself looks for them, too."""
+    """Put the lines of texts into `linecache`, where Python itself looks for them, too."""
     import linecache
 
     while _WAITING:
@@ -210,7 +210,7 @@ def show_kept_lines() -> None:
         linecache.checkcache(filename)
         whole = [*lines]
         if whole and not whole[-1].endswith("\n"):
-            whole[-1] += "\n"  # as those of files end
+            whole[-1] += "\n"  # as in files
         if linecache.getlines(filename) != whole:
             # No time stamp: not re-read.
             entry = (sum(map(len, whole)), None, whole, filename)
@@ -218,7 +218,7 @@ def show_kept_lines() -> None:
 
 
 def known_lines(filename: str) -> list[str]:
-    """Return the lines of a text, a file or a notebook cell; empty if nobody has them."""
+    """Return the lines of a text, a file or a notebook cell; empty if not available."""
     import linecache
 
     show_kept_lines()
@@ -226,9 +226,9 @@ def known_lines(filename: str) -> list[str]:
 
 
 def lines_of_file(filename: str, module: dict[str, Any] | None = None) -> list[str]:
-    """Return the lines of a file or notebook cell, not of a text that was called so before it.
+    """Return the lines of a file or notebook cell, not of a text with the same name.
 
-    They are those of such a text where there is no file. Empty if nobody has them.
+    Without such a file they are those of the text. Empty if not available.
     """
     import linecache
 
@@ -243,22 +243,22 @@ def lines_of_file(filename: str, module: dict[str, Any] | None = None) -> list[s
 
 
 def line_at(span: Span) -> str:
-    """Return the source line on which a span begins, "" if nobody has its file."""
+    """Return the source line on which a span begins, "" if not available."""
     return _source_line(span, None) if span.begin_line > 0 else ""
 
 
 def text_at(span: Span) -> str:
-    """Return the source text of a span, "" if it has several lines or nobody has its file."""
+    """Return the source text of a span, "" if it has several lines or is not available."""
     if span.begin_line <= 0 or span.end_line != span.begin_line or span.begin_column < 0:
         return ""
     return _source_line(span, None)[span.begin_column : span.end_column]
 
 
 def lines_at(span: Span) -> str:
-    """Return the source text of a span of one or several lines, "" if nobody has its file."""
+    """Return the source text of a span of one or several lines, "" if not available."""
     if span.begin_line <= 0 or span.begin_column < 0 or span.end_line <= span.begin_line:
         return text_at(span)
-    # The span may be anybody's: it may end far behind the file.
+    # The span may come from anywhere: it may end far beyond the file.
     lines = known_lines(span.filename)[span.begin_line - 1 : span.end_line]
     if not lines:
         return ""
@@ -276,7 +276,7 @@ def _excerpt(
     begin = max(span.begin_column, 0)
     end = span.end_column if span.end_line == span.begin_line else len(source)
     run = mark * max(1, min(end, len(source)) - begin)
-    # Tabs are kept in the padding so that the caret stands below its text in any terminal.
+    # Tabs are kept in the padding so that the caret is below its text in any terminal.
     pad = "".join("\t" if c == "\t" else " " for c in source[:begin])
     tone = paint.red if mark == "^" else paint.blue
     gutter = " " * width
@@ -322,17 +322,17 @@ def render(
 
 
 def counted(count: int, noun: str) -> str:
-    """Return a number of things: ``1 value``, ``2 values``."""
+    """Return a count with its noun: ``1 value``, ``2 values``."""
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
 def shortened(name: str, most: int = 80) -> str:
-    """Return a quoted name of anybody's, cut after ``most`` characters."""
+    """Return an untrusted name, quoted and cut after ``most`` characters."""
     return repr(name if len(name) <= most else f"{name[:most]}...")
 
 
 def spelled_like(name: str, known: Iterable[str], cutoff: float = 0.6) -> str | None:
-    """Return the known name spelled most like ``name``, None if none is like it at all.
+    """Return the known name spelled most like ``name``, None if none is similar.
 
     Of equally similar ones (``add`` and ``and`` for ``adz``) it is the one that begins like it.
     """

@@ -1,6 +1,6 @@
-"""From a program to something that can be called: passes, C++, compiler, host functions.
+"""From a program to a callable: passes, C++, compiler, host functions.
 
-Strings the parts together and decides nothing that one of them could decide.
+Ties the parts together and decides nothing that one of them could decide.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class CompiledProgram:
 
     Tensors are used in place and never copied: NumPy arrays, or anything that NumPy can view
     through DLPack. The call returns what the entry function returns: a tensor that is a parameter
-    comes back as the very object that was passed.
+    comes back as the same object that was passed.
     """
 
     def __init__(
@@ -83,7 +83,7 @@ class CompiledProgram:
         self.sources = dict(sources)
         """The C++ that was compiled, by kernel."""
         self.fixed: Mapping[int, Any] = {}
-        """The arguments that have to be what the program was compiled for, by their index."""
+        """The arguments whose values the program was compiled for, by their index."""
         self._strategy = OptimizationStrategy.Default
         self._overlap = False
         self._config: RunConfig | None = None
@@ -123,12 +123,12 @@ class CompiledProgram:
 
     @property
     def platform(self) -> str:
-        """The name of the platform: ``a2a3sim``, this machine, if nobody asked for another."""
+        """The name of the platform: ``a2a3sim``, this machine, by default."""
         return self.runtime_config.platform
 
     @property
     def runtime_config(self) -> RunConfig:
-        """How the program was asked to be compiled and run."""
+        """The requested configuration for compiling and running the program."""
         if self._config is None:
             from pypto._src.run.config import RunConfig
 
@@ -147,7 +147,7 @@ class CompiledProgram:
 
     @property
     def output_dir(self) -> Path:
-        """A folder with the texts for the device; they are written when it is first asked for.
+        """A folder with the texts for the device, which are written on first access.
 
         Raises:
             PyptoError: an emitter refuses the program.
@@ -166,10 +166,10 @@ class CompiledProgram:
 
     @classmethod
     def from_dir(cls, path: str | os.PathLike[str]) -> CompiledProgram:
-        """Return the program whose `output_dir` a folder is, compiled for this machine.
+        """Return the program whose `output_dir` is ``path``, compiled for this machine.
 
         Raises:
-            OutputError: the folder is none of those.
+            OutputError: the folder is not that of a compiled program.
             SerializeError: its program is damaged.
         """
         from pypto._src.build_output import read_compiled
@@ -182,7 +182,7 @@ class CompiledProgram:
     load = from_dir
 
     def use_folder(self, path: str | os.PathLike[str], config: RunConfig) -> None:
-        """Take a folder that has the program's texts already, and how they were asked for."""
+        """Use a folder that already has the program's texts, and their configuration."""
         self._output_dir, self._config = Path(path), config
 
     def with_config(self, config: RunConfig) -> CompiledProgram:
@@ -207,7 +207,7 @@ class CompiledProgram:
         return made
 
     def prepare(self) -> None:
-        """Write the texts that the configuration asks for, and see to it that it can run here.
+        """Write the texts that the configuration asks for, and check that it can run here.
 
         Raises:
             CallError: the configuration names a device.
@@ -242,13 +242,13 @@ class CompiledProgram:
         """Return arguments by name: results zero, other floats in [-1, 1), other integers small.
 
         Args:
-            seed: Of the random numbers.
-            sizes: How large symbolic dimensions are, by their names; integers, too, if they are
-                to be anything but 1.
+            seed: The seed of the random numbers.
+            sizes: The sizes of symbolic dimensions, by name; also integer arguments that are
+                not to be 1.
 
         Raises:
-            CallError: a dimension has no size or no name, there is none of such a name, or a size
-                or ``seed`` is no integer or negative.
+            CallError: a dimension has no size or no name, a name in ``sizes`` is unknown, or a
+                size or ``seed`` is negative or not an integer.
         """
         try:
             return random_arguments(self, seed, sizes or {})
@@ -257,9 +257,9 @@ class CompiledProgram:
             raise
 
     def __call__(self, *args: Any, **named: Any) -> Any:
-        """Run the program to its end; arguments stand in order, or by the parameters' names.
+        """Run the program to its end; arguments are given in order, or by the parameters' names.
 
-        ``config=RunConfig(...)`` says how, and which texts are written before.
+        ``config=RunConfig(...)`` says how, and which texts are written first.
 
         Raises:
             CallError: the arguments do not fit the parameters.
@@ -279,7 +279,7 @@ class CompiledProgram:
             raise
 
     def run(self, args: Sequence[Any]) -> Any:
-        """Run the program on a sequence of arguments; errors do not say whose call it was."""
+        """Run the program on a sequence of arguments; errors do not locate the call."""
         bound = self._signature.bind(args)
         if self._config is not None and self._config.check_blocks and current_rank() is None:
             from pypto._src.interp.block_orders import check_blocks
@@ -294,23 +294,23 @@ class CompiledProgram:
 
     @property
     def profile(self) -> Mapping[str, Timing]:
-        """Calls and seconds of each kernel so far; empty but with ``CppOptions(profile=True)``."""
+        """Calls and seconds of each kernel so far; empty without ``CppOptions(profile=True)``."""
         return {} if self._profile is None else self._profile.timings()
 
     @property
     def memory(self) -> Usage:
-        """What the last call took of this machine: tasks, and bytes of tensors.
+        """The resources that the last call used on this machine: tasks, and bytes of tensors.
 
-        ``peak_bytes`` are those of tensors that the program made, at one time; each is freed when
-        its last task is done. All is 0 before the first call, and for one kernel called alone or by
-        the interpreter.
+        ``peak_bytes`` is the peak of tensors that the program made; each is freed when its last
+        task is done. All is 0 before the first call, and for one kernel called alone or by the
+        interpreter.
         """
         return Usage(0, 0, 0) if self._host is None else self._host.usage
 
     def memory_needed(self, *args: Any, **named: Any) -> MemoryNeed:
-        """Return what a call with these arguments needs at least for tensors that it makes.
+        """Return the least memory that a call with these arguments needs for tensors that it makes.
 
-        Sizes that only a run tells count as nothing. A call that needs more than the machine has
+        Sizes that only a run can tell count as nothing. A call that needs more than the machine has
         left is refused with `MemoryError`, before anything runs.
 
         Raises:
@@ -323,7 +323,7 @@ class CompiledProgram:
 
     @property
     def memory_plan(self) -> MemoryPlan:
-        """Which on-chip bytes each tile of the kernels has, and when.
+        """The on-chip bytes of each tile of the kernels, and its lifetime.
 
         Raises:
             PyptoError: what the passes report, where they have not run before.
@@ -335,7 +335,7 @@ class CompiledProgram:
         return MemoryPlan.of(program)
 
     def prepared(self, args: Sequence[Any]) -> Callable[[], Any]:
-        """Return what runs the program on these arguments, checked here and not at each run.
+        """Return a function that runs the program on these arguments, which are checked only here.
 
         Raises:
             CallError: the arguments do not fit the parameters.
@@ -348,14 +348,14 @@ class CompiledProgram:
 
 
 _MAX_CONFIGURED: Final = 7
-"""So many others of a program's configurations are remembered."""
+"""How many other configurations of a program are kept."""
 
 
 def configured(program: CompiledProgram, config: Any, frame: FrameType) -> CompiledProgram:
-    """Return a program as the ``config=`` of a call in ``frame`` wants it.
+    """Return a program configured by the ``config=`` of a call in ``frame``.
 
     Raises:
-        CallError: that is no `RunConfig`.
+        CallError: ``config`` is not a `RunConfig`.
     """
     if config is None:
         return program
@@ -368,7 +368,7 @@ def configured(program: CompiledProgram, config: Any, frame: FrameType) -> Compi
 def random_arguments(
     compiled: CompiledProgram, seed: int, sizes: Mapping[str, int]
 ) -> dict[str, Any]:
-    """Return what the method of that name does; errors do not say whose call it was."""
+    """Return the result of the method of that name; errors do not locate the call."""
     return compiled._signature.random(seed, sizes)  # pyright: ignore[reportPrivateUsage]
 
 
@@ -396,7 +396,7 @@ def compile_program(
     Args:
         program: A program, or one function.
         target: ``cpu`` compiles the kernels with the C++ compiler found here; without one it warns
-            and goes on as ``interpreter``, which evaluates the program on NumPy.
+            and continues as ``interpreter``, which evaluates the program on NumPy.
         entry: The function that a call runs. If None: the only orchestration function that no
             other one calls, else the program's own entry, else its only function that no
             other one calls.
@@ -406,13 +406,13 @@ def compile_program(
             with every race, uninitialized byte and wrong flag an error (docs/synchronisation.md).
             ``late`` (or True): all work starts as early and completes as late as it may;
             ``random``: any order, given by ``seed``; ``exhaustive``: all orders.
-        seed: Of ``strict="random"``.
+        seed: The seed for ``strict="random"``.
         overlap: Let loads of one iteration of a loop overlap with the work of another, in kernels
             that are faster for it (docs/profiling.md).
 
     Raises:
         PyptoError: what passes, emitters and compiler report about the program.
-        ValueError: ``target`` or ``entry`` is not one that there is.
+        ValueError: ``target`` or ``entry`` does not exist.
     """
     frame = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
     if not isinstance(program, Program | Function):  # pyright: ignore[reportUnnecessaryIsInstance]
@@ -464,17 +464,17 @@ def compile_program(
 
 
 def pto_isa_include_dir() -> str:
-    """Return the folder with the headers of the tile library, as this machine has them."""
+    """Return the folder with this machine's headers of the tile library."""
     return str(INCLUDE)
 
 
 def ensure_pto_isa_root() -> str:
-    """Return the folder whose ``include`` has the headers; nothing has to be fetched for it."""
+    """Return the folder whose ``include`` has the headers; nothing has to be downloaded."""
     return str(INCLUDE.parent)
 
 
 def pass_manager(program: Program, strategy: OptimizationStrategy, *, overlap: bool) -> PassManager:
-    """Return the passes for a program; with ``overlap`` those that let its loops overlap, too."""
+    """Return the passes for a program; with ``overlap``, also those that let its loops overlap."""
     return PassManager(strategy, optional=overlap_passes(program) if overlap else ())
 
 
@@ -493,9 +493,9 @@ def compile_for_evaluator(
     overlap: bool = False,
     optional: Sequence[Pass] = (),
 ) -> CompiledProgram:
-    """Compile a program for what evaluates it after the passes in another way than by its data.
+    """Compile a program for another evaluator of programs after the passes, which ``make`` creates.
 
-    ``optional`` are further passes, as of `PassManager`; with ``overlap`` `overlap_passes` follow.
+    ``optional`` are further passes, as in `PassManager`; with ``overlap`` `overlap_passes` follow.
     """
     name = entry_function(program, entry).name
     given = len(entry_function(program, name).params)
@@ -506,13 +506,13 @@ def compile_for_evaluator(
 
 
 def check_strategy(strategy: OptimizationStrategy, frame: FrameType) -> None:
-    """Raise CallError for a strategy, given in ``frame``, that is none."""
+    """Raise CallError if a strategy, given in ``frame``, is not one."""
     hint = f"strategy={OptimizationStrategy.Default}"
     check_kind("strategy", strategy, OptimizationStrategy, hint, frame)
 
 
 def check_target(target: str) -> None:
-    """Raise ValueError for a target that there is not."""
+    """Raise ValueError for a target that does not exist."""
     if target not in TARGETS:
         raise ValueError(f"target is {target!r}; it is one of {', '.join(TARGETS)}")
 
@@ -623,14 +623,14 @@ def _for_cpu(
 
 
 def kernels_of(program: Program, entry: Function) -> list[Function]:
-    """Return the kernels that a call of ``entry`` may launch, in the order of their names."""
+    """Return the kernels that a call of ``entry`` may launch, in name order."""
     by_name = {f.name: f for f in program.functions_}
     reached: dict[str, Function] = {entry.name: entry}
     pending = [entry]
     while pending:
         function = pending.pop()
         if role(function) is Role.KERNEL:
-            continue  # what it calls has been inlined
+            continue  # its calls are inlined
         for callee in functions_called(function):
             if callee in by_name and callee not in reached:
                 reached[callee] = by_name[callee]
@@ -639,7 +639,7 @@ def kernels_of(program: Program, entry: Function) -> list[Function]:
 
 
 def _kernel_run(kernel: Kernel, function: Function, additions: Additions) -> Callable[[Bound], Any]:
-    """Return what runs a kernel without a host function, in the calling thread."""
+    """Return a function that runs a kernel without a host function, in the calling thread."""
     launcher, results, sizes = kernel.launcher, kernel.signature.results, kernel.signature.sizes
     counters = [kernel.counters] if kernel.counters else []
 
@@ -667,7 +667,7 @@ def _kernel_run(kernel: Kernel, function: Function, additions: Additions) -> Cal
 def _host_text(
     program: Program, function: Function, kernels: Mapping[str, KernelSignature]
 ) -> HostText | None:
-    """Return the C++ of a host function; None if the interpreter is to run it, which is logged."""
+    """Return the C++ of a host function; None if the interpreter has to run it, which is logged."""
     results = {name: kernel.results for name, kernel in kernels.items()}
     only_written = {name: kernel.only_written for name, kernel in kernels.items()}
     try:

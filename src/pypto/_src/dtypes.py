@@ -1,4 +1,4 @@
-"""Element types, a row each: bits, texts, code, and the names other systems give them."""
+"""Element types, one row each: bits, texts, code, and their names in other systems."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ class DataType(metaclass=_ReadOnly):
         return (self._bits + 7) // 8
 
     def code(self) -> int:
-        """Return the number that stands for the type in serialised programs."""
+        """Return the number of the type in serialised programs."""
         return self._code
 
     def to_string(self) -> str:
@@ -192,13 +192,13 @@ for _name, _target in _ALIASES.items():
     type.__setattr__(DataType, _name, MEMBERS[_target])
 
 PUBLIC_NAMES: Final = (*(name for name in MEMBERS if name != "FP64"), "INDEX")
-"""Names under which element types are public in ``pypto.language`` and ``pypto.ir``."""
+"""Public names of element types in ``pypto.language`` and ``pypto.ir``."""
 
 
 def computed_in(dtype: np.dtype[Any]) -> type[np.floating[Any]]:
-    """Return what ops compute on floats in: 32 bits, but 64 where arrays have them.
+    """Return the type in which ops compute on floats: 32 bits, but 64 for arrays of 64 bits.
 
-    No element type of programs is that wide: such arrays are an exact run's.
+    No element type of programs is that wide: such arrays come from an exact run.
     """
     return np.float64 if dtype == np.float64 else np.float32
 
@@ -232,11 +232,11 @@ LARGEST: Final = {
 
 
 _LONGEST: Final = 128
-"""How many bits an integer has at most that is shown as it is."""
+"""The most bits of an integer that is shown in full."""
 
 
 def bounds(dtype: DataType) -> tuple[float, float]:
-    """Return the smallest and the largest number of an element type, those of integers as int."""
+    """Return the smallest and the largest number of an element type, as int for integers."""
     if not dtype.is_int():
         largest = LARGEST.get(dtype, math.inf)
         return -largest, largest
@@ -247,7 +247,7 @@ def bounds(dtype: DataType) -> tuple[float, float]:
 
 
 def holds(value: float, dtype: DataType) -> bool:
-    """True if an element type has a number, or rounds it to one that is finite, too."""
+    """True if an element type has a number, or rounds a finite number to a finite one."""
     if dtype.is_int():
         return isinstance(value, int) and fits(value, dtype)
     largest = LARGEST.get(dtype)
@@ -258,13 +258,13 @@ def holds(value: float, dtype: DataType) -> bool:
 
 
 def not_held(value: float, dtype: DataType) -> str:
-    """Return what is said of a number that an element type does not hold."""
+    """Return the error text for a number that an element type does not hold."""
     smallest, largest = bounds(dtype)
     return f"{dtype.member} has no value {number_text(value)}: it has {smallest} to {largest}"
 
 
 def number_text(value: float) -> str:
-    """Return a number as text; of a very long integer, how long it is."""
+    """Return a number as text; for a very long integer, its number of bits."""
     if isinstance(value, int) and value.bit_length() > _LONGEST:
         return f"of {value.bit_length()} bits"
     return str(value)

@@ -16,7 +16,7 @@ from pypto._src.diagnostics import UNKNOWN_SPAN, Diagnostic, DiagnosticSeverity,
 
 
 class ErrorCategory(Enum):
-    """What a mistake in a kernel's source is about; the begin of its `ErrorCode`."""
+    """What a mistake in a kernel's source is about; the prefix of its `ErrorCode`."""
 
     SYNTAX = "E0"
     TYPE = "E1"
@@ -25,7 +25,7 @@ class ErrorCategory(Enum):
 
 
 class ErrorCode(StrEnum):
-    """Numbers of mistakes in a kernel's source. An error's ``slug`` says it more exactly."""
+    """Numbers of mistakes in a kernel's source. An error's ``slug`` is more precise."""
 
     UNSUPPORTED_STATEMENT = "E001"
     INVALID_ASSIGNMENT = "E002"
@@ -57,10 +57,10 @@ class ErrorCode(StrEnum):
 
 
 def as_span(location: Span | Mapping[str, Any] | None) -> Span:
-    """Return a location given as a span, as a dict like `ParserError.span`, or not at all.
+    """Return the span of a location: a span, a dict like `ParserError.span`, or None.
 
     Raises:
-        TypeError: it is none of these.
+        TypeError: it is none of these kinds.
     """
     if isinstance(location, Span):
         return location
@@ -75,7 +75,7 @@ def as_span(location: Span | Mapping[str, Any] | None) -> Span:
 
 
 def _as_dict(location: Span) -> dict[str, Any] | None:
-    """Return a location as a dict, None if it is nowhere."""
+    """Return a location as a dict, None if it is unknown."""
     if location is UNKNOWN_SPAN:
         return None
     name, line, column = location.filename, location.begin_line, location.begin_column
@@ -180,7 +180,7 @@ class OpError(PyptoError, ValueError):
 
 
 class OpTypeError(OpError, TypeError):
-    """An operand or keyword of an op has the wrong kind, such as a float where an int stands."""
+    """An operand or keyword of an op has the wrong kind, such as a float in place of an int."""
 
 
 class ParserError(PyptoError):
@@ -199,7 +199,7 @@ class ParserError(PyptoError):
 
 
 class ParserSyntaxError(ParserError):
-    """The source has a form that the language does not have: ``for i in [1, 2]``."""
+    """The source has a form that is not in the language: ``for i in [1, 2]``."""
 
     slug = "syntax"
     code = ErrorCode.UNSUPPORTED_STATEMENT
@@ -213,7 +213,7 @@ class ParserTypeError(ParserError):
 
 
 class UndefinedVariableError(ParserError):
-    """A name is read that nothing defines: write to it first, or correct its spelling."""
+    """A name is read that is not defined: write to it first, or correct its spelling."""
 
     slug = "undefined-name"
     code = ErrorCode.UNDEFINED_VARIABLE
@@ -246,7 +246,7 @@ class SSAViolationError(ParserError):
 
 
 class UnsupportedFeatureError(ParserError):
-    """A Python construct that kernels do not have: ``try``, ``lambda``, comprehensions."""
+    """A Python construct that kernels do not support: ``try``, ``lambda``, comprehensions."""
 
     slug = "unsupported"
     code = ErrorCode.UNSUPPORTED_OPERATION
@@ -266,17 +266,17 @@ class ScopeIsolationError(ParserError):
 
 
 class LostVariableError(ScopeIsolationError, UndefinedVariableError):
-    """A name of a loop or branch is read after it; whoever catches either class sees it."""
+    """A name of a loop or branch is read after it; code catching either class sees it."""
 
     slug = "undefined-name"
 
 
 class ParserOpError(ParserTypeError, ParserSyntaxError, OpError):
-    """`OpError` of a call in a kernel's source; whoever catches any of the classes sees it."""
+    """`OpError` of a call in a kernel's source; code catching any of the classes sees it."""
 
 
 class ParserOpTypeError(ParserTypeError, ParserSyntaxError, OpTypeError):
-    """`OpTypeError` of a call in a kernel's source; whoever catches any of the classes sees it."""
+    """`OpTypeError` of a call in a kernel's source; code catching any of the classes sees it."""
 
 
 def get_error_code(cls: type) -> ErrorCode | None:
@@ -285,7 +285,7 @@ def get_error_code(cls: type) -> ErrorCode | None:
 
 
 class TextError(ParserError, ValueError):
-    """A text defines no kernel, or more than the one that was wanted: split it into two texts."""
+    """A text defines no kernel, or more than the one expected: split it into two texts."""
 
     slug = "text"
 
@@ -312,13 +312,13 @@ class VerificationError(PyptoError, ValueError):
 
 
 class PassError(PyptoError, ValueError):
-    """A pass cannot go on with this program: the message says what in it is not supported."""
+    """A pass does not support this program: the message says which part of it."""
 
     slug = "pass"
 
 
 class ConversionError(PyptoError, RuntimeError):
-    """A registered conversion of a tensor op gave something that is no expression or statement."""
+    """A registered conversion of a tensor op returned no expression or statement."""
 
     slug = "conversion"
 
@@ -330,19 +330,19 @@ class MemoryPlanError(PyptoError, ValueError):
 
 
 class EmitError(PyptoError, ValueError):
-    """A program cannot be written in the target's form; the message says which part and why."""
+    """A program cannot be emitted for the target; the message says which part and why."""
 
     slug = "emit"
 
 
 class OutputError(PyptoError, OSError):
-    """A file cannot be written: it would lie outside of its folder, or the disk refuses it."""
+    """A file cannot be written: it would be outside of its folder, or the disk refuses it."""
 
     slug = "output"
 
 
 class AssemblerError(PyptoError, RuntimeError):
-    """The PTO assembler refuses a kernel's text, or does not come to an end with it."""
+    """The PTO assembler refuses a kernel's text, or does not terminate on it."""
 
     slug = "assembler"
 
@@ -354,7 +354,7 @@ class EvaluationError(PyptoError, RuntimeError):
 
 
 class SerializeError(PyptoError, ValueError):
-    """Bytes that are no serialised IR of this version, or IR that holds what bytes cannot."""
+    """Bytes that are not serialised IR of this version, or IR that cannot be serialised."""
 
     slug = "serialize"
 
@@ -378,14 +378,14 @@ class CallError(PyptoError, TypeError):
 
 
 class PyptoWarning(UserWarning):
-    """A program says what is not so, which does no harm: it is read as the warning tells.
+    """A program states something untrue but harmless: it is read as the warning says.
 
     ``warnings.simplefilter("error", pypto.PyptoWarning)`` refuses it.
     """
 
 
 def warn(message: str, span: Span, *, hint: str | None, slug: str) -> None:
-    """Warn of something at a location in the user's source, once a location and text."""
+    """Warn of something at a location in the user's source, once per location and text."""
     advice = "" if hint is None else f"; {hint}"
     text = f"{message}{advice} [{slug}]"
     line = max(span.begin_line, 1)
@@ -394,7 +394,7 @@ def warn(message: str, span: Span, *, hint: str | None, slug: str) -> None:
 
 
 _WARNED: Final[dict[str, dict[Any, Any]]] = {}
-"""What Python notes of the warnings that were shown, by the file of the source."""
+"""Python's registries of warnings already shown, by source file."""
 
 
 class InternalError(RuntimeError):

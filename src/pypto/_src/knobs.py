@@ -1,7 +1,7 @@
 """Every environment variable that PyPTO reads, one row each in `KNOBS`.
 
-A knob is read when it is used, so a change takes effect at once; an empty value counts as unset.
-The module knows what values a variable may have, not what they do. It is imported everywhere, so
+A knob is read on each use, so a change takes effect at once; an empty value counts as unset.
+The module knows which values a variable may have, not what they do. It is imported everywhere, so
 it stays light: no ``typing`` and no ``pathlib`` until a value needs them.
 """
 
@@ -31,7 +31,7 @@ class KnobError(ValueError):
 
 
 class Knob:
-    """One environment variable: what it wants, what holds when it is unset, what it means."""
+    """One environment variable: the values it takes, its default, its meaning."""
 
     def __init__(self, name: str, wants: str, unset: str, meaning: str) -> None:
         self.name = name
@@ -40,7 +40,7 @@ class Knob:
         self.meaning = meaning
 
     def text(self) -> str | None:
-        """Return the value as written, without space around it; None when unset or empty."""
+        """Return the value as written, without surrounding space; None when unset or empty."""
         return os.environ.get(self.name, "").strip() or None
 
     def error(self, found: str) -> KnobError:
@@ -57,7 +57,7 @@ class Text(Knob):
 
 
 class Choice(Knob):
-    """A knob with a few words as values, of any case; the first word is the default."""
+    """A knob with a few words as values, in any case; the first word is the default."""
 
     def __init__(self, name: str, words: tuple[str, ...], meaning: str) -> None:
         super().__init__(name, " or ".join(words), words[0], meaning)
@@ -114,14 +114,14 @@ class Directory(Knob):
 
 
 def _user_cache() -> str:
-    """Return the platform's place for a user's PyPTO cache; may start with ``~``."""
+    """Return the platform's location for a user's PyPTO cache; may start with ``~``."""
     local = os.environ.get("LOCALAPPDATA", "")
     if sys.platform == "win32" and local:
         return f"{local}\\pypto"
     if sys.platform == "darwin":
         return "~/Library/Caches/pypto"
     xdg = os.environ.get("XDG_CACHE_HOME", "")
-    # The XDG standard says that a relative path there is to be ignored.
+    # The XDG standard says that a relative path is to be ignored.
     return f"{xdg}/pypto" if xdg.startswith("/") else "~/.cache/pypto"
 
 

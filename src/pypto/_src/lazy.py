@@ -24,7 +24,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 class LazyModule:
     """A stand-in that imports the real module at the first attribute access.
 
-    Attributes of a foreign module are asked for once: kernels are called through them.
+    Attributes of a foreign module are cached: kernels are called through them.
     """
 
     def __init__(self, name: str) -> None:
@@ -51,7 +51,7 @@ def lazy_names(
     """Return ``__getattr__`` for a public module whose names come from heavier modules.
 
     ``sources`` says for each name which module defines it: ``{"compile": "pypto._src.driver"}``,
-    and as what, if that is another name: ``{"cast": "pypto._src.ir.builders.builder:cast_"}``.
+    and its name there, if different: ``{"cast": "pypto._src.ir.builders.builder:cast_"}``.
     That module is imported when the name is first read; so are ``submodules`` of a package.
     """
 
@@ -78,11 +78,11 @@ def dir_with_lazy(module: str) -> Callable[[], list[str]]:
 def names_of(other: str, module: str) -> Callable[[str], Any]:
     """Return ``__getattr__`` for ``module``, which has the names of the module ``other``.
 
-    That one is imported when a name is first read.
+    ``other`` is imported when a name is first read.
     """
 
     def get(name: str) -> Any:
-        # What Python itself asks of any module must not load the other one.
+        # Attributes that Python itself looks up in any module must not load the other one.
         if name != "__all__" and name.startswith("__"):
             raise AttributeError(f"module {module!r} has no attribute {name!r}")
         try:
@@ -99,10 +99,10 @@ def dir_of(other: str) -> Callable[[], list[str]]:
 
 
 def callable_module(name: str, function: F) -> F:
-    """Let the module ``name`` be called like ``function``; return the function.
+    """Make the module ``name`` callable as ``function``; return the function.
 
-    For a module that has the name of a function beside it: whoever imports the module must not
-    take the function away.
+    For a module with the same name as a function beside it: importing the module must not replace
+    the function.
     """
 
     class CallableModule(ModuleType):

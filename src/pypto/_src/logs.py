@@ -1,12 +1,12 @@
-"""What PyPTO says while it works: one logger, one threshold, one format.
+"""What PyPTO logs while it works: one logger, one threshold, one format.
 
-Everything goes through Python's logger ``pypto``, so that a program which sets up `logging` sees
-our records too. The logger's level is the threshold. Unless somebody gave the logger a handler of
-its own, records go to standard error::
+Everything goes through Python's logger ``pypto``, so that a program that sets up `logging` sees
+our records too. The logger's level is the threshold. Unless the logger was given a handler of its
+own, records go to standard error::
 
     2026-11-21 04:21:50.123 W | no PTO assembler was found
 
-Knows nothing of what is reported; reports on a user's program are errors or diagnostics.
+Knows nothing about what is logged; reports on a user's program are errors or diagnostics.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from pypto._src.knobs import DEBUG
 
 
 class LogLevel(IntEnum):
-    """How much a record matters. EVENT is for what a person should know, though nothing failed."""
+    """The importance of a record. EVENT is for what a person should know, though nothing failed."""
 
     DEBUG = 0
     INFO = 1
@@ -45,7 +45,7 @@ class _Formatter(logging.Formatter):
         seconds = self.formatTime(record, "%Y-%m-%d %H:%M:%S")
         letter = _LETTER_OF.get(record.levelno, "I")
         head = f"{seconds}.{int(record.msecs):03} {letter} | "
-        # A message of several lines is as many lines of the log, for programs that read it.
+        # A message of several lines becomes as many log lines, for programs that read it.
         return "\n".join(head + line for line in record.getMessage().splitlines() or [""])
 
 
@@ -70,7 +70,7 @@ _HANDLER.setFormatter(_Formatter())
 
 
 def _logger() -> logging.Logger:
-    """Return the logger, with the threshold and the handler that hold unless others were given."""
+    """Return the logger, with the default threshold and handler unless others were given."""
     logger = logging.getLogger("pypto")
     if logger.level == logging.NOTSET:
         set_log_level(LogLevel.DEBUG if DEBUG.get() else LogLevel.ERROR)
@@ -85,8 +85,8 @@ def set_log_level(level: LogLevel | int) -> None:
     The threshold is ERROR at first, and DEBUG with ``PYPTO_DEBUG=1``.
 
     Raises:
-        ValueError: ``level`` is no number of a `LogLevel`.
-        TypeError: it is no number.
+        ValueError: ``level`` is not the number of a `LogLevel`.
+        TypeError: it is not a number.
     """
     if not isinstance(level, int):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise TypeError(f"a log level is a LogLevel or int, got {type(level).__name__}")
@@ -97,7 +97,7 @@ def set_log_level(level: LogLevel | int) -> None:
 
 
 def configure_log(level: LogLevel | int | str) -> None:
-    """Show records of ``level`` and above from now on, as `set_log_level`; a name will do: "info".
+    """Show records of ``level`` and above from now on, as `set_log_level`; also by name: "info".
 
     Raises:
         ValueError: there is no such level.
@@ -130,7 +130,7 @@ def _named(level: LogLevel | int | str) -> LogLevel | int:
 
 @contextmanager
 def unlogged() -> Generator[None]:
-    """Show no records inside a ``with``: they are about programs that are only tried."""
+    """Show no records inside a ``with``: they are about programs that are only being tried."""
     logger = _logger()
     level = logger.level
     logger.setLevel(_NUMBERS[LogLevel.NONE])
@@ -166,7 +166,7 @@ def log_error(message: str) -> None:
 
 
 def log_fatal(message: str) -> None:
-    """Log why the compiler cannot go on."""
+    """Log why the compiler cannot continue."""
     log(LogLevel.FATAL, message)
 
 

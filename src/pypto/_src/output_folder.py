@@ -1,7 +1,7 @@
 """Files below one folder: written whole, all of them or none, and nowhere else.
 
-What is written is named by parts of programs, which may be anybody's. So a name may not leave the
-folder, by its own text or by a link on the way.
+Files are named after parts of programs, which may be untrusted. So a path may not leave the folder,
+by its own text or through a link.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from pypto._src.diagnostics import shortened
 from pypto._src.errors import OutputError
 
 _NO_NAME: Final = re.compile(r'[\0-\x1f\x7f<>:"|?*\\]|[. ]\Z')
-"""What no part of a name has: Windows would refuse it, or take it for something else."""
+"""Not allowed in any part of a name: Windows would refuse it, or interpret it."""
 _DEVICE: Final = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?", re.IGNORECASE)
-"""What Windows takes for a device, in every folder."""
+"""Names that Windows treats as devices, in every folder."""
 
 
 class OutputFolder:
-    """A folder for files with names such as ``kernels/aiv/add.cpp``; it is made when one comes."""
+    """A folder for files with names such as ``kernels/aiv/add.cpp``; created for the first one."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
@@ -38,7 +38,7 @@ class OutputFolder:
         If one cannot be written, none is.
 
         Raises:
-            OutputError: a name leaves the folder or is no name of a file, or writing fails.
+            OutputError: a name leaves the folder or is not a file name, or writing fails.
         """
         paths = {name: self.path_of(name) for name in files}
         drafts: dict[Path, Path] = {}
@@ -50,10 +50,10 @@ class OutputFolder:
                 path.parent.mkdir(parents=True, exist_ok=True)
                 draft = path.with_name(f".{os.getpid()}.{get_ident()}.{number}.new")
                 drafts[draft] = path
-                # Comments may have names of files in them that are of any bytes.
+                # File names in comments may have arbitrary bytes.
                 draft.write_bytes(text.encode(errors="surrogateescape"))
             self._check_different(paths.values())
-            for path in paths.values():  # what a rename would stumble over
+            for path in paths.values():  # a rename would fail on these
                 if path.is_dir():
                     raise IsADirectoryError(0, "there is a folder of this name", str(path))
             for draft, path in drafts.items():
@@ -75,7 +75,7 @@ class OutputFolder:
         """Return the path of a file.
 
         Raises:
-            OutputError: the name leaves the folder, or is no name of a file.
+            OutputError: the name leaves the folder, or is not a file name.
         """
         parts = PurePosixPath(name).parts
         for part in parts:
@@ -96,7 +96,7 @@ class OutputFolder:
             )
 
     def _check_different(self, paths: Iterable[Path]) -> None:
-        """Refuse two names that are one where the file system ignores case."""
+        """Refuse two names that are the same on a file system that ignores case."""
         known: dict[tuple[Path, str], Path] = {}
         for path in paths:
             key = path.parent, unicodedata.normalize("NFKC", path.name).casefold()
@@ -109,7 +109,7 @@ class OutputFolder:
 
 
 def _ignores_case(folder: Path) -> bool:
-    """True if two names that differ in nothing but case are one file."""
+    """True if two names that differ only in case are one file."""
     probe = folder / f".{os.getpid()}.{get_ident()}.case"
     try:
         probe.write_bytes(b"")

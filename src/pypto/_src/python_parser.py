@@ -9,11 +9,11 @@ _ATTEMPTS: Final = 20
 
 
 def parse_python(text: str, filename: str = "<unknown>", mode: str = "exec") -> Any:
-    """Return what ``ast.parse`` does, also while other threads parse.
+    """Return the result of ``ast.parse``, even while other threads parse.
 
-    CPython 3.11 counts how deep it is for all threads at once: where one waits within, as for what
-    the garbage collector calls, another one's parse may end with a SystemError. The next one does
-    not, but for the same accident.
+    CPython 3.11 has one recursion counter for all threads: if one is suspended inside, such as by
+    code that the garbage collector calls, a parse in another may end with a SystemError. A retry
+    does not, except by the same coincidence.
 
     Raises:
         SyntaxError, ValueError, RecursionError, MemoryError: as ``ast.parse``.

@@ -1,9 +1,9 @@
 """Ranks of one program, as threads of this process: what they wait for, and what wakes them.
 
-A signal is an INT32 element in memory that all ranks see. A notification changes it, a wait holds
-up a rank until it has a value. When every rank waits and no condition holds, nobody is left who
-could notify: that is a deadlock, found at once and told with the line of each wait. Knows memory
-by addresses: neither arrays nor kernels.
+A signal is an INT32 element in memory that all ranks share. A notification changes it, a wait
+blocks a rank until it has a value. When every rank waits and no condition holds, no rank is left to
+notify: that is a deadlock, found at once and reported with the line of each wait. Knows memory by
+addresses: neither arrays nor kernels.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ from pypto._src.errors import EvaluationError
 from pypto._src.records import NamedTuple
 
 _LOOK_S: Final = 0.05
-"""A rank looks so often at a signal that an ordinary store may have changed."""
+"""Polling interval for a signal that an ordinary store may have changed."""
 
 
 class Stopped(BaseException):
-    """Another rank has failed. Not an Exception: it is no result of a kernel."""
+    """Another rank has failed. Not an Exception: it is not an error of the kernel."""
 
 
 class Blocked(NamedTuple):
-    """What holds up a rank, and whether it still does."""
+    """What blocks a rank, and whether it still does."""
 
     holds: Callable[[], bool]
-    """True when the rank may go on."""
+    """True when the rank may continue."""
     text: Callable[[], str]
     location: Span
 
@@ -57,29 +57,29 @@ class Box(NamedTuple):
 
 
 class Launched(NamedTuple):
-    """Where a launch stands, and the file of what it runs."""
+    """The span of a launch, and the file of the function that it runs."""
 
     location: Span
     file: str
 
 
 class Watch(Protocol):
-    """What looks on while ranks take turns."""
+    """An observer of ranks that take turns."""
 
     def notified(self, rank: Rank, address: int, value: int, *, adds: bool) -> None:
-        """Note that a rank has changed a signal."""
+        """Observe that a rank is about to change a signal."""
         ...
 
     def waited(self, rank: Rank, address: int, expected: int, *, at_least: bool) -> None:
-        """Note that a rank goes on, as a signal has the value that it has waited for."""
+        """Observe that a rank continues, as a signal has the value that it waited for."""
         ...
 
     def ended(self, rank: Rank, launch: int) -> None:
-        """Note that a launch of a rank has ended, by its number in the run."""
+        """Observe that a launch of a rank has ended, by its number in the run."""
         ...
 
     def joined(self, rank: Rank, launch: int) -> None:
-        """Note that a rank has waited for the end of a launch."""
+        """Observe that a rank has waited for the end of a launch."""
         ...
 
 
@@ -93,10 +93,10 @@ class Rank:
         self.number = number
         self.launched = Launched(UNKNOWN_SPAN, "")
         self.at = UNKNOWN_SPAN
-        """The call that it is at, where somebody looks on."""
+        """The call that it is executing, if it is observed."""
 
     def location(self, line: int) -> Span:
-        """Return where in the program a line is; of line 0, where the launch stands."""
+        """Return the span of a line of the program; for line 0, that of the launch."""
         if self.at is not UNKNOWN_SPAN:
             return self.at
         if line <= 0 or not self.launched.file:
@@ -112,16 +112,16 @@ _of_thread: Final = _OfThread()
 
 
 def current() -> Rank | None:
-    """Return the rank that this thread is, None if it is none."""
+    """Return the rank of this thread, None if it is not a rank."""
     return _of_thread.rank
 
 
 class World:
     """The ranks of one run.
 
-    With ``seed=None`` they run at the same time. With a number they take turns: one runs until it
-    waits, then another one, which the seed chooses (0: the next by number; 1: the one before; any
-    other: one that a generator of random numbers gives). A run then depends on the seed alone.
+    With ``seed=None`` they run concurrently. With a number they take turns: one runs until it
+    waits, then another one, which the seed chooses (0: the next by number; 1: the previous; any
+    other: a pseudo-random one). A run then depends on the seed alone.
     """
 
     def __init__(
@@ -132,7 +132,7 @@ class World:
         name: Callable[[int], str] = hex,
         watch: Watch | None = None,
     ) -> None:
-        """Take the number of ranks, what gives a signal its name by its address, and who looks on.
+        """Take the number of ranks, the function that names a signal's address, and an observer.
 
         ``watch`` is for ranks that take turns.
         """
@@ -146,14 +146,14 @@ class World:
         self._takes_turns = seed is not None
         self._seed = seed or 0
         self._turn: int | None = None
-        self._last = count - 1 if self._seed != 1 else 0  # who had a turn last
+        self._last = count - 1 if self._seed != 1 else 0  # the rank that had the last turn
 
     def run(self, works: Sequence[Callable[[], None]]) -> None:
-        """Run one work a rank to its end.
+        """Run one work per rank to its end.
 
         Raises:
             EvaluationError: the ranks wait for each other.
-            BaseException: what the first of the works that failed has raised.
+            BaseException: the exception of the first work that failed.
         """
         threads = [
             threading.Thread(target=self._work, args=(number, work), daemon=True)
@@ -178,7 +178,7 @@ class World:
             work()
         except Stopped:
             pass
-        except BaseException as error:  # the run raises it
+        except BaseException as error:  # raised again by `run`
             self.fail(error)
         finally:
             with self._changed:
@@ -194,12 +194,12 @@ class World:
             self._changed.notify_all()
 
     def changed(self) -> None:
-        """Let ranks look whether they may go on."""
+        """Wake ranks to check whether they may continue."""
         with self._changed:
             self._changed.notify_all()
 
     def wait(self, blocked: Blocked) -> None:
-        """Hold up the rank of this thread until it may go on.
+        """Block the rank of this thread until it may continue.
 
         Raises:
             Stopped: the run has failed, perhaps because of this wait.
@@ -227,7 +227,7 @@ class World:
                 del self._blocked[rank.number]
 
     def _look(self) -> None:
-        """See who goes on, with the lock held: whose turn it is, or whether there is nobody."""
+        """Decide, with the lock held, whose turn it is, or whether there is a deadlock."""
         if self._failure is None and self._turn is None and self._alive == self._blocked.keys():
             ready = sorted(number for number, each in self._blocked.items() if each.holds())
             if not ready and self._alive:
@@ -264,7 +264,7 @@ class World:
     # ----- signals --------------------------------------------------------------------------
 
     def notify(self, address: int, value: int, *, adds: bool) -> None:
-        """Add to a signal, or set it; ranks that wait for it look."""
+        """Add to a signal, or set it, and wake the ranks that wait."""
         rank = current()
         if self.watch is not None and rank is not None:
             self.watch.notified(rank, address, value, adds=adds)
@@ -273,7 +273,7 @@ class World:
             self._changed.notify_all()
 
     def wait_for(self, address: int, expected: int, *, at_least: bool, location: Span) -> None:
-        """Hold up the rank of this thread until a signal has a value."""
+        """Block the rank of this thread until a signal has a value."""
         cell = ctypes.c_int32.from_address(address)
         relation = ">=" if at_least else "=="
 
@@ -291,9 +291,9 @@ class World:
     # ----- transfers ------------------------------------------------------------------------
 
     def transfer(self, box: Box, kind: TransferKind) -> None:
-        """Carry a box of a window from or to its rank: nothing here, where all share memory."""
+        """Transfer a box of a window from or to its rank: nothing here, as ranks share memory."""
 
-    # ----- for who runs the works elsewhere -------------------------------------------------
+    # ----- for running the works elsewhere --------------------------------------------------
 
     def running(self) -> set[int]:
         """Return the ranks that have not ended and wait for nothing."""
@@ -308,7 +308,7 @@ class World:
 
 @contextmanager
 def as_rank(rank: Rank) -> Generator[None]:
-    """Let this thread be a rank."""
+    """Make this thread a rank inside a ``with``."""
     _of_thread.rank = rank
     try:
         yield
@@ -318,7 +318,7 @@ def as_rank(rank: Rank) -> Generator[None]:
 
 def _change(address: int, value: int, *, adds: bool) -> None:
     cell = ctypes.c_int32.from_address(address)
-    cell.value = cell.value + value if adds else value  # of more bits than 32, the lowest
+    cell.value = cell.value + value if adds else value  # wraps to 32 bits
 
 
 def notify(address: int, value: int, *, adds: bool) -> None:
@@ -331,7 +331,7 @@ def notify(address: int, value: int, *, adds: bool) -> None:
 
 
 def transfer(box: Box, kind: TransferKind) -> None:
-    """Carry a box of a window from or to its rank, as the rank of this thread, if it is one."""
+    """Transfer a box of a window from or to its rank, as the rank of this thread, if it is one."""
     rank = current()
     if rank is not None:
         rank.world.transfer(box, kind)

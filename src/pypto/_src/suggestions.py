@@ -1,6 +1,6 @@
-"""What a misspelt or foreign name means: the nearest of the names that there are.
+"""What a misspelt or foreign name probably means: the nearest of the existing names.
 
-Knows what NumPy, PyTorch and their kin call things; knows nothing of the IR.
+Knows the names of NumPy, PyTorch and similar libraries; knows nothing of the IR.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _ELSEWHERE: Final = {
     "where": "sel",
     "zeros": "full",
 }
-"""What NumPy and its kin call things. An entry counts where the name on its right is known."""
+"""Names in NumPy and similar libraries. An entry counts if the name on its right is known."""
 
 _KEYWORDS: Final = {
     "dtype": "target_type",
@@ -49,7 +49,7 @@ _KEYWORDS: Final = {
     "transpose_a": "a_trans",
     "transpose_b": "b_trans",
 }
-"""What keywords are called elsewhere. An entry counts where the one on its right is known."""
+"""Names of keywords elsewhere. An entry counts if the one on its right is known."""
 
 _DTYPES: Final = {
     "int": "int64",
@@ -59,16 +59,16 @@ _DTYPES: Final = {
     "double": "fp64",
     "bool_": "bool",
 }
-"""Names of element types that are not built like ours."""
+"""Names of element types that are not formed like ours."""
 
 
 def op_elsewhere(name: str) -> str | None:
-    """Return the op that NumPy and its kin call ``name``."""
+    """Return the op that NumPy and similar libraries call ``name``."""
     return _ELSEWHERE.get(name.lower())
 
 
 def dtype_word(text: str) -> str:
-    """Return the name that an element type called ``text`` elsewhere would have: ``BF16``."""
+    """Return the name that an element type called ``text`` elsewhere would have here: ``BF16``."""
     word = text.rpartition(".")[2].lower()
     word = _DTYPES.get(word) or word.replace("float", "fp").replace("bfp", "bf")
     return word.upper()
@@ -77,9 +77,9 @@ def dtype_word(text: str) -> str:
 def nearest(name: str, known: Collection[str]) -> str | None:
     """Return the known name that ``name`` most likely means.
 
-    That is the element type of that name elsewhere; one spelled alike, whatever the case of its
-    letters; one that begins it (``Vec`` for ``Vector``), or the only one whose first word it is;
-    or the one for what other libraries call ``name``.
+    That is the element type of that name elsewhere; one spelled alike, ignoring case; a prefix of
+    it (``Vec`` for ``Vector``), or the only one whose first word it is; or the one that other
+    libraries call ``name``.
     """
     spelled = {text.lower(): text for text in sorted(set(known), reverse=True)}
     low = name.lower()
@@ -88,12 +88,12 @@ def nearest(name: str, known: Collection[str]) -> str | None:
         return spelled[alias]
     dtype = dtype_word(name).lower()
     if dtype == "fp64" and dtype not in spelled:
-        dtype = "fp32"  # the widest that cores compute with
+        dtype = "fp32"  # the widest one that cores compute in
     if dtype != low and spelled.get(dtype) == dtype.upper():
         return spelled[dtype]
     found = spelled_like(low, spelled, cutoff=0.66)
     if found is not None and name.islower() and _is_class(spelled[found]):
-        found = spelled_like(low, [found], cutoff=0.8)  # few misspell a class in small letters
+        found = spelled_like(low, [found], cutoff=0.8)  # a misspelt class is rarely in lower case
     if found is not None and not _is_number_lost(name, spelled[found]):
         same = [text for text in known if text.lower() == found and text[:1] == name[:1]]
         return same[0] if same else spelled[found]
@@ -120,7 +120,7 @@ def did_you_mean(name: str, known: Iterable[str], prefix: str = "") -> str | Non
 
 
 def nearest_keyword(name: str, known: Collection[str]) -> str | None:
-    """Return the keyword that ``name`` is a word of, else the nearest, None if there is none."""
+    """Return the keyword that has ``name`` as a word, else the nearest, None if there is none."""
     longer = next((text for text in known if name in text.split("_")), None)
     elsewhere = _KEYWORDS.get(name)
     return longer or (elsewhere if elsewhere in known else nearest(name, known))
@@ -135,10 +135,10 @@ def meant_keyword(name: str, known: Collection[str]) -> str | None:
 def refuse_name(owner: str, name: str, known: Iterable[str], frame: FrameType) -> NoReturn:
     """Raise the error for ``owner.name``, read in ``frame``, where ``owner`` has other names.
 
-    What Python and the compiler itself ask of any object gets a plain error, which is faster.
+    Lookups by Python and the compiler itself get a plain error, which is faster.
 
     Raises:
-        AttributeError: always; as `UnknownNameError` with span and hint if a user's text asks.
+        AttributeError: always; as `UnknownNameError` with span and hint for a user's code.
     """
     asker = str(frame.f_globals.get("__name__", ""))
     if name.startswith("_") or asker.partition(".")[0] in _NO_USERS:

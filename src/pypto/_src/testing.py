@@ -1,4 +1,4 @@
-"""Functions that raise on purpose, for tests of how errors reach their reader."""
+"""Functions that raise on purpose, for tests of how errors reach the user."""
 
 from __future__ import annotations
 

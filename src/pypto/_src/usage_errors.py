@@ -1,6 +1,6 @@
-"""What is said of kernels and programs that are used as something else: called, or not yet made.
+"""Errors for kernels and programs used as something else: called, or not made yet.
 
-Knows Python's objects and the user's text; knows nothing of the IR.
+Knows Python objects and the user's source; knows nothing of the IR.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _CALL: Final = r"([\w.]+)(\((?s:.*)\))"
 
 
 def uncompiled(kind: str, name: str, frame: FrameType) -> CallError:
-    """Return the error for the call, in ``frame``, of a ``kind`` that can only be compiled."""
+    """Return the error for calling, in ``frame``, a ``kind`` that can only be compiled."""
     location = span_of_frame(frame)
     text = re.fullmatch(_CALL, lines_at(location))
     compiled, passed = (name, "(...)") if text is None else (text[1], " ".join(text[2].split()))
@@ -31,7 +31,7 @@ def uncompiled(kind: str, name: str, frame: FrameType) -> CallError:
 
 
 def not_a_pass_yet(name: str, frame: FrameType) -> CallError:
-    """Return the error for a program, given in ``frame`` to the function ``name`` of a pass."""
+    """Return the error for a program passed in ``frame`` to ``name``, which makes a pass."""
     location = span_of_frame(frame)
     text = re.fullmatch(_CALL, lines_at(location))
     called, given = (f"passes.{name}", "(program)") if text is None else (text[1], text[2])
@@ -44,10 +44,10 @@ def not_a_pass_yet(name: str, frame: FrameType) -> CallError:
 
 
 def check_kind(word: str, value: object, kind: type, hint: str, frame: FrameType) -> None:
-    """Raise the error for an argument ``word=value`` that is no ``kind``, given in ``frame``.
+    """Raise the error for an argument ``word=value``, given in ``frame``, that is not a ``kind``.
 
     Raises:
-        CallError: it is none; a number is no bool, and a bool no number.
+        CallError: it is not one; a number is not a bool, nor a bool a number.
     """
     if isinstance(value, kind) and (kind is bool or not isinstance(value, bool)):
         return
@@ -61,7 +61,7 @@ def check_kind(word: str, value: object, kind: type, hint: str, frame: FrameType
 
 
 def users_frame() -> FrameType:
-    """Return the innermost frame outside of this package, or else the outermost one."""
+    """Return the innermost frame outside of this package, else the outermost one."""
     package = __name__.partition(".")[0] + "."
     frame = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
     while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(package):
@@ -70,7 +70,7 @@ def users_frame() -> FrameType:
 
 
 def not_a_program(value: Any, taker: str, frame: FrameType | None = None) -> CallError:
-    """Return the error for what ``taker`` was given, in ``frame``, in place of a program."""
+    """Return the error for what ``taker`` was given in ``frame`` instead of a program."""
     kind = type(value).__name__
     name = str(getattr(value, "__name__", getattr(value, "name", "")))
     found, hint = f"a {kind}", "put @pl.program above a class of functions"
