@@ -60,7 +60,7 @@ def read(y: pl.Out[pl.Tensor], box: pl.InOut[pld.DistributedTensor]):
 
 @pl.jit.inline
 def all_reduce(box: Any, other: Any, target: Any):
-    """Sum over all ranks, each of which reads from all."""
+    """Sum over all ranks; each rank reads from all."""
     pld.tensor.allreduce(box)
 
 

@@ -69,7 +69,7 @@ class Signature:
         Args:
             function: The function that is called.
             writes: Whether it writes each of its parameters.
-            given: How many of the parameters a call gives, the first ones; all if None.
+            given: How many of the first parameters a call gives; all if None.
 
         Raises:
             CallError: a parameter is neither a tensor nor a scalar, or has no NumPy type.
@@ -121,7 +121,7 @@ class Signature:
         """Return arguments, positional and named, in the order of the parameters.
 
         Raises:
-            CallError: there is no such parameter, it has its argument already, or one has none.
+            CallError: an argument is unknown, given twice, or missing.
         """
         names = [p.name for p in self._params]
         found = dict(zip(names, args, strict=False))

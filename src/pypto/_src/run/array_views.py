@@ -68,7 +68,7 @@ def copied(value: Any) -> Any:
 
 
 def is_plain_number(value: object) -> bool:
-    """True for a number of NumPy, or an array that is no subclass."""
+    """True for a NumPy scalar, or an array of exactly the class ``ndarray``."""
     return isinstance(value, np.generic) or type(value) is np.ndarray
 
 
@@ -211,7 +211,7 @@ def _made_usable(arg: Any, argument: Argument) -> str | None:
 
 @functools.lru_cache(maxsize=64)
 def _redefines_ops(kind: type[Any]) -> bool:
-    """Return whether a class of tensors has ops of its own: fake, masked, distributed tensors."""
+    """Return whether a class of tensors overrides ops, as fake, masked or distributed ones do."""
     for base in kind.__mro__:
         for hook in ("__torch_dispatch__", "__torch_function__"):
             own = vars(base).get(hook)

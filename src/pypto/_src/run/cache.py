@@ -1,14 +1,14 @@
 """Keep compiled shared objects on disk, named by the hash of all that went into them.
 
 An entry is ``<cache>/<schema>/<key[:2]>/<key>.so``, with its source in ``<key>.cpp`` and the hash
-of the object in ``<key>.sha256``. There are no locks: a build happens in a directory of its own and
+of the object in ``<key>.sha256``. There are no locks: a build happens in its own directory and
 ends with atomic renames, the hash last, so an object that is damaged or half replaced does not have
-its hash and is made anew. Two processes that build the same entry at once both get it right.
+its hash and is rebuilt. Two processes that build the same entry at once both get it right.
 
-Whoever can write an entry can run code as this user, so the hash is no protection against others:
-directories and files that others can write are not used at all (`ownership`), and what was checked
-is still there when it is loaded. Knows compilers only as a `Toolchain`, and nothing about what the
-source means.
+Anyone who can write an entry can run code as this user, so the hash does not protect against
+others: directories and files that others can write are not used at all (`ownership`), and a checked
+file cannot change before it is loaded. Knows compilers only as a `Toolchain`, and nothing about
+what the source means.
 """
 
 from __future__ import annotations
@@ -188,7 +188,7 @@ def why_unusable(shared: Path) -> CacheError | None:
 
 
 def discard(entry: Path) -> None:
-    """Remove an entry that does not load, so that the next `build` makes it anew."""
+    """Remove an entry that does not load, so that the next `build` rebuilds it."""
     with contextlib.suppress(OSError):
         entry.unlink()
 

@@ -10,7 +10,7 @@ from pypto._src.errors import CallError
 from pypto._src.passes.pass_manager import OptimizationStrategy
 
 HERE: Final = frozenset({"a2a3sim", "a5sim"})
-"""Platforms that stand for this machine."""
+"""Platforms that denote this machine."""
 
 DEVICES: Final = {"a2a3": "an Ascend 910B", "a5": "an Ascend 950"}
 

@@ -1,7 +1,7 @@
 """Loops and branches in C++, and the values that they carry and return.
 
-Owns the variables that stand for a scalar, tile or tensor on all paths to a statement. Does not
-know what the statements inside do: it is told how to write a body.
+Owns the variables that hold a scalar, tile or tensor where paths merge. Does not know what the
+statements inside do: a callback writes each body.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Flow:
         kernel: The state of the generator.
         declarations: Declares the tiles that they carry and result in.
         write: Writes the statements of a body.
-        assign: Gives a scalar variable a value, in a definition of its own.
+        assign: Defines a scalar variable with a value.
     """
 
     def __init__(
@@ -108,7 +108,7 @@ class Flow:
         self._body.note(stmt.span)
         self._enter_carried(stmt.iter_args)
         if self._kernel.sharing is not None:
-            self._kernel.sharing.paused = True  # the condition is computed anew in each iteration
+            self._kernel.sharing.paused = True  # the condition is recomputed in each iteration
         condition = self._kernel.scalar(stmt.condition)
         if self._kernel.sharing is not None:
             self._kernel.sharing.paused = False
@@ -234,7 +234,7 @@ class Flow:
         )
 
     def _is_declared(self, var: Var) -> bool:
-        """True if a branch's tensor result has an object or a pointer of its own."""
+        """True if a branch's tensor result has its own object or pointer."""
         return var in self._kernel.used or self._kernel.choices.is_merged(var)
 
     def _declare_choice(self, var: Var) -> None:

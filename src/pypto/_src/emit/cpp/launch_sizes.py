@@ -1,6 +1,6 @@
 """The sizes of a kernel's tensors as C++ text, for callers that have its argument words.
 
-Sizes that are expressions are computed by functions in a namespace of their own, so that the helper
+Sizes that are expressions are computed by functions in a separate namespace, so that the helper
 functions they need do not meet those of the kernel.
 """
 

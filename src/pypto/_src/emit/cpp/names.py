@@ -65,7 +65,7 @@ class CodeContext(Names):
         """Give ``var`` an unused name, as `sanitize_name` finds it; return the name."""
         name = self.unused(var.name)
         if var in self.given:
-            self.register_var(var, name)  # which refuses it
+            self.register_var(var, name)  # raises
         self.given[var] = name
         self._taken.add(name)
         return name

@@ -27,7 +27,7 @@ class _Options(NamedTuple):
     """Print each scalar, and each tile in vector memory, once it is computed."""
 
     profile: bool = False
-    """Count calls and time in two 64-bit words, whose address is one more argument, the last."""
+    """Count calls and time in two 64-bit words, whose address is an additional last argument."""
 
     source_lines: bool = False
     """Put the text of the source line into the comment that names it."""

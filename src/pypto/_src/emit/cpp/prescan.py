@@ -132,7 +132,7 @@ class _Scan:
                 self.read_type(kind)
 
     def other(self, stmt: Stmt) -> None:
-        """Note what a statement without a rule of its own reads."""
+        """Note what a statement without its own rule reads."""
         if stmt not in self._gone:
             self._expressions([e for e in exprs_in(stmt) if not isinstance(e, Var)])
 

@@ -184,7 +184,7 @@ def column_part(shape: Sequence[Size], strides: Sequence[Size], element_bytes: i
 
 
 class Choices(NamedTuple):
-    """The tensor variables whose memory is known only when the kernel runs."""
+    """The tensor variables whose memory is known only at run time."""
 
     moved: frozenset[Var]  # carried by a loop that changes which tensor they are
     roots: Mapping[Var, tuple[Var | None, Var | None]]
@@ -201,7 +201,7 @@ NO_CHOICES: Final = Choices(frozenset(), {})
 
 
 def find_choices(function: Function) -> Choices:
-    """Return which tensors need a pointer of their own at run time.
+    """Return which tensors need their own pointer at run time.
 
     Each carried tensor is assumed to stay the same until the loop is seen to change it.
     """

@@ -79,7 +79,7 @@ class Scalars:
         self._natural: set[str] = set()  # values known not to be negative
 
     def begin_statement(self) -> None:
-        """Forget the subexpressions of the statement before, whose scope may have ended."""
+        """Forget the subexpressions of the previous statement, whose scope may have ended."""
         for known in self._known:
             known.clear()
         self._has_long.clear()
@@ -124,7 +124,7 @@ class Scalars:
     def value(self, value: Expr, long: bool = False) -> str:
         """Return the name of a scalar expression, emitting what computes it.
 
-        An INT64 is i64 if ``long``, or if it is made of variables that are.
+        An INT64 is i64 if ``long``, or if it is computed from variables that are.
 
         Raises:
             EmitError: the dialect has no such operation, or a variable has no value here.
@@ -427,7 +427,7 @@ class Scalars:
     def convert(self, name: str, source: DataType, target: DataType, is_long: bool = False) -> str:
         """Return the name of value ``name`` of type ``source`` converted to ``target``.
 
-        An INT64 is ``index``, but for a ``name`` that is i64.
+        An INT64 is ``index``, except for a ``name`` that is i64.
         """
         if target is DataType.BOOL and source is not target:
             zero = self._integer(0, source, is_long)

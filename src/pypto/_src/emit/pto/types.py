@@ -188,7 +188,7 @@ def float_literal(value: float, dtype: DataType) -> str:
     if largest and math.isfinite(value) and holds(value, dtype):
         value = max(-largest, min(value, largest))  # it rounds to this
     if math.isnan(value) or math.isinf(value) or (largest and abs(value) > largest):
-        # The hexadecimal form assembles, but the C++ made of it does not compile.
+        # The hexadecimal form assembles, but the C++ generated from it does not compile.
         raise EmitError(
             f"{value} is no constant of type {dtype} in the PTO dialect",
             hint=f"use the largest number, {-largest if value < 0 else largest}"

@@ -1,7 +1,7 @@
 """Loops and branches of an orchestration, each a scope of the runtime, and what they return.
 
-Owns the variables that stand for a scalar or for one tensor or another on all paths to a statement.
-Does not know what the statements inside do: it is told how to write a body.
+Owns the variables that hold a scalar or denote one of several tensors where paths merge. Does not
+know what the statements inside do: a callback writes each body.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Ops that an orchestration runs itself: creating tensors, views, reading elements and sizes.
 
-Owns how a view's elements lie in the tensor that an argument of the entry points to. Does not
+Owns how a view's elements map to the tensor that an argument of the entry points to. Does not
 know kernel calls, or statements other than assignments of these ops.
 """
 
