@@ -1,7 +1,7 @@
 """The names and forms of the task runtime's C++ interface that both texts of host functions use.
 
 Owns what element types, directions and cores are called there, and forms of C++ that do not depend
-on what is written. Does not know programs: `orchestration` writes for the device, `host` for this
+on what is written. Does not know programs: `device` writes for the device, `native` for this
 machine.
 """
 
