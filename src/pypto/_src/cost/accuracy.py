@@ -1,4 +1,4 @@
-"""How far predictions are from measured times, by instruction, and those of a vendor's model."""
+"""Errors of predictions against measured times, by instruction, beside a vendor model's errors."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pypto._src.cost.tables import CostTable
 from pypto._src.records import NamedTuple
 
 SPLITS: Final = 5
-"""How often measured times are split at random to judge a fit on what it has not seen."""
+"""How many times the measured times are split at random, to judge fits on held-out cases."""
 
 
 class Spread(NamedTuple):
@@ -25,13 +25,13 @@ class Spread(NamedTuple):
 
 
 class Accuracy(NamedTuple):
-    """What is known of the predictions for one instruction, or for all."""
+    """How accurate the predictions are for one instruction, or for all."""
 
     name: str
     cases: int
     model: Spread
     unseen: Spread
-    """Of fits on one half of the cases, judged on the other."""
+    """Errors of fits to one half of the cases, on the other half."""
     vendor: Spread | None
 
 
@@ -62,7 +62,7 @@ def accuracy(table: CostTable, measured: Sequence[Measurement]) -> list[Accuracy
 
 
 def errors_of(table: CostTable, measured: Iterable[Measurement]) -> list[float]:
-    """Return the relative error of each prediction, without its sign."""
+    """Return the absolute relative error of each prediction."""
     return [
         abs(timing_of(table.row(m.case)[0], m.case).alone - m.cycles) / m.cycles for m in measured
     ]

@@ -10,7 +10,7 @@ from typing import TextIO
 from pypto._src.errors import PyptoError
 
 REPEAT_BYTES = 256
-"""What one repeat of a vector instruction works on."""
+"""Bytes that one repeat of a vector instruction processes."""
 
 COLUMNS = (
     "id",
@@ -30,11 +30,11 @@ COLUMNS = (
 
 _BITS = {"fp32": 32, "bf16": 16, "fp16": 16, "hif8": 8, "bool": 8, "index": 64}
 _CLASSES = {"bf16": "fp16", "hif8": "fp8", "bool": "int"}
-"""The type whose figures stand for those of a type of the same size, where it has none."""
+"""For a type without figures of its own, the type of the same size whose figures it uses."""
 
 
 def bits_of(dtype: str) -> int:
-    """Return the size of an element type in bits; 32 for a type that nobody knows.
+    """Return the size of an element type in bits; 32 for an unknown type.
 
     >>> [bits_of(name) for name in ("fp16", "int8", "fp4e2m1", "fp8e5m2", "complex")]
     [16, 8, 4, 8, 32]
@@ -85,17 +85,17 @@ class Case:
         self.extra: Mapping[str, str] = {} if extra is None else extra
 
     def number(self, key: str, default: int) -> int:
-        """Return a number among what the case says beside its columns."""
+        """Return the number under ``key`` in ``extra``, ``default`` if there is none."""
         return _count(self.extra.get(key, ""), default)
 
     @cached_property
     def bits(self) -> int:
-        """The size of an element, of the wider operand."""
+        """The element size of the wider operand, in bits."""
         return max(bits_of(self.src_dtype), bits_of(self.dst_dtype))
 
     @cached_property
     def repeat_elements(self) -> int:
-        """How many elements one repeat works on."""
+        """How many elements one repeat processes."""
         return REPEAT_BYTES * 8 // self.bits
 
     @cached_property
@@ -111,7 +111,7 @@ class Case:
 
     @cached_property
     def bytes(self) -> int:
-        """How much data the instruction moves."""
+        """How many bytes the instruction moves."""
         bursts = self.number("bursts", 0)
         if bursts:
             dmas = self.number("dmas", 1)
@@ -120,7 +120,7 @@ class Case:
 
     @cached_property
     def qualifiers(self) -> tuple[str, ...]:
-        """What may follow the name of the instruction in a table, the most special first."""
+        """What may follow the instruction's name in a table, most specific first."""
         source, target = self.src_dtype, self.dst_dtype
         found = [self.extra[key] for key in ("variant", "path", "dst", "src") if key in self.extra]
         found += [key for key in ("inplace", "binary") if self.extra.get(key) == "true"]
@@ -154,7 +154,7 @@ def read_cases(lines: TextIO, name: str) -> Iterator[tuple[Mapping[str, str], Ca
 
 
 def case_of(row: Mapping[str, str | None]) -> Case:
-    """Return the case that a row describes; what a row leaves out is taken as small."""
+    """Return the case that a row describes; sizes default to 1, valid sizes to the whole tile."""
 
     def text(key: str) -> str:
         return (row.get(key) or "").strip()
@@ -179,7 +179,7 @@ def _pairs(parts: Iterable[str]) -> Iterator[tuple[str, str]]:
 
 
 def _count(text: str, default: int) -> int:
-    """Return the number that a text is, or ``default`` if it is none."""
+    """Return ``text`` as an integer, or ``default`` if it is not a number."""
     try:
         return int(float(text))
     except (ValueError, OverflowError):

@@ -19,11 +19,11 @@ from pypto._src.records import NamedTuple
 _ROUNDS: Final = 30
 _STEP: Final = 1e-4
 _PULL: Final = 0.002
-"""How strongly a figure stays near where the fit starts, for those that no case decides."""
+"""How strongly a figure is pulled to its starting value; decides those that no case determines."""
 _GIVEN: Final = {"walks_rows", "masks_rows", "short", "elements", "ragged"}
-"""Figures that say how an instruction works: nothing to fit."""
+"""Figures that describe how an instruction works, and so are not fitted."""
 _LINE_ROWS: Final = (16, 64)
-"""The sizes at which a regression line stands for cases."""
+"""The row counts at which a regression line is sampled as cases."""
 
 
 class Measurement(NamedTuple):
@@ -71,8 +71,8 @@ def _line(row: dict[str, str]) -> Iterable[Measurement]:
 def fitted(table: CostTable, measured: Sequence[Measurement], *, from_table: bool) -> CostTable:
     """Return a table whose figures fit measured times.
 
-    The fit of a row starts from the table's figures, or from what its formula starts with. It
-    minimizes relative errors, of which large ones count less than their square.
+    The fit of a row starts from the table's figures, or from its formula's starting values. It
+    minimizes relative errors, and large ones count less than their square.
     """
     groups: dict[str, list[Measurement]] = {}
     for each in measured:
@@ -88,7 +88,7 @@ def fitted(table: CostTable, measured: Sequence[Measurement], *, from_table: boo
 
 
 def _unknown(row: Row) -> Row:
-    """Return a row with what was known of its figures before anything was measured."""
+    """Return a row with its figures as they were known before anything was measured."""
     assert row.formula is not None
     start = FORMULAS[row.formula].start
     figures: dict[str, Value] = {
@@ -151,7 +151,7 @@ def _fit_row(row: Row, measured: Sequence[Measurement], *, from_table: bool) -> 
 
 
 def _carried_over(row: Row, start: Row, keys: Sequence[Key]) -> Row:
-    """Let types that no case has change as those did that cases have."""
+    """Scale the figures of types without cases by the mean change of the types with cases."""
     figures = dict(row.figures)
     for name, value in row.figures.items():
         before = start.figures[name]
@@ -166,7 +166,7 @@ def _carried_over(row: Row, start: Row, keys: Sequence[Key]) -> Row:
 
 
 def _of_size(row: Row, measured: Sequence[Measurement]) -> Row:
-    """Return a row with figures of the order that the measured times are of."""
+    """Scale a row's figures to the magnitude of the measured times."""
     ratios = [m.cycles / max(timing_of(row, m.case).alone, 1e-9) for m in measured]
     ratio = float(np.median(ratios))
     if 0.5 < ratio < 2:

@@ -1,4 +1,4 @@
-"""The formulas: how figures of a table and the sizes of an instruction make a time.
+"""The formulas that turn a table's figures and an instruction's sizes into a time.
 
 Each formula names its figures with values to start a fit from, which also stand for figures that a
 table leaves out. Formulas know hardware, but no instruction: which one an instruction follows is in
@@ -18,8 +18,8 @@ from pypto._src.records import NamedTuple
 class Timing(NamedTuple):
     """How long an instruction takes, in cycles.
 
-    A pipe that goes on from one instruction to the next pays ``busy`` for each. The first one after
-    a pause also takes ``head``, and results are there ``tail`` after the pipe is free.
+    Back to back on a pipe, each instruction costs ``busy``. The first one after a pause also takes
+    ``head``, and results are available ``tail`` after the pipe is free.
     """
 
     head: float
@@ -33,7 +33,7 @@ class Timing(NamedTuple):
 
 
 Figures = Callable[[str], float]
-"""Returns the figure of a name for the element types of a case."""
+"""Returns the figure with a given name for the element types of a case."""
 
 
 class Formula(NamedTuple):
@@ -44,11 +44,11 @@ class Formula(NamedTuple):
 
 
 VECTOR_TAIL: Final = 18.0
-"""From the last repeat of a vector instruction to its results."""
+"""Cycles from the last repeat of a vector instruction to its results."""
 
 
 def _vector(fixed: float, busy: float) -> Timing:
-    """Split what can be measured of a vector instruction, as its tail is known."""
+    """Split a vector instruction's fixed cost into head and tail; the tail is known."""
     tail = min(VECTOR_TAIL, fixed)
     return Timing(fixed - tail, busy, tail)
 
@@ -69,10 +69,10 @@ def elementwise_repeats(
     """Return how many repeats the tile library issues, and whether it has to set a mask.
 
     Whole repeats go through a contiguous tile as one long row. Narrow rows that do not fill whole
-    repeats take one each. What divides into neither is counted by element, which is a mask, too.
+    repeats take one each. Any other size is counted by element, which also sets a mask.
 
-    ``walks_rows`` is true of instructions that take narrow rows one by one in any case,
-    ``masks_rows`` of those that set the mask for them.
+    ``walks_rows`` is true for instructions that always take narrow rows one by one,
+    ``masks_rows`` for those that set the mask for them.
     """
     rows, cols, width = case.valid_rows, case.valid_cols, case.repeat_elements
     total = rows * cols
@@ -181,7 +181,7 @@ def _matrix_product(figures: Figures, case: Case) -> Timing:
 
 
 def _vector_function(figures: Figures, case: Case) -> Timing:
-    """Loops of registers: a start, then what is slowest of loads and stores, issue and row ends."""
+    """Register loops: a start, then the slowest of loads and stores, issue, and row ends."""
     blocks = case.row_repeats
     total = blocks * case.valid_rows
     if case.is_contiguous:
@@ -194,7 +194,7 @@ def _vector_function(figures: Figures, case: Case) -> Timing:
 
 
 def _narrowing_function(figures: Figures, case: Case) -> Timing:
-    """Narrowing to 8 bits and less: steps of 64 elements, and rows with a tail one by one."""
+    """Narrowing to 8 bits or fewer: steps of 64 elements; rows with a tail go one by one."""
     elements = case.valid_rows * case.valid_cols
     if case.is_contiguous:
         steps = ceil(elements / case.repeat_elements)

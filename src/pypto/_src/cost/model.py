@@ -10,12 +10,12 @@ from pypto._src.cost.tables import GUESS, CostTable, Row, types_of
 
 
 class CostModel:
-    """Predicts times from the figures of a table, and keeps what it had to assume."""
+    """Predicts times from the figures of a table, and records its assumptions."""
 
     def __init__(self, table: CostTable) -> None:
         self.table = table
         self.assumptions: dict[str, str] = {}
-        """What was assumed, by what it was assumed for."""
+        """The assumptions, keyed by what each was made for."""
 
     def timing(self, case: Case) -> Timing:
         """Return how long an instruction takes."""

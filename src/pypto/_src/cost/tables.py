@@ -1,8 +1,8 @@
-"""Tables of figures as TOML files: what every number is, where it comes from and how sure it is.
+"""Tables of figures as TOML files: what each number is, its source, and how certain it is.
 
 A table has ``[machine.NAME]`` rows of plain figures and ``[instructions.NAME]`` rows, which name
 the formula that their figures go into. A figure is a number, or one for each element type. Each row
-says its ``source`` and how ``sure`` it is:
+gives its ``source`` and how ``sure`` it is:
 
 1. measured on a device, and confirmed by a second measurement
 2. measured on a device once
@@ -31,7 +31,7 @@ GUESS: Final = 4
 _NOTES: Final = ("formula", "sure", "source", "covers", "stands_for", "prior")
 
 RATES: Final = ("bytes_per_cycle", "elements")
-"""Figures that times are divided by."""
+"""Figures that are divisors: a larger one means a shorter time."""
 
 Value = float | Mapping[str, float]
 
@@ -49,7 +49,7 @@ class Row(NamedTuple):
     prior: Mapping[str, Value]  # what was known before anything was measured: where a fit starts
 
     def figure(self, name: str, *types: str) -> float:
-        """Return a figure for the first of some element types, or classes of them, that it has."""
+        """Return a figure for the first of ``types``, element types or classes, that has one."""
         value = self.figures.get(name)
         if value is None:
             return FORMULAS[self.formula].start[name] if self.formula is not None else 0.0
@@ -78,7 +78,7 @@ class CostTable:
         self._found: dict[tuple[str, tuple[str, ...]], tuple[Row, bool]] = {}
 
     def row(self, case: Case) -> tuple[Row, bool]:
-        """Return the row for a case, and whether it is meant for it, not a stand-in."""
+        """Return the row for a case, and whether its figures hold for it or only stand in."""
         key = case.instruction, case.qualifiers
         found = self._found.get(key)
         if found is None:
@@ -136,7 +136,7 @@ def read_table(path: Path, target: str | None = None) -> CostTable:
 
 
 def table_of(text: str, name: str, target: str | None = None) -> CostTable:
-    """Return what `read_table` does, of the text of a file.
+    """Return the table in the text of a file; see `read_table`.
 
     Raises:
         PyptoError: the text is no table.
@@ -244,7 +244,7 @@ def _value(value: Value | Mapping[str, Value]) -> str:
 
 
 def types_of(case: Case) -> tuple[str, ...]:
-    """Return the names by which figures for a case may go, the most special first."""
+    """Return the keys under which figures for a case are looked up, most specific first."""
     source, target = case.src_dtype, case.dst_dtype
     classes = class_of(source), class_of(target)
     return (f"{source}->{target}", "->".join(classes), source, classes[0])
