@@ -1,10 +1,10 @@
 """Parallel loops whose iterations depend on each other: one writes what another one touches.
 
-The passes rely on it that the iterations of ``pl.parallel`` may run in any order. What is reported
-is certain, if the loop has so many iterations at all: a value that one iteration hands on to the
-next, and parts of a tensor that meet in two of the first iterations, or of the last ones, on one
-path through all conditions. Looks at functions in SSA form whose calls stand alone, and through
-calls at what those functions touch.
+The passes assume that the iterations of ``pl.parallel`` may run in any order. What is reported is
+certain, provided that the loop has that many iterations: a value that one iteration passes to the
+next, and regions of a tensor that overlap in two of the first iterations, or of the last ones, on
+one path through all conditions. Expects functions in SSA form with flattened calls, and follows
+calls to what the callees touch.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from pypto._src.usage_errors import not_a_program
 RULE: Final = "parallel-iterations"
 _FIRST: Final = 64
 _LAST: Final = 16
-"""How many iterations of a loop are looked at, at its beginning and at its end."""
+"""How many iterations are checked at the beginning of a loop, and at its end."""
 _MOST: Final = 1024
 """How many accesses to one tensor are compared with each other."""
 
@@ -39,8 +39,8 @@ _MOST: Final = 1024
 def check_parallel(program: Program | Function) -> list[Diagnostic]:
     """Return an error for each dependence between iterations of a parallel loop; see the module.
 
-    The rule is ``parallel-iterations``. Nothing is said of a program that cannot be brought into
-    SSA form, which the passes report.
+    The rule is ``parallel-iterations``. A program that cannot be brought into SSA form gives no
+    findings: the passes report it.
 
     Raises:
         CallError: it is neither a program nor a function.
@@ -112,14 +112,14 @@ def _error(stmt: ForStmt, why: str, span: Span, label: Label | None) -> Diagnost
 
 
 def _reads(root: Block) -> dict[Var, Span]:
-    """Return where variables are read for more than to be handed on."""
+    """Return where variables are read, other than by a yield that only passes them on."""
     found: dict[Var, Span] = {}
     for point in points_in(root):
         stmt = point.stmt
         if isinstance(stmt, YieldStmt):
             continue
         values: list[Expr] = [*read_by(stmt)]
-        if isinstance(stmt, ForStmt | WhileStmt):  # without what it hands on to its first iteration
+        if isinstance(stmt, ForStmt | WhileStmt):  # without the init values
             values = values[: len(values) - len(stmt.iter_args)]
         for value in values:
             for var in uses([value]):
@@ -128,7 +128,7 @@ def _reads(root: Block) -> dict[Var, Span]:
 
 
 def _carried(stmt: ForStmt, read: dict[Var, Span]) -> Iterator[Diagnostic]:
-    """Yield an error for each scalar or tile that leaves an iteration, for the next or the end."""
+    """Yield an error for each carried scalar or tile that is used in the loop or after it."""
     for arg, var, end in zip(stmt.iter_args, stmt.return_vars, yielded(stmt.body), strict=False):
         if isinstance(arg.type, TensorType) or end is arg:
             continue
@@ -198,7 +198,7 @@ def _report(stmt: ForStmt, first: Access, second: Access, least: int) -> Diagnos
 
 
 def _distinct(accesses: Sequence[Access], iterations: Sequence[int]) -> list[Access]:
-    """Return the accesses of some iterations, as many of each; of equal ones the first."""
+    """Return equally many accesses of each of ``iterations``, and only the first of equal ones."""
     most = _MOST // max(len(iterations), 1)
     found: list[Access] = []
     for iteration, each in groupby(accesses, key=lambda access: access.iteration):
@@ -218,7 +218,7 @@ def _offsets(access: Access) -> Hashable:
 def _met(accesses: Sequence[Access]) -> tuple[Access, Access] | None:
     """Return a write and an overlapping access in another iteration, the first ones in the text.
 
-    Prefers what meets in the earliest iterations.
+    Prefers overlaps in the earliest iterations.
     """
     writes = [access for access in accesses if access.writes]
     best: tuple[Access, Access] | None = None
@@ -242,7 +242,7 @@ def _rank(first: Access, second: Access) -> tuple[int, ...]:
 
 
 def _comparable(accesses: Sequence[Access]) -> Iterable[list[Access]]:
-    """Return the accesses in groups whose offsets are a constant number apart."""
+    """Return the accesses in groups whose offsets differ by constants."""
     groups: dict[Hashable, list[Access]] = {}
     for access in accesses:
         key = tuple([frozenset(offset.terms.items()) for offset in access.offsets])
@@ -251,9 +251,9 @@ def _comparable(accesses: Sequence[Access]) -> Iterable[list[Access]]:
 
 
 def _overlapping(group: Sequence[Access]) -> Iterator[tuple[Access, Access]]:
-    """Yield the accesses that meet.
+    """Yield the pairs of accesses that overlap.
 
-    Goes along the dimension in which most begin apart, with those that have not ended.
+    Sweeps the dimension with the most distinct offsets, keeping the boxes that are still open.
     """
     axes = range(len(group[0].offsets))
     axis = max(axes, key=lambda i: len({a.offsets[i].constant for a in group}), default=None)
@@ -268,7 +268,7 @@ def _overlapping(group: Sequence[Access]) -> Iterator[tuple[Access, Access]]:
 
 
 def _meet(first: Access, second: Access) -> bool:
-    """True if two iterations have to touch one element in order, on one path."""
+    """True if two iterations touch one element in a way that needs an order, on one path."""
     if first.iteration == second.iteration or not (first.writes or second.writes):
         return False
     if first.adds and second.adds:

@@ -1,6 +1,6 @@
-"""Reads of uninitialized memory, and outputs that a program should write and does not.
+"""Reads of uninitialized memory, and outputs that a program fails to write.
 
-Brings programs into the form that `uninitialized_tiles` and `uninitialized_tensors` look at; the
+Brings programs into the form that `uninitialized_tiles` and `uninitialized_tensors` expect; the
 findings point at the program as it was written.
 """
 
@@ -26,10 +26,10 @@ def check_uninitialized(program: Program | Function) -> list[Diagnostic]:
 
     Expects a program without errors.
 
-    Rules: ``uninitialized-tile`` and ``uninitialized-tensor``: memory is read that is
-    uninitialized; ``out-never-written``, ``out-not-always-written`` and ``out-partly-written`` an
-    output is not written; ``lost-write``: a computed tensor is written to, and nothing reads it.
-    Nothing is said of a program that cannot be brought into SSA form, which the passes report.
+    Rules: ``uninitialized-tile`` and ``uninitialized-tensor``: uninitialized memory is read;
+    ``out-never-written``, ``out-not-always-written`` and ``out-partly-written``: an output is not
+    written; ``lost-write``: a computed tensor is written to, and nothing reads it. A program that
+    cannot be brought into SSA form gives no findings: the passes report it.
 
     Raises:
         CallError: it is neither a program nor a function.
@@ -59,7 +59,7 @@ def _findings(program: Program) -> list[Diagnostic]:
 
 
 def in_flat_form(program: Program) -> Program | None:
-    """Return a program in SSA form with calls that stand alone, None if that cannot be."""
+    """Return a program in SSA form with flattened calls, None if that is not possible."""
     try:
         return FlattenCallExpr().run(ConvertToSSA().run(program))
     except PyptoError:

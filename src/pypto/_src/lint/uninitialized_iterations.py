@@ -1,10 +1,9 @@
 """Reads of uninitialized tiles, in any iteration of loops whose iterations are known.
 
-Goes through a function as a run would: loops one iteration at a time, branches by their conditions,
-as long as that does not take too long. What it comes upon is certain: a tile has no value where it
-is read, and every run that makes the tile gets there. Looks at functions in SSA form whose calls
-stand alone; what the first iterations show is known without (`uninitialized_tiles`). Knows no op
-but that which makes tiles.
+Steps through a function as a run would: loops one iteration at a time, branches by their
+conditions, up to a limit. Each finding is certain: the tile has no value where it is read, and
+every run that makes the tile gets there. Expects functions in SSA form with flattened calls.
+`uninitialized_tiles` finds what first iterations show. Knows no op but the one that makes tiles.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ from pypto._src.ops.rules.type_rules import called
 from pypto._src.records import NamedTuple
 
 _MOST_STEPS: Final = 20_000
-"""How many statements of a function are gone through."""
+"""How many statements of a function are stepped through at most."""
 
 
 class UninitializedRead(NamedTuple):
@@ -46,18 +45,18 @@ class UninitializedRead(NamedTuple):
 
     reader: str
     span: Span
-    when: str  # what the variables of the loops around are then
+    when: str  # the values of the loop variables around it then
 
 
 class _State(NamedTuple):
-    """A tile that has no value on all paths since; as many of them were open then."""
+    """A tile that has had no value on any path since; ``open`` branches were undecided then."""
 
     origin: AssignStmt
     open: int
 
 
 _Now: TypeAlias = "list[tuple[Affine | None, _State | None]]"
-"""What variables are: numbers, or tiles without a value."""
+"""What variables stand for: numbers, or tiles without a value."""
 
 
 class _Stop(Exception):
@@ -68,7 +67,7 @@ class Reads(NamedTuple):
     """The first read of each tile that has no value there, by the statement that makes it."""
 
     found: Mapping[AssignStmt, UninitializedRead]
-    is_complete: bool  # every statement that runs was looked at: these are all there are
+    is_complete: bool  # every statement that runs was checked, so there are no other reads
 
 
 def uninitialized_reads(iterations: FirstIterations) -> Reads:
@@ -80,7 +79,7 @@ def uninitialized_reads(iterations: FirstIterations) -> Reads:
 
 
 class _Walk:
-    """Goes through one function; ``open`` branches around have no known outcome."""
+    """Steps through one function; ``open`` counts the enclosing branches of unknown outcome."""
 
     def __init__(self, iterations: FirstIterations) -> None:
         self.iterations = iterations
@@ -94,7 +93,7 @@ class _Walk:
         self.is_complete = True
 
     def block(self, block: Block) -> bool:
-        """Go through a block; False if it is left before its end, or may be."""
+        """Step through a block; False if it is left before its end, or may be."""
         for point in block.points:
             self._step()
             if not self._point(point):
@@ -160,7 +159,7 @@ class _Walk:
             self._take(var, None, None)
 
     def _take(self, var: Var, number: Affine | None, state: _State | None) -> None:
-        """Give a variable what it is from now on."""
+        """Set what a variable stands for from now on."""
         if isinstance(var.type, ScalarType):
             self.values.let(var, number)
         elif isinstance(var.type, TileType):
@@ -208,7 +207,7 @@ class _Walk:
             self._take(var, *each)
 
     def _leave(self, point: ProgramPoint, stmt: ForStmt | WhileStmt, now: _Now | None) -> None:
-        """Leave a loop with what it hands on, None where it may have ended elsewhere."""
+        """Leave a loop with the values that it carries, None where it may have ended elsewhere."""
         if now is None and _holds(point, ReturnStmt):
             raise _Stop
         if now is None or len(now) != len(stmt.return_vars):
@@ -217,9 +216,9 @@ class _Walk:
             self._take_all(stmt.return_vars, now)
 
     def _iterations(self, point: ProgramPoint, stmt: ForStmt) -> tuple[Affine, Sequence[int], bool]:
-        """Return where the variable begins, how far it goes, and whether these are all iterations.
+        """Return the variable's start, its distances from it, and whether that is all iterations.
 
-        A loop with bounds that no iteration changes is taken to run.
+        A loop with bounds that no iteration changes is assumed to run.
         """
         bounds = (stmt.start, stmt.stop, stmt.step)
         start, stop, step = [self.values.of(each, point.block) for each in bounds]

@@ -1,9 +1,10 @@
 """Outputs that are not written, and tensors that are read before anything has written them.
 
-Looks at programs in SSA form whose calls stand alone, callees first: what a function reads first
-and what it writes is known as boxes in terms of its parameters, and its calls say which tensors
-these are. A set of written elements is never too small and one of read elements never too large,
-so that what is reported is certain. Knows no op: where an op's box stands is in its definition.
+Expects programs in SSA form with flattened calls, and visits callees first: a function's first
+reads and its writes are summarized as boxes in terms of its parameters, which each call binds to
+tensors. Sets of written elements are over-approximated and sets of read elements
+under-approximated, so that what is reported is certain. Knows no op: which operands give the box
+is in the op's definition.
 """
 
 from __future__ import annotations
@@ -42,13 +43,13 @@ READ: Final = "uninitialized-tensor"
 LOST: Final = "lost-write"
 
 _MOST_PARTS: Final = 64
-"""How many writes, or first reads, of one parameter are told apart."""
+"""How many writes, or first reads, of one parameter are tracked separately."""
 
 
 class Side(NamedTuple):
-    """The numbers of elements along one dimension: ``cover`` moved by ``base``; None for any.
+    """Indices along one dimension: ``cover`` shifted by ``base``; a ``cover`` of None means any.
 
-    The atoms of ``base`` are parameters of the function that the side is of.
+    The atoms of ``base`` are parameters of the function that the side belongs to.
     """
 
     base: Affine
@@ -59,7 +60,7 @@ _ANY: Final = Side(Affine(0, {}), None)
 
 
 class Part(NamedTuple):
-    """Elements of a tensor: none that is outside, in each dimension and by number."""
+    """An upper bound of some elements of a tensor: indices by dimension, and how many there are."""
 
     sides: tuple[Side, ...] | None  # None for any
     volume: int | None  # None for any
@@ -69,7 +70,7 @@ _ALL: Final = Part(None, None)
 
 
 class Read(NamedTuple):
-    """Elements that a function reads before it writes any: surely all of them.
+    """Elements that a function certainly reads, all of them, before it writes any.
 
     A side is None where the elements are not known.
     """
@@ -80,7 +81,7 @@ class Read(NamedTuple):
 
 
 class Summary(NamedTuple):
-    """What a call of a function does with the tensors that it is given."""
+    """What a call of a function does with its tensor arguments."""
 
     writes: Mapping[int, Sequence[Part]]
     reads: Mapping[int, Sequence[Read]]
@@ -91,10 +92,10 @@ class Summary(NamedTuple):
 def uninitialized_tensors(
     program: Program, inner: Collection[str], names: Mapping[Call, str]
 ) -> list[Diagnostic]:
-    """Return a finding for each output that is not written, and each read of what nobody wrote.
+    """Return a finding for each output that is not written, and each uninitialized read.
 
-    ``program`` is in SSA form, its calls stand alone; ``inner`` are the functions that others call,
-    ``names`` has what the source calls the values of calls.
+    ``program`` is in SSA form with flattened calls; ``inner`` are the functions that others call,
+    ``names`` maps calls to the names of their values in the source.
     """
     known: dict[str, Summary] = {}
     looked: dict[str, _Tensors] = {}
@@ -133,7 +134,7 @@ class _Tensors(TensorParts):
             for param, direction in zip(function.params, function.param_directions, strict=True)
             if isinstance(param.type, TensorType)
         }
-        # Where these are used, with what writes them.
+        # Where computed tensors are used, with what writes them.
         self.users: dict[Var, dict[ProgramPoint, str]] = {}
         self.writes: dict[Var, list[_Write]] = {}
         self.covers: dict[Var, list[list[Cover | None]]] = {}  # of the writes up to each
@@ -159,7 +160,7 @@ class _Tensors(TensorParts):
             self.writes.setdefault(stmt.var, []).append(_Write(point.begin, block, _ALL))
 
     def _part(self, call: Call, op: OpDef[..., object], index: int, block: Block) -> Part:
-        """Return what of a tensor operand a call may touch."""
+        """Return the part of a tensor operand that a call may touch."""
         box = self.box(call, op, index, block)
         base = self.base(call.args[index])
         offsets = None if box is None or base is None else moved(base, box[0])
@@ -178,7 +179,7 @@ class _Tensors(TensorParts):
         return Part(tuple(sides), trips * prod(sizes))
 
     def _repeat(self, side: Side, block: Block) -> Side:
-        """Return what a side comes to in all iterations of the loops around ``block``."""
+        """Return the union of a side over all iterations of the loops around ``block``."""
         cover = side.cover
         begin = side.base.constant
         terms: dict[Expr, int] = {}
@@ -217,7 +218,7 @@ class _Tensors(TensorParts):
                 self._write(point, arg, self._translated(part, callee, call, arg, point.block))
 
     def _translated(self, part: Part, callee: Summary, call: Call, arg: Expr, block: Block) -> Part:
-        """Return what a callee touches of an argument, in terms of this function."""
+        """Return the part of an argument that a callee touches, in terms of this function."""
         base = self.base(arg)
         if part.sides is None or base is None:
             return _ALL
@@ -267,7 +268,7 @@ class _Tensors(TensorParts):
                 self._read(point, call.args[index], Read(sides, called(op), call.span))
 
     def _note_users(self, point: ProgramPoint, call: Call | None) -> None:
-        """Take note of what a statement does with tensors that are computed."""
+        """Record what a statement does with computed tensors."""
         values: Sequence[Expr] = read_by(point.stmt) if call is None else call.args
         for index, value in enumerate(values):
             for root in self.bases_of(value):
@@ -277,7 +278,7 @@ class _Tensors(TensorParts):
                     users[point] = writer if users.get(point, writer) else ""
 
     def _writer(self, call: Call, index: int) -> str:
-        """Return what writes an operand and does no more with it, "" if nothing does."""
+        """Return the name of the op or function if it only writes the operand, else ""."""
         op = op_of(call)
         if op is not None:
             return called(op) if index in op.writes and index not in op.reads else ""
@@ -330,14 +331,14 @@ class _Tensors(TensorParts):
             self._add((*self.bases_of(value), *roots)[0], read, "")
 
     def _count(self, root: Var, until: int) -> int:
-        """Return how many of the writes of a tensor stand before a number."""
+        """Return how many writes of a tensor come before the number ``until``."""
         return bisect_left(self.writes.get(root, ()), until, key=lambda write: write.begin)
 
     def _has_no_value(self, root: Var) -> bool:
         return root in self.made or self.directions.get(root) is ParamDirection.Out
 
     def _read_part(self, root: Var, read: Read, until: int) -> None:
-        """Report elements that are read, if no write before can have been to them."""
+        """Report elements that are read and that no earlier write can have reached."""
         if root in self.found or not self._has_no_value(root):
             return
         covers = self._covers(root, self._count(root, until))
@@ -377,7 +378,7 @@ class _Tensors(TensorParts):
         call = self.made.get(root)
         return root.name if call is None else self.names.get(call, root.name)
 
-    # ----- what is known in the end -------------------------------------------------------------
+    # ----- results ------------------------------------------------------------------------------
 
     def summary(self) -> Summary:
         """Return what calls of the function do."""
@@ -386,14 +387,14 @@ class _Tensors(TensorParts):
         for index, param in enumerate(self.function.params):
             parts = [write.part for write in self.writes.get(param, ())]
             if not parts and self.directions.get(param) is ParamDirection.Out:
-                parts = [_ALL]  # that it is not written is reported here, and not of callers
+                parts = [_ALL]  # a missing write is reported here, not again in callers
             writes[index] = parts if len(parts) <= _MOST_PARTS else [_ALL]
             reads[index] = self.first_reads.get(param, ())
         positions: dict[Expr, int] = {param: i for i, param in enumerate(self.function.params)}
         return Summary(writes, reads, self.results_in(positions), positions)
 
     def findings(self, iterations: IterationFindings, *, is_entry: bool) -> list[Diagnostic]:
-        """Return what is wrong with the function; of parts of outputs only if nobody calls it."""
+        """Return the function's findings; partly written outputs count only if nothing calls it."""
         for root, (access, box) in iterations.reads.items():
             what = f"{region_text(box)} of "
             self._add(
@@ -417,7 +418,7 @@ class _Tensors(TensorParts):
         return found
 
     def _lost(self) -> Iterator[Diagnostic]:
-        """Yield an error for each tensor that is computed, written to, and then used no more."""
+        """Yield an error for each tensor that is computed, written to, and then not used again."""
         for root, users in self.users.items():
             [(point, writer), *more] = users.items()
             call, op = self.computed[root], op_of(self.computed[root])
@@ -460,7 +461,7 @@ class _Tensors(TensorParts):
         return None if left is None else self._part_of(root, left)
 
     def _output(self, root: Var) -> tuple[str, Span]:
-        """Return an output in words, and where it stands."""
+        """Return an output in words, and its span."""
         what = f"{'result' if root in self.made else 'output'} {self._name(root)!r}"
         span = self.made[root].span if root in self.made else root.span
         return f"{what} of {self.function.name}", span
@@ -472,7 +473,7 @@ class _Tensors(TensorParts):
         return Diagnostic(DiagnosticSeverity.Warning, PART, 0, text, span, hint=hint)
 
     def _way_around(self, blocks: set[Block], begins: set[int]) -> tuple[ProgramPoint, bool] | None:
-        """Return the branch at which a path around all writes begins, and what its condition is."""
+        """Return the branch at which a path that avoids all writes begins, and its outcome."""
         pending: list[tuple[Block, tuple[ProgramPoint, bool] | None]] = [
             (self.iterations.root, None)
         ]
@@ -498,7 +499,7 @@ class _Tensors(TensorParts):
         return None
 
     def _left(self, root: Var, parts: Sequence[Part]) -> str | None:
-        """Return what of a tensor surely is not written, None where all of it may be."""
+        """Return which part of a tensor is certainly not written, None where all of it may be."""
         kind = root.type
         assert isinstance(kind, TensorType)
         covers: list[Cover | None] = [() for _ in kind.shape]
@@ -522,7 +523,7 @@ def _holds_any(point: ProgramPoint, blocks: Iterable[Block]) -> bool:
 
 
 def _with(covers: Sequence[Cover | None], part: Part) -> list[Cover | None]:
-    """Return what is covered in each dimension when a part is written, too; None for any."""
+    """Return the covers with one more part written; None for any index of a dimension."""
     if part.sides is None or len(part.sides) != len(covers):
         return [None] * len(covers)
     found: list[Cover | None] = []
@@ -535,7 +536,7 @@ def _with(covers: Sequence[Cover | None], part: Part) -> list[Cover | None]:
 
 
 def _kept(root: Var, call: Call) -> str | None:
-    """Return what brings into a tensor what was written to a reshaped copy of it."""
+    """Return a hint on how to bring writes to a reshaped copy back into the tensor."""
     source = call.args[0]
     if call.op is not tensor_math.reshape or not isinstance(source, Var):
         return None

@@ -2,9 +2,9 @@
 
 A tile that ``create_tile`` makes is uninitialized. What is reported is certain: an error where no
 path to the read writes the tile, a warning where one outcome of a condition leaves it
-uninitialized. Of tiles whose elements are written one by one, or scattered to, nothing is certain:
-several such writes may be all of it. Looks at functions in SSA form whose calls stand alone. Knows
-no op but that which makes tiles: what an op reads is in its definition.
+uninitialized. Tiles whose elements are written one by one, or scattered to, are not reported:
+several such writes may fill them. Expects functions in SSA form with flattened calls. Knows no op
+but the one that makes tiles: what an op reads is in its definition.
 """
 
 from __future__ import annotations
@@ -37,15 +37,15 @@ from pypto._src.records import NamedTuple
 
 RULE: Final = "uninitialized-tile"
 _ALWAYS: Final = 1 << 30
-"""A depth that nothing has."""
+"""A depth that no block has."""
 
 
 class _State(NamedTuple):
-    """A tile that has no value: the statement that makes it, and when that is so.
+    """A tile that has no value: the statement that makes it, and when this state holds.
 
-    It is so where no branch is open from the block at depth ``since`` on; with ``branch`` only if
-    its condition has that ``outcome``. A state of ``later`` iterations is so from the second
-    iteration of a loop on, whose body has that depth, where there is no branch in between.
+    It holds where no branch is open from the block at depth ``since`` on; with ``branch`` only if
+    its condition has that ``outcome``. A state with ``later`` holds from the second iteration on of
+    the loop whose body has that depth, where there is no branch in between.
     """
 
     origin: AssignStmt
@@ -58,7 +58,7 @@ class _State(NamedTuple):
 def uninitialized_tiles(function: Function, names: Mapping[Call, str]) -> list[Diagnostic]:
     """Return a finding for each tile that is read without a value; see the module.
 
-    ``names`` has what the source calls the values of calls.
+    ``names`` maps calls to the names of their values in the source.
     """
     iterations = FirstIterations(function)
     makes_any = any(_makes(point) for point in points_in(iterations.root))
@@ -86,7 +86,7 @@ class _Tiles:
         self.found: dict[AssignStmt, Diagnostic] = {}
 
     def look(self) -> None:
-        """Find what first iterations show, and what all iterations have in common."""
+        """Find the reads in first iterations, and those that all iterations have in common."""
         pending = [*reversed(self.iterations.root.points)]
         after: set[ProgramPoint] = set()
         while pending:
@@ -104,7 +104,7 @@ class _Tiles:
                 ]
 
     def look_at(self, reads: Reads) -> None:
-        """Add what other iterations show; where all have been looked at, there is no more."""
+        """Add the reads of other iterations; where ``reads`` is complete, drop what it lacks."""
         if reads.is_complete:
             self.found = {
                 origin: found
@@ -157,10 +157,10 @@ class _Tiles:
             self._hand_on(arg, state)
 
     def _made_in(self, body: Block, value: Expr, end: int | None = None) -> _State | None:
-        """Return the tile that a loop's body hands on, if its first iteration makes it.
+        """Return the tile that a loop's body yields, if its first iteration makes it.
 
-        Looks at the first ``end`` statements of the body, and into branches whose outcome is
-        decided by the iteration, or by what the function is called with.
+        Considers the first ``end`` statements of the body, and branches whose outcome is decided by
+        the iteration, or by the function's arguments.
         """
         var = aliased(value)
         for position in reversed(range(len(body.points) if end is None else end)):
@@ -177,7 +177,7 @@ class _Tiles:
     def _made_in_branch(
         self, point: ProgramPoint, position: int, var: Expr | None
     ) -> _State | None:
-        """Return what a branch, number ``position`` of its block, makes of its result ``var``."""
+        """Return the state of ``var``, a result of the branch at ``position`` in its block."""
         [results] = [value.yields for value in carried(point) if value.return_var is var]
         arms: list[_State | None] = [None, None]
         for last, value in results:
@@ -215,16 +215,16 @@ class _Tiles:
             self._hand_on(var, state)
 
     def _in_later(self, loop: ProgramPoint) -> bool:
-        """True if a loop may run in later iterations of those around it only."""
+        """True if a loop may run only in later iterations of those around it."""
         [body] = loop.blocks
         return self.iterations.open[body] >= body.depth
 
     def _in_first(self, loop: ProgramPoint, state: _State) -> _State:
-        """Return a state as it is where the loops around one are in their first iterations."""
+        """Return a state as it is when the loops around ``loop`` are in their first iterations."""
         return state._replace(since=min(state.since, loop.block.depth))
 
     def _merged(self, point: ProgramPoint, arms: list[_State | None]) -> _State | None:
-        """Return what the result of a branch is, given what its arms yield."""
+        """Return the state of a branch's result, given what its arms yield."""
         outcome = self.iterations.outcomes[point]
         loop = self.iterations.loop[point.block]
         if outcome is not None:
@@ -250,7 +250,7 @@ class _Tiles:
         return None
 
     def _runs_twice(self, point: ProgramPoint) -> bool:
-        """True if a loop is sure to have a second iteration."""
+        """True if a loop certainly has a second iteration."""
         known = self.twice.get(point)
         if known is None:
             count = trip_count(point.stmt) if isinstance(point.stmt, ForStmt) else None
@@ -331,7 +331,7 @@ class _Tiles:
 
 
 def _hint(state: _State) -> str | None:
-    """Return what makes the tile with a value, where tiles can be filled."""
+    """Return a hint that makes the tile with a value, where tiles can be filled."""
     call, kind = state.origin.value, state.origin.var.type
     assert isinstance(call, Call)
     assert isinstance(kind, TileType)
@@ -348,7 +348,7 @@ def _never_and_filled(
 ) -> tuple[dict[Var, AssignStmt], set[AssignStmt]]:
     """Return the tiles that are uninitialized on every path, with a statement that makes them.
 
-    And the statements that make tiles of which others write elements, in place or in a new tile.
+    Also return the statements that make tiles whose elements others write, in place or in a copy.
     """
     sources: dict[Var, list[Expr]] = {}
     made: dict[Var, AssignStmt] = {}
@@ -378,7 +378,7 @@ def _never_and_filled(
 
 
 def _scattered_to(value: Expr) -> list[Expr]:
-    """Return the tile of which an op returns a copy with other elements in some places."""
+    """Return the tile that an op copies with some elements replaced, as a list of at most one."""
     op = op_of(value)
     if not isinstance(value, Call) or op is None or op.overload != "scatter":
         return []
@@ -387,7 +387,7 @@ def _scattered_to(value: Expr) -> list[Expr]:
 
 
 def _written(made: Iterable[Var], sources: Mapping[Var, list[Expr]]) -> set[Var]:
-    """Return the tiles that anything else makes on some path."""
+    """Return the tiles that anything other than ``made`` defines on some path."""
     users: dict[Var, list[Var]] = {}
     known = {*made, *sources}
     found: set[Var] = set()
@@ -413,7 +413,7 @@ def _first_of(
 ) -> dict[Var, AssignStmt]:
     """Return for each tile one of the statements that it may come from."""
     found = dict(made)
-    for var, values in sources.items():  # in textual order, what is carried before it is yielded
+    for var, values in sources.items():  # in textual order: a carried tile before its yield
         for value in values:
             source = aliased(value)
             if isinstance(source, Var) and source in found:

@@ -1,7 +1,7 @@
-"""Results that nothing reads: a variable is assigned what an op computes, and that is all.
+"""Results that nothing reads: a variable is assigned an op's result and never used.
 
-Looks at programs as they are written, before any pass. Knows no op: whether a computation could be
-left out is `purity.has_effect`. A name that begins with ``_`` says that nobody is meant to read it.
+Checks programs as they are written, before any pass. Knows no op: `purity.has_effect` says whether
+a computation could be left out. A name that begins with ``_`` marks a result as unused on purpose.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def _unused_in(function: Function) -> list[Diagnostic]:
             read.update(used_by_type(var))
         if isinstance(stmt, AssignStmt):
             assigned.setdefault(stmt.var, stmt)
-    # A region makes an accumulator anew where vector work needs it in another memory.
+    # A region creates an accumulator again where vector work needs it in another memory.
     begun = {(var.name, op_of(stmt.value)) for var, stmt in assigned.items() if var in read}
     return [
         _warning(var, stmt)
