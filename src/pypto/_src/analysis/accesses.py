@@ -3,8 +3,8 @@
 One `Instruction` for each call that a pipe executes. An on-chip access names chunks: memory
 references, or, once these have addresses, the pieces that the address ranges cut each other into.
 A tensor access names the tensors it may be (a parameter, or one made in the function) and the box
-of elements (`affine`). Distinct parameters are taken as distinct memory, but for those of which it
-is said that calls give them one.
+of elements (`affine`). Distinct parameters are taken as distinct memory, except those that are
+declared as shared by calls.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ Chunk: TypeAlias = Hashable
 
 
 NO_MEMREFS: Final[Mapping[Var, MemRef]] = MappingProxyType({})
-"""For functions whose types have their memory references."""
+"""For functions whose types carry their memory references."""
 
 Window: TypeAlias = "tuple[Affine, ...] | None"
-"""Where a view begins in its tensor: empty for at its beginning, None for not known."""
+"""Offset of a view in its tensor: empty for the beginning, None if unknown."""
 
 
 class TensorAccess(NamedTuple):
@@ -52,11 +52,11 @@ class TensorAccess(NamedTuple):
 
 
 Distance: TypeAlias = "tuple[int | None, ...] | None"
-"""How far apart two tensors begin, by dimension; None for not known."""
+"""Distance between the beginnings of two tensors, by dimension; None if unknown."""
 
 
 class SharedParams(NamedTuple):
-    """Two parameters, by position, that may be one memory: where the second begins in the first."""
+    """Two parameters, by position, that may share memory, and the second's offset in the first."""
 
     first: int
     second: int
@@ -68,7 +68,7 @@ class Instruction:
 
     It is ``in_order`` if it starts when everything before it on its pipe is complete; ``queue`` is
     the number of the pipe. A plan (`planner`) numbers the instructions of each pipe from 1, and
-    notes what the pipe ``knows`` behind one.
+    records what the pipe ``knows`` to be complete after each.
     """
 
     __slots__ = (
@@ -231,7 +231,7 @@ def _bases_of(stmt: AssignStmt, found: dict[Var, AliasBases]) -> AliasBases:
 
 
 class _Shape:
-    """What an op's definition says of its calls, in the form that accesses are found by."""
+    """What an op's definition says about its calls, in the form that finding accesses needs."""
 
     def __init__(self, op: OpDef[..., Any]) -> None:
         lists = {p.name: i for i, p in enumerate(op.operands) if p.kind == INTS}
@@ -240,12 +240,12 @@ class _Shape:
         tiles = {index for index, p in enumerate(op.operands) if p.kind == TILE}
         self.op = op
         self.is_sync = op in SYNC_OPS
-        self.pipe: PipeType | None = op.pipe  # None if it has to be asked, or executes nothing
+        self.pipe: PipeType | None = op.pipe  # None if it depends on the call, or executes nothing
         self.reads = tuple(sorted(op.reads & tiles))
         self.writes = tuple(sorted(op.writes & tiles))
         self.others = tuple(sorted((op.reads | op.writes) - tiles))  # that it reads or writes
         self.is_view = op.view_of is not None
-        self.begins = offsets if element is None else element  # of its list of indices or offsets
+        self.begins = offsets if element is None else element  # operand of indices or offsets
         self.sizes = lists.get("shapes") if element is None else None  # None for one element
         self.offset = lists.get("offset")  # where a view begins
 
@@ -281,7 +281,7 @@ class Accesses:
         shared: Sequence[SharedParams] = (),
         memrefs: Mapping[Var, MemRef] = NO_MEMREFS,
     ) -> None:
-        """Look at a function some of whose parameters may be ``shared`` memory.
+        """Find the accesses of a function; some of its parameters may be ``shared`` memory.
 
         The memory references of its tiles are in ``memrefs``, or else in their types.
         """
@@ -295,11 +295,11 @@ class Accesses:
         self.at: dict[ProgramPoint, Instruction] = {}
         self.syncs: dict[ProgramPoint, Call] = {}
         self.jumps: list[ProgramPoint] = []
-        # Of constants, by the identity of their lists, which stand behind them.
+        # Boxes of constants, by the identity of their lists, which the values keep alive.
         self._boxes: dict[tuple[int, int], tuple[Box | None, object, object]] = {}
         self._memref_of: dict[Any, MemRef] = {**memrefs}
         self._stand_ins: dict[tuple[int, MemorySpace], Var] = {}
-        self._has_bases: bool = False  # of what is inside the open loop
+        self._has_bases: bool = False  # whether alias bases inside the open loop are known
         self._block(root)
         self._cut()
 
@@ -341,7 +341,7 @@ class Accesses:
             _bases_of_branch(values, self.roots)
 
     def _define(self, var: Var, value: Expr, block: Block) -> None:
-        """Take note of what a scalar or a tensor is."""
+        """Record what a scalar or a tensor stands for."""
         kind = var.type.__class__
         if kind is ScalarType:
             self.integers.assign(var, value, block)
@@ -353,7 +353,7 @@ class Accesses:
             self.windows[var] = self._window(value, source, block)
 
     def _call(self, point: ProgramPoint, block: Block, call: Call, tile: Var | None) -> None:
-        """Take note of what a call does; ``tile`` is its result, if that is a tile."""
+        """Record what a call does; ``tile`` is its result, if that is a tile."""
         op: Any = call.op
         shape = _SHAPES.get(op)
         if shape is None or op.with_scratch is not None:
@@ -398,7 +398,7 @@ class Accesses:
         return memref
 
     def _in_spaces(self, call: Call) -> Call:
-        """Return a call whose tiles have types that say in which memory they are."""
+        """Return the call with tiles whose types give their memory space."""
         args: list[Expr] | None = None
         for at, arg in enumerate(call.args):
             memref = self._memref_of.get(arg)
@@ -415,7 +415,7 @@ class Accesses:
         return call if args is None else with_args(call, tuple(args))
 
     def _cut(self) -> None:
-        """Give the instructions the pieces of the buffers that they touch, if there are any."""
+        """Replace buffers by chunks in the instructions, if buffers have addresses."""
         memrefs = self._memref_of.values()
         addresses = [const_value(each) for each in {memref.addr_ for memref in memrefs}]
         if all(address is None or address < 0 for address in addresses):
@@ -426,7 +426,7 @@ class Accesses:
             each.writes = tuple([chunk for memref in each.writes for chunk in of[memref]])
 
     def _hand_on(self, target: Var, sources: Sequence[Expr]) -> None:
-        """What is carried is a whole tensor, or it may begin elsewhere on each iteration."""
+        """Record a merged tensor as whole if all sources are; else its offset is unknown."""
         whole = all(isinstance(e, Var) and self.windows.get(e) == () for e in sources)
         self.windows[target] = () if whole else None
 
@@ -449,7 +449,7 @@ class Accesses:
         return found
 
     def _ints(self, found: Expr | None, block: Block) -> tuple[Affine, ...] | None:
-        """Return the integers of a list, None for what is no list."""
+        """Return the integers of a list, None if ``found`` is not a list."""
         if not isinstance(found, MakeTuple):
             return None
         form = self.integers.form
@@ -458,8 +458,8 @@ class Accesses:
     def _box(self, call: Call, shape: _Shape, tensor: Var, block: Block) -> Box | None:
         """Return the part of ``tensor`` that a call touches, None for unknown.
 
-        The names of the operands say it: ``indices`` of one element, or ``offsets`` and ``shapes``
-        of a box. The same constants say the same wherever they stand.
+        The operands' names tell: ``indices`` of one element, or ``offsets`` and ``shapes`` of a
+        box. Boxes of constants are cached, as they are the same everywhere.
         """
         base = self.windows.get(tensor)
         if base is None or shape.begins is None:
@@ -520,7 +520,7 @@ class Accesses:
 
 
 def heads(shared: Sequence[SharedParams]) -> dict[int, int]:
-    """Return for each parameter that shares memory the first one of those that may be it."""
+    """Map each parameter that shares memory to the first parameter of its group."""
     found = {i: i for each in shared for i in (each.first, each.second)}
     for each in shared:
         low, high = sorted((found[each.first], found[each.second]))
@@ -529,16 +529,16 @@ def heads(shared: Sequence[SharedParams]) -> dict[int, int]:
 
 
 _SharedOffsets: TypeAlias = "dict[Var, tuple[Var, Sequence[Affine]]]"
-"""By parameter the one whose memory it shares, and where it begins in that."""
+"""By parameter, the one whose memory it shares, and its offset in that."""
 
 
 def _shared_offsets(
     function: Function, shared: Sequence[SharedParams], integers: Integers, root: Block
 ) -> _SharedOffsets:
-    """Return the indices of parameters that share memory; those of a group in its first one.
+    """Return the offset of each parameter that shares memory, in the first one of its group.
 
-    What begins at different addresses in different calls, or at one that is not known, begins at
-    numbers that are variables: two accesses through one parameter are told apart all the same.
+    Where calls give different offsets, or an unknown one, the offset is a fresh variable: two
+    accesses through one parameter can still be told apart.
     """
     params = function.params
     found: _SharedOffsets = {}
@@ -560,7 +560,7 @@ def _shared_offsets(
 
 
 def _begin(name: str, known: Sequence[int | None], integers: Integers, root: Block) -> Affine:
-    """Return where a parameter begins in one dimension: at one of the numbers that are known."""
+    """Return a parameter's offset in one dimension: a constant, or a variable with its range."""
     numbers = [number for number in known if number is not None]
     is_known = len(numbers) == len(known)
     if is_known and len(set(numbers)) == 1:

@@ -1,8 +1,7 @@
-"""Parts of tensors whose offsets are linear forms of a function's integers, and whether they meet.
+"""Boxes of tensors whose offsets are linear forms of a function's integers, and their overlaps.
 
-A loop that walks over a tensor touches each part once; that shows when the offsets of two
-iterations are subtracted. What is not linear is an atom of its own, equal to itself and to nothing
-else.
+A loop that walks over a tensor touches each part once, as the difference between the offsets of
+two iterations shows. A nonlinear term is an atom of its own, equal only to itself.
 """
 
 from __future__ import annotations
@@ -25,14 +24,14 @@ class Affine(NamedTuple):
 
 
 class Box(NamedTuple):
-    """Part of a tensor: offset and size for each dimension; None for a size not known."""
+    """Part of a tensor: offset and size for each dimension; None for an unknown size."""
 
     offsets: tuple[Affine, ...]
     sizes: tuple[int | None, ...]
 
 
 class _Counter(NamedTuple):
-    """What is known of a loop variable: step, and the closed range of its values."""
+    """What is known about a loop variable: step, and the closed range of its values."""
 
     step: int | None
     low: float
@@ -48,17 +47,17 @@ class Integers:
         self.counters: dict[Expr, _Counter] = {}
         self.of_body: dict[Block, Var] = {}
         self.values: dict[Expr, Expr] = {}  # of scalar variables
-        self.differences: dict[Expr, Affine] = {}  # of the sides of comparisons, once asked for
-        self._unread: list[tuple[Var, Expr, Block]] = []  # scalars whose form nobody has asked for
+        self.differences: dict[Expr, Affine] = {}  # left minus right of comparisons, cached
+        self._unread: list[tuple[Var, Expr, Block]] = []  # scalars with no form requested yet
 
     def assign(self, var: Var, value: Expr, block: Block) -> None:
-        """Take note of a scalar that a statement of ``block`` defines; call it in textual order."""
+        """Record a scalar that a statement of ``block`` defines; call it in textual order."""
         self.values[var] = value
         self.home[var] = block
         self._unread.append((var, value, block))
 
     def enter(self, point: ProgramPoint) -> None:
-        """Take note of the integers that a compound statement defines, before those inside it."""
+        """Record the integers that a compound statement defines, before those inside it."""
         stmt = point.stmt
         match stmt:
             case ForStmt():
@@ -76,7 +75,7 @@ class Integers:
                 pass
 
     def limit(self, var: Var, low: int, high: int) -> None:
-        """Take note of the closed range of a variable's values."""
+        """Record the closed range of a variable's values."""
         self.counters[var] = _Counter(None, low, high)
 
     def form(self, expr: Expr, block: Block) -> Affine:
@@ -124,7 +123,7 @@ class Integers:
 
 
 _NO_TERMS: Final[dict[Expr, int]] = {}
-"""The terms of every constant; no linear form is changed once it is made."""
+"""The terms of every constant; linear forms are never mutated."""
 
 
 def _is_opaque(form: Affine, expr: Expr) -> bool:

@@ -1,8 +1,8 @@
-"""Conditions made of ``not``, ``and`` and ``or``: their parts, and what these make of the whole.
+"""Conditions made of ``not``, ``and`` and ``or``: their parts, and how these decide the whole.
 
-A condition may name others, and have one of them in many places: as a tree it can be far larger
-than the program. So each part is looked at once, however often it occurs and however deep it is.
-Knows nothing of what a part means.
+A condition may name others, and use one of them many times: as a tree it can be far larger than
+the program. So each part is visited once, however often it occurs and however deep it is. Does not
+know what a part means.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ def resolved(expr: Expr, values: Mapping[Expr, Expr]) -> Expr:
 
 
 def parts(condition: Expr, values: Mapping[Expr, Expr], seen: set[Expr]) -> Iterator[Expr]:
-    """Yield a condition and what it joins, down to what joins nothing; add it to ``seen``.
+    """Yield a condition and all its operands down to the leaves; add them to ``seen``.
 
-    What has been seen before is left out.
+    Those in ``seen`` are skipped.
     """
     pending = [resolved(condition, values)]
     while pending:
@@ -43,10 +43,10 @@ def outcome(
     of_part: Callable[[Expr], T | None],
     joined: Callable[[Expr, Sequence[T | None]], T | None],
 ) -> T | None:
-    """Return what a condition comes to: ``joined`` what its operands do, ``of_part`` elsewhere.
+    """Evaluate a condition: ``of_part`` gives the value of a leaf, ``joined`` combines operands.
 
-    ``known`` has what has been found before, and takes what is found now. What depends on itself
-    comes to None.
+    ``known`` caches values of earlier calls and of this one. A condition that depends on itself is
+    None.
     """
     root = resolved(condition, values)
     if root in known:
@@ -66,7 +66,7 @@ def outcome(
 
 
 def truth(condition: Expr, sides: Sequence[bool | None]) -> bool | None:
-    """Return what ``not``, ``and`` or ``or`` makes of its operands; None is either."""
+    """Return the value of ``not``, ``and`` or ``or`` on its operands; None is unknown."""
     if isinstance(condition, Not):
         return None if sides[0] is None else not sides[0]
     strong = isinstance(condition, Or)  # the value of one side that decides it
@@ -76,7 +76,7 @@ def truth(condition: Expr, sides: Sequence[bool | None]) -> bool | None:
 
 
 def _operands(expr: Expr, values: Mapping[Expr, Expr]) -> list[Expr]:
-    """Return what a condition joins, without the names; nothing for one that joins none."""
+    """Return the operands of a connective, with names resolved; none for any other condition."""
     if isinstance(expr, And | Or):
         return [resolved(expr.left, values), resolved(expr.right, values)]
     return [resolved(expr.operand, values)] if isinstance(expr, Not) else []

@@ -6,14 +6,14 @@ from collections.abc import Iterable, Iterator
 from typing import Final, TypeAlias
 
 MOST_BOXES: Final = 256
-"""How many boxes of one tensor are kept apart, and the pieces that are left of one."""
+"""The most boxes kept for one tensor, and the most pieces into which a box is split."""
 
 Box: TypeAlias = "tuple[tuple[int, int], ...]"
 """Elements of a tensor: begin and end for each dimension."""
 
 
 def add(boxes: list[Box], box: Box) -> None:
-    """Add a box to a list, as part of those at its end that it goes on from."""
+    """Add a box to a list, merged with those at the end of the list if they form one box."""
     while boxes:
         whole = _joined(boxes[-1], box)
         if whole is None:
@@ -24,7 +24,7 @@ def add(boxes: list[Box], box: Box) -> None:
 
 
 def _joined(first: Box, second: Box) -> Box | None:
-    """Return two boxes as one, None if that holds other elements, too."""
+    """Return the union of two boxes, None if it is not a box."""
     apart = [axis for axis, (a, b) in enumerate(zip(first, second, strict=True)) if a != b]
     if not apart:
         return first
@@ -38,9 +38,9 @@ def _joined(first: Box, second: Box) -> Box | None:
 
 
 def uncovered(wanted: Box, boxes: Iterable[Box]) -> Box | None:
-    """Return the first part of a box that is in none of others, None if there is none.
+    """Return the first part of ``wanted`` that no box of ``boxes`` covers, None if there is none.
 
-    None also where it falls into too many parts to tell.
+    Also None if ``wanted`` is split into too many pieces to tell.
     """
     pieces = [wanted]
     for box in boxes:
@@ -52,7 +52,7 @@ def uncovered(wanted: Box, boxes: Iterable[Box]) -> Box | None:
 
 
 def _without(piece: Box, box: Box) -> Iterator[Box]:
-    """Yield what is left of a box without another one."""
+    """Yield the boxes that are left of ``piece`` without ``box``."""
     if any(b >= end or begin >= e for (b, e), (begin, end) in zip(piece, box, strict=True)):
         yield piece
         return

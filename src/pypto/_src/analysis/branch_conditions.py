@@ -1,9 +1,8 @@
 """Which arm a branch takes, as far as the iteration of a loop decides it.
 
-A loop is looked at once for its first iteration, its last and the others, and once for each
+A loop is examined separately for its first iteration, its last and the others, and for each
 remainder of its variable, where conditions in it ask for that (``if i == 0``, ``if i + 1 < n``,
-``if i % 2``). Everything else may go either way. Knows integers and conditions; knows nothing of
-flags.
+``if i % 2``). Any other condition may go either way. Knows integers and conditions, not flags.
 """
 
 from __future__ import annotations
@@ -33,13 +32,13 @@ from pypto._src.ir.stmts import ForStmt, IfStmt
 from pypto._src.records import NamedTuple
 
 MOST_CLASSES: Final = 8
-"""The most remainders of one loop variable that are told apart."""
+"""The most remainders of one loop variable that are distinguished."""
 
 Range: TypeAlias = "tuple[float, float]"
 
 
 class Iteration(NamedTuple):
-    """What is known of the present iteration of a loop; None is not known."""
+    """What is known about the current iteration of a loop; None is unknown."""
 
     first: bool | None = None
     last: bool | None = None
@@ -57,7 +56,7 @@ class Counter(NamedTuple):
 
 
 class Questions(NamedTuple):
-    """What the conditions in a loop ask about its iteration."""
+    """What the conditions in a loop depend on: being first, being last, a remainder."""
 
     first: bool
     last: bool
@@ -65,14 +64,14 @@ class Questions(NamedTuple):
 
 
 class Conditions:
-    """Decides conditions in the present iterations of the loops around them."""
+    """Decides conditions in the current iterations of the loops around them."""
 
     def __init__(self, integers: Integers) -> None:
         self.integers = integers
         self.values = integers.values
-        self.iterations: dict[Var, tuple[Counter, Iteration]] = {}  # of the loops that are open
+        self.iterations: dict[Var, tuple[Counter, Iteration]] = {}  # of the open loops
         self.assumed: dict[object, bool] = {}
-        self._decided: dict[tuple[object, ...], dict[Expr, bool | None]] = {}  # in the present
+        self._decided: dict[tuple[object, ...], dict[Expr, bool | None]] = {}  # current state
 
     def counter(self, point: ProgramPoint) -> Counter | None:
         """Return the counter of a loop, None for one whose step is not constant."""
@@ -83,10 +82,10 @@ class Conditions:
         start = self.integers.form(stmt.start, point.block)
         return Counter(stmt.loop_var, start, self.integers.form(stmt.stop, point.block), step)
 
-    # ----- what a loop is asked ---------------------------------------------------------------
+    # ----- what conditions ask of a loop ------------------------------------------------------
 
     def questions(self, point: ProgramPoint, counter: Counter) -> Questions:
-        """Return what the conditions inside a loop ask about its iteration."""
+        """Return what the conditions inside a loop depend on; see `Questions`."""
         first = last = False
         modulus = 1
         seen = set[Expr]()
@@ -122,7 +121,7 @@ class Conditions:
         left = self._form(part.left, block)
         difference = combine(left, self._form(part.right, block), -1)
         sides = resolved(part.left, self.values), resolved(part.right, self.values)
-        if not any(isinstance(side, FloorMod) for side in sides):  # else an iteration may decide it
+        if not any(isinstance(side, FloorMod) for side in sides):  # these depend on the iteration
             self.integers.differences[part] = difference
         return difference
 
@@ -132,7 +131,7 @@ class Conditions:
         return self.integers.form(expr, block) if remainder is None else Affine(remainder, {})
 
     def _remainder(self, expr: Expr, block: Block) -> int | None:
-        """Return the value of ``form % number`` where the iterations of the loops decide it."""
+        """Return the value of ``form % number`` if the current iterations decide it, else None."""
         divisor = const_value(expr.right) if isinstance(expr, FloorMod) else None
         if not isinstance(expr, FloorMod) or not divisor or divisor < 0:
             return None
@@ -156,14 +155,14 @@ class Conditions:
         return total % divisor
 
     def present(self) -> tuple[object, ...]:
-        """Return what is known of the present iterations and conditions, as a key."""
+        """Return what is known about the current iterations and conditions, as a key."""
         iterations = [(var, iteration) for var, (_, iteration) in self.iterations.items()]
         return (*iterations, *self.assumed.items())
 
     # ----- deciding -----------------------------------------------------------------------------
 
     def decide(self, condition: Expr, block: Block) -> bool | None:
-        """Return what a condition is in the present iterations, None if it may be either."""
+        """Return the value of a condition in the current iterations, None if it may be either."""
         now = self.present()
         known = self._decided.get(now)
         if known is None:
@@ -172,7 +171,7 @@ class Conditions:
         return outcome(condition, self.values, known, lambda e: self._of_part(e, block), truth)
 
     def always(self, condition: Expr, block: Block) -> bool | None:
-        """Return what a condition is in all iterations, None if it may be either."""
+        """Return the value of a condition in all iterations, None if it may be either."""
         iterations, self.iterations = self.iterations, {}
         try:
             return self.decide(condition, block)
@@ -180,7 +179,7 @@ class Conditions:
             self.iterations = iterations
 
     def _of_part(self, expr: Expr, block: Block) -> bool | None:
-        """Return what a condition is that joins no others."""
+        """Return the value of a condition that is not a connective."""
         match expr:
             case ConstBool():
                 return expr.value
@@ -200,7 +199,7 @@ class Conditions:
         return None if key is None else self.assumed.get(key)
 
     def key(self, condition: Expr, block: Block) -> object:
-        """Return what equal conditions have in common, None if that cannot be said."""
+        """Return a key that equal conditions share, None if there is none."""
         expr = resolved(condition, self.values)
         if isinstance(expr, Var):
             return expr
@@ -242,7 +241,7 @@ def _constant(form: Affine, counter: Counter, bound: Affine) -> int | None:
 
 
 def _narrow(bounds: Range, over: int, factor: int, least: int, exact: bool, step: int) -> Range:
-    """Return the range of over + factor * d, where d is ``least`` or lies beyond it by steps."""
+    """Narrow ``bounds`` to over + factor * d, where d is ``least`` or steps beyond it."""
     value = over + factor * least
     if exact:
         return value, value
@@ -251,7 +250,7 @@ def _narrow(bounds: Range, over: int, factor: int, least: int, exact: bool, step
 
 
 def _narrow_last(bounds: Range, over: int, factor: int, last: bool, step: int) -> Range:
-    """Return the range of over + factor * d, where d is the variable minus the loop's stop."""
+    """Narrow ``bounds`` to over + factor * d, where d is the variable minus the loop's stop."""
     size = abs(step)
     near, far = (-1, -size) if last else (-size - 1, -inf)
     low, high = (far, near) if step > 0 else (-near, -far)
@@ -260,7 +259,7 @@ def _narrow_last(bounds: Range, over: int, factor: int, last: bool, step: int) -
 
 
 def _compared(expr: Expr, bounds: Range) -> bool | None:
-    """Return what a comparison of a difference with zero is, None if it may be either."""
+    """Return the value of a comparison for a difference in ``bounds``, None for either."""
     low, high = bounds
     match expr:
         case Eq() | Ne():

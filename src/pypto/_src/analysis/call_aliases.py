@@ -1,9 +1,9 @@
-"""Which parameters of kernels the calls of a program give the same memory.
+"""Which parameters of kernels are given the same memory by the calls of a program.
 
-A host function may give one tensor to two parameters, or views of one that meet. Looks at host
-functions in SSA form whose calls stand alone; of those that call each other it knows what their own
-parameters share. Tensors that change places from one iteration to the next are told apart, and
-parameters of which a kernel touches other elements, if it writes any. Knows nothing of flags.
+A host function may pass one tensor to two parameters, or overlapping views of one. Expects host
+functions in SSA form with flattened calls; where they call each other, what the callee's parameters
+share is known. Two tensors that loops swap are distinguished, and so are parameters of which the
+kernel writes no element that it also touches through the other. Knows nothing about flags.
 """
 
 from __future__ import annotations
@@ -38,22 +38,22 @@ from pypto._src.ir.traversal.queries import call_order, stmts_in
 from pypto._src.records import NamedTuple
 
 _MOST: Final = 64
-"""How many ways in which two parameters of one function share memory are told apart."""
+"""How many ways in which parameters of one function share memory are distinguished."""
 
 
 class Alias(NamedTuple):
-    """Two parameters of a function that a call gives the same memory, or perhaps does."""
+    """Two parameters of a function to which a call passes, or may pass, the same memory."""
 
     params: SharedParams
     is_sure: bool
     caller: str
     call: Call
-    touched: Touched | None = None  # by the kernel, None for not known
+    touched: Touched | None = None  # by the kernel, None if unknown
 
     def may_meet(self, first: int, second: int) -> bool:
-        """True if two statements of the kernel may touch one element by it.
+        """True if two statements of the kernel may touch one element through this alias.
 
-        They are given by their numbers, see `regions.number`.
+        They are given by their numbers; see `stmt_tree.number`.
         """
         return self.touched is None or self.touched.may_meet(first, second, self.params)
 
@@ -61,10 +61,10 @@ class Alias(NamedTuple):
 def call_aliases(
     program: Program, roots: Mapping[str, Mapping[Var, AliasBases]]
 ) -> dict[str, list[Alias]]:
-    """Return by kernel which of its parameters are the same memory in some call.
+    """Return, by kernel, which of its parameters share memory in some call.
 
     ``roots`` has the tensors that the variables of each kernel may be. Parameters of functions that
-    nothing calls are taken as different memory.
+    nothing calls are assumed to be distinct memory.
     """
     hosts: Sequence[Function] = [f for f in program.functions_ if role(f) is Role.HOST]
     if not any(_may_share(host) for host in hosts):
@@ -94,9 +94,9 @@ def call_aliases(
 
 
 def _that_meet(kernel: Function, aliases: Iterable[Alias]) -> Iterator[Alias]:
-    """Yield the aliases by which a kernel may touch one element through two parameters.
+    """Yield the aliases through which a kernel may touch one element by two parameters.
 
-    Those are sure of which that is known for at least one element that it writes.
+    One is sure if the kernel certainly does so for at least one element that it writes.
     """
     whole = IterationAccesses(TensorParts(kernel, {}), {})
     whole.add_all()
@@ -123,7 +123,7 @@ class Touched:
             _take(self.at, (access.root, access.order), box)
 
     def meets(self, shared: SharedParams) -> bool | None:
-        """True if one parameter is written where the other is touched, None for not known."""
+        """True if one parameter is written where the other is touched, None if unknown."""
         first, second, distance = shared
         is_known = distance is not None and None not in distance
         for one, other in ((True, True), (True, False), (False, True)):
@@ -151,7 +151,7 @@ _Boxes: TypeAlias = "list[Box] | None"
 
 
 def _take(found: dict[tuple[Var, int], _Boxes], key: tuple[Var, int], box: Box | None) -> None:
-    """Add a box to those of a key."""
+    """Add a box to those of a key; None, or too many, make them any."""
     boxes = found.setdefault(key, [])
     if boxes is not None and box is not None:
         add(boxes, box)
@@ -160,7 +160,7 @@ def _take(found: dict[tuple[Var, int], _Boxes], key: tuple[Var, int], box: Box |
 
 
 def _any_meet(boxes: _Boxes, others: _Boxes, distance: Distance) -> bool:
-    """True if boxes may have an element in common with others that begin at a distance."""
+    """True if ``boxes`` may share an element with ``others`` shifted by ``distance``."""
     if boxes is None or others is None:
         return boxes != [] and others != []
     if distance is None:
@@ -169,7 +169,7 @@ def _any_meet(boxes: _Boxes, others: _Boxes, distance: Distance) -> bool:
 
 
 def _meet(box: Box, other: Box, distance: Sequence[int | None]) -> bool:
-    """True if two boxes may have an element in common, the second one moved by a distance."""
+    """True if two boxes may share an element, the second one shifted by ``distance``."""
     if not len(box) == len(other) == len(distance):
         return True
     return all(
@@ -179,7 +179,7 @@ def _meet(box: Box, other: Box, distance: Sequence[int | None]) -> bool:
 
 
 def _may_share(host: Function) -> bool:
-    """True if a call of a function has two tensors, and these could be one."""
+    """True if a function has a call with two tensors that could be the same."""
     return any(
         sum([isinstance(arg.type, TensorType) for arg in call.args]) > 1
         for call in map(call_of, stmts_in(host.body))
@@ -201,7 +201,7 @@ def _results(kernel: Function, roots: Mapping[Var, AliasBases]) -> tuple[tuple[i
 
 
 def _calls(tensors: TensorAliasBases) -> Iterator[tuple[ProgramPoint, Call]]:
-    """Yield the calls of functions."""
+    """Yield the calls of program functions."""
     for point in points_in(tensors.root):
         call = call_of(point.stmt)
         if call is not None and isinstance(call.op, GlobalVar):
@@ -216,7 +216,7 @@ def _shares(call: Call, tensors: TensorAliasBases) -> bool:
 
 
 def _note(known: dict[object, Alias], alias: Alias) -> None:
-    """Add an alias; one that is sure takes the place of one that is not."""
+    """Add an alias; a sure one replaces an unsure one."""
     if len(known) >= _MOST:
         alias = alias._replace(params=alias.params._replace(distance=None), is_sure=False)
     old = known.get(alias.params)
@@ -225,7 +225,7 @@ def _note(known: dict[object, Alias], alias: Alias) -> None:
 
 
 class _Sharing(NamedTuple):
-    """How two arguments may be one tensor: where the second begins in the first, without views."""
+    """How two arguments may share memory: the offset between their bases, before views of them."""
 
     distance: Distance
     is_sure: bool
@@ -234,7 +234,7 @@ class _Sharing(NamedTuple):
 
 
 class _Calls:
-    """The calls that one host function makes; ``known`` is what its own parameters share."""
+    """The calls that one host function makes; ``known`` has the aliases of its own parameters."""
 
     def __init__(self, parts: TensorParts, known: Sequence[Alias]) -> None:
         self.parts = parts
@@ -258,7 +258,7 @@ class _Calls:
                     yield call.op.name, alias
 
     def _of(self, call: Call, first: int, second: int, block: Block) -> Iterator[Alias]:
-        """Yield how two arguments of a call may be the same memory."""
+        """Yield the ways in which two arguments of a call may share memory."""
         a, b = call.args[first], call.args[second]
         roots, others = self.parts.bases_of(a), self.parts.bases_of(b)
         pairs = [(r, o) for r in roots for o in others if r is o or (r, o) in self.known]
@@ -283,9 +283,9 @@ class _Calls:
     def _meeting(
         self, a: Expr, b: Expr, sharing: _Sharing, block: Block
     ) -> tuple[Distance, bool] | None:
-        """Return where an argument begins in another one, and whether they surely meet.
+        """Return the offset of ``b`` in ``a``, and whether they certainly overlap.
 
-        None if they do not.
+        None if they do not overlap.
         """
         begin, other, apart = self._begin(a), self._begin(b), sharing.distance
         if begin is None or other is None or apart is None:
@@ -309,7 +309,7 @@ class _Calls:
         return tuple(distance), sharing.is_sure and None not in (*distance, *sizes, *others)
 
     def _is_outside(self, block: Block) -> bool:
-        """True if a block is in no loop."""
+        """True if a block is outside all loops."""
         return self.parts.iterations.loop[block] is None
 
     def _begin(self, value: Expr) -> tuple[Affine, ...] | None:
@@ -323,10 +323,10 @@ class _Calls:
     # ----- which variables may be one tensor ----------------------------------------------------
 
     def _may_meet(self, first: Iterable[Key], second: Iterable[Key]) -> bool:
-        """True if two variables may be one tensor at one time.
+        """True if two variables may be one tensor at the same time.
 
-        Goes back to where they come from, the later one first. A tensor that is made is none that
-        there was before; and what one statement hands on goes back to one iteration or arm.
+        Traces them back to their origins, the later one first. A new tensor is distinct from all
+        earlier ones; two results of one statement are traced through the same iteration or arm.
         """
         pending = [(a, b) for a in first for b in second]
         seen = set(pending)
@@ -349,7 +349,7 @@ class _Calls:
 
     @cached_property
     def origins(self) -> Mapping[Key, _Origin]:
-        """Where each variable comes from; parameters are not among them."""
+        """The origin of each variable that is not a parameter."""
         found: dict[Key, _Origin] = {}
         for point in points_in(self.parts.iterations.root):
             stmt, block = point.stmt, point.block
@@ -376,9 +376,9 @@ class _Calls:
 
 
 class _Origin(NamedTuple):
-    """Where a tensor variable comes from: what it may be, by alternative; nothing if it is made.
+    """Where a tensor variable comes from: its sources, by alternative; empty for a new tensor.
 
-    Those that one statement hands on, at one place, have the same alternatives.
+    Variables that one statement merges, at one point, have corresponding alternatives.
     """
 
     begin: int

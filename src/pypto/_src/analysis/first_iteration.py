@@ -1,9 +1,9 @@
-"""What surely happens when each loop of a function is in its first iteration.
+"""What certainly happens when each loop of a function is in its first iteration.
 
-What holds in the first iteration of all loops around it, and stands in no branch whose outcome is
-open, holds in every run that gets there. An inner loop is open, too, unless it is sure to run in
-the first iteration of the outer one, or runs in all of its iterations if in any. Tells where that
-holds; says nothing of tiles or tensors.
+What holds in the first iteration of all enclosing loops, and is in no branch of open outcome,
+holds in every run that gets there. An inner loop is open, too, unless it certainly runs in the
+first iteration of the outer one, or runs in all of its iterations if in any. Says where that
+holds; knows nothing about tiles or tensors.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from pypto._src.ir.traversal.queries import uses
 from pypto._src.ir.types import ScalarType
 
 _OUTSIDE: Final = 0
-"""The depth of a function's body: no branch is as high up."""
+"""The depth of a function's body, above every branch."""
 
 
 class FirstIterations:
-    """The points of a function in SSA form, and which of them are sure in first iterations.
+    """The points of a function in SSA form, and which of them certainly run in first iterations.
 
-    ``integers`` knows the function's integers. A block's *open* depth is that of the innermost
-    branch around it (or the block itself) whose outcome is not decided, or loop that may run in
-    later iterations only, `_OUTSIDE` for none.
+    A block's *open* depth is that of the innermost enclosing block, or itself, that is an arm of an
+    undecided branch, or the body of a loop that may run in later iterations only; `_OUTSIDE` if
+    there is none.
     """
 
     def __init__(self, function: Function, root: Block | None = None) -> None:
@@ -40,10 +40,10 @@ class FirstIterations:
         # By block, the outermost loop around it.
         self.loop: dict[Block, ProgramPoint | None] = {self.root: None}
         self.trips: dict[Block, int | None] = {self.root: 1}  # how often a block runs at most
-        # Of branches, in the first iterations of the loops around them.
+        # Outcomes of branches in the first iterations of the loops around them.
         self.outcomes: dict[ProgramPoint, bool | None] = {}
         self.starts: dict[Var, Affine] = {}  # of loop variables
-        # Loops that may run in some iterations of those around them only.
+        # Loops that may run in only some iterations of those around them.
         self.uneven: set[ProgramPoint] = set()
         for point in points_in(self.root):
             self._point(point)
@@ -79,10 +79,10 @@ class FirstIterations:
         if self.loop[block] is not None and not self._is_even(stmt):
             self.uneven.add(point)
         if count == 0 or (point in self.uneven and not self._runs_first(stmt, block)):
-            self.open[body] = body.depth  # it never runs, or perhaps not yet
+            self.open[body] = body.depth  # it never runs, or may not run yet
 
     def _count(self, stmt: Stmt, block: Block) -> int | None:
-        """Return how many iterations a loop has, None if that is not known."""
+        """Return how many iterations a loop has, None if unknown."""
         step = const_value(stmt.step) if isinstance(stmt, ForStmt) else None
         if not isinstance(stmt, ForStmt) or not step:
             return None
@@ -97,7 +97,7 @@ class FirstIterations:
         return trip_count(stmt) is not None or self._is_fixed([stmt.start, stmt.stop, stmt.step])
 
     def _is_fixed(self, values: Iterable[Expr]) -> bool:
-        """True if values depend on nothing that a loop defines."""
+        """True if values do not depend on anything that a loop defines."""
         pending, seen = [*values], set[Expr]()
         while pending:
             for var in uses([pending.pop()]):
@@ -114,7 +114,7 @@ class FirstIterations:
         return True
 
     def _runs_first(self, stmt: Stmt, block: Block) -> bool:
-        """True if a loop has an iteration where those around it are in their first ones."""
+        """True if a loop certainly runs when those around it are in their first iterations."""
         step = const_value(stmt.step) if isinstance(stmt, ForStmt) else None
         if not isinstance(stmt, ForStmt) or step is None:
             return False
@@ -132,13 +132,13 @@ class FirstIterations:
             self.open[arm] = self.open[block] if outcome is taken else arm.depth
 
     def is_sure(self, block: Block, depth: int) -> bool:
-        """True if no outcome between a block at ``depth`` and ``block`` inside it is open."""
+        """True if nothing is open between the enclosing block at ``depth`` and ``block``."""
         return self.open[block] <= depth
 
     def later(self, loop: ProgramPoint, branch: ProgramPoint) -> bool | None:
         """Return the arm that a branch takes in later iterations of a loop, None for either.
 
-        Loops in between, and around it, are in their first iterations.
+        The loops between them, and those around ``loop``, are in their first iterations.
         """
         counter, stmt = self.conditions.counter(loop), branch.stmt
         if counter is None or not isinstance(stmt, IfStmt):
@@ -158,7 +158,7 @@ class FirstIterations:
         return loop.end
 
     def at_start(self, form: Affine, block: Block) -> Affine | None:
-        """Return a linear form in the first iterations; None if ``block`` may not run then."""
+        """Return a linear form's value in first iterations; None if ``block`` may not run then."""
         while True:
             var = next((v for v in form.terms if isinstance(v, Var) and v in self.starts), None)
             if var is None:
@@ -170,7 +170,7 @@ class FirstIterations:
             form = combine(Affine(form.constant, rest), self.starts[var], factor)
 
     def is_free(self, condition: Expr) -> bool:
-        """True if a condition depends on arguments of the function only, and on no iteration."""
+        """True if a condition depends only on the function's arguments, and on no iteration."""
         found = False
         pending: list[Expr] = [condition]
         seen: set[Expr] = set()

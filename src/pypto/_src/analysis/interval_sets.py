@@ -1,7 +1,7 @@
-"""Sets of numbers of elements along one dimension, as sorted intervals.
+"""Sets of indices along one dimension, as sorted intervals.
 
-They say at least what they have to: a set that would take many intervals becomes the interval from
-its first number to its last.
+They over-approximate: a set that would take many intervals becomes the interval from its first
+index to its last.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _MOST: Final = 1024
 
 
 def union(parts: Iterable[Cover]) -> Cover:
-    """Return what is in any of the sets."""
+    """Return the union of the sets."""
     found: list[tuple[int, int]] = []
     for begin, end in sorted([each for part in parts for each in part if each[0] < each[1]]):
         if found and begin <= found[-1][1]:
@@ -30,7 +30,7 @@ def union(parts: Iterable[Cover]) -> Cover:
 
 
 def repeated(cover: Cover, distance: int, count: int) -> Cover:
-    """Return the set moved by 0, 1, ... ``count`` - 1 times ``distance``, all together."""
+    """Return the union of the set shifted by 0, 1, ... ``count`` - 1 times ``distance``."""
     if not cover or count <= 0:
         return ()
     if distance < 0:
@@ -44,7 +44,7 @@ def repeated(cover: Cover, distance: int, count: int) -> Cover:
 
 
 def shifted(cover: Cover, distance: int) -> Cover:
-    """Return the set moved by a number."""
+    """Return the set shifted by ``distance``."""
     return tuple([(begin + distance, end + distance) for begin, end in cover])
 
 

@@ -1,9 +1,9 @@
 """Which regions of tensors a function or one iteration of a loop touches, calls included.
 
-Goes through the statements as a run would: loops one iteration at a time, branches by their
-conditions. What is said to be touched is, whenever that runs, or on the path of a condition that is
-named. Where too little is known it says so; loops whose bounds do not depend on the iteration are
-taken to run.
+Steps through the statements as a run would: loops one iteration at a time, branches by their
+conditions. Each reported access happens in every run, or on the path of a condition that is named.
+Where too little is known, that is recorded; loops whose bounds do not depend on the iteration are
+assumed to run.
 """
 
 from __future__ import annotations
@@ -40,18 +40,18 @@ from pypto._src.ops.rules.type_rules import called
 from pypto._src.records import NamedTuple
 
 _MOST_STEPS: Final = 20_000
-"""How many statements are gone through for one loop, all iterations together."""
+"""The most statements stepped through for one loop, all iterations together."""
 _MOST_INNER: Final = 256
-"""How many iterations of a loop are gone through, or all where a function has room for them."""
+"""The most iterations of a loop that are stepped through, unless a function has room for all."""
 _MOST_CALLS: Final = 16
-"""How deep calls nest that are gone through."""
+"""The greatest depth of nested calls that are stepped through."""
 
 Path: TypeAlias = "frozenset[tuple[Hashable, bool]]"
-"""Conditions, and what they have to be."""
+"""Conditions, and the values that they must have."""
 
 
 Iterations: TypeAlias = "tuple[tuple[Var, Affine], ...]"
-"""The variables of loops, and what they are."""
+"""Loop variables and their values."""
 
 
 class Access(NamedTuple):
@@ -66,8 +66,8 @@ class Access(NamedTuple):
     span: Span
     path: Path
     reader: str = ""
-    around: Iterations = ()  # the loops of the function
-    adds: bool = False  # atomically: in any order with others that add
+    around: Iterations = ()  # the enclosing loops
+    adds: bool = False  # atomically, so that additions need no order among themselves
 
 
 def box_of(access: Access) -> Box | None:
@@ -79,39 +79,39 @@ def box_of(access: Access) -> Box | None:
 
 
 class Outside(NamedTuple):
-    """A region of a tensor that lies outside, in every run that gets so far."""
+    """A region that is outside its tensor, in every run that reaches the access."""
 
     call: Call
-    caller: Span | None  # of the call of the function that has it
+    caller: Span | None  # of the call in the analysed function that leads to it
     tensor: Expr
     offsets: tuple[int, ...]
     sizes: tuple[int, ...]
-    limits: tuple[int | None, ...]  # the tensor's sizes, None for not known
-    around: Iterations  # the loops of the function that has it
-    outer: Iterations  # the loops of the one that was looked at, where that calls it
+    limits: tuple[int | None, ...]  # the tensor's sizes, None if unknown
+    around: Iterations  # the loops around the access
+    outer: Iterations  # the loops around the call in the analysed function
 
 
 _Region: TypeAlias = "tuple[tuple[Affine, ...], tuple[Affine, ...]]"
 """Offsets and sizes, by dimension."""
 _Numbers: TypeAlias = "tuple[tuple[Affine, ...], tuple[int, ...]]"
-"""Offsets and sizes as they are now."""
+"""Offsets and sizes with their current values."""
 
 _Location: TypeAlias = "tuple[Var, tuple[Affine, ...]]"
-"""The tensor that a parameter is, and where it begins in that; no offsets for at its beginning."""
+"""The tensor that a parameter stands for, and its offset in that; empty for the beginning."""
 
 
 class IterationAccesses:
-    """The accesses of one function, or of iterations of one loop in it, in the order of a run.
+    """The accesses of one function, or of iterations of one loop in it, in execution order.
 
-    ``known`` has the functions that it may call. All that runs is there up to access number
-    ``broken``, if there is one; ``unknown`` has the tensors of which other parts may be written,
-    with the number of accesses before, ``unread`` those of which other parts may be read.
+    ``known`` has the functions that it may call. The accesses are complete up to number ``broken``,
+    if that is set; ``unknown`` has the tensors of which any part may also be written, with the
+    number of accesses before that, ``unread`` those of which any part may also be read.
     """
 
     def __init__(
         self, parts: TensorParts, known: Mapping[str, TensorParts], body: Block | None = None
     ) -> None:
-        """Prepare to go through a function, or iterations of the loop that has a ``body``."""
+        """Prepare to step through a function, or iterations of the loop with ``body``."""
         self.parts = parts
         self.known = known
         self.body = body
@@ -122,8 +122,8 @@ class IterationAccesses:
         self.outside: dict[Call, Outside] = {}
         self.steps = 0
         self.regions: dict[tuple[Call, int], _Region | None] = {}
-        self.lost: dict[Block, Mapping[Var, bool]] = {}  # what blocks may touch, and if they write
-        # What may leave a loop or a function.
+        self.lost: dict[Block, Mapping[Var, bool]] = {}  # True for what is written
+        # Jumps inside a statement, which may leave a loop or the function.
         self.jumps: dict[ProgramPoint, frozenset[type[Stmt]]] = {}
         home, loop = parts.iterations.integers.home, parts.iterations.loop
         sizes = set(dimension_vars(parts.function))
@@ -139,17 +139,17 @@ class IterationAccesses:
 
     @property
     def is_exhausted(self) -> bool:
-        """True if no more can be gone through."""
+        """True if no more statements are stepped through."""
         return self.steps > _MOST_STEPS
 
     def add_iteration(self, iteration: int, var: Var, value: Affine) -> None:
-        """Take in the accesses of an iteration in which the loop's variable has a value."""
+        """Add the accesses of an iteration in which the loop variable has ``value``."""
         assert self.body is not None
         self._values.let(var, value)
         self._go(iteration, self.body)
 
     def add_all(self) -> None:
-        """Take in the accesses of the function."""
+        """Add the accesses of the function."""
         self._go(0, self.parts.iterations.root)
 
     def _go(self, iteration: int, block: Block) -> None:
@@ -162,25 +162,26 @@ class IterationAccesses:
         return root in self._own
 
     def breaks(self) -> None:
-        """Note that something may run here that is not gone through."""
+        """Record that something may run here that is not stepped through."""
         if self.broken is None:
             self.broken = len(self.found)
 
     def loses(self, root: Var) -> None:
-        """Note that some part of a tensor may be written here."""
+        """Record that any part of a tensor may be written here."""
         self.unknown.setdefault(root, len(self.found))
 
 
 def iterations_text(around: Iterations) -> str:
-    """Return what the variables of loops are, in words; empty if nothing is known of them."""
+    """Return the values of loop variables in words; empty if none is known."""
     known = [(user_name(var), at.constant) for var, at in around if not at.terms]
     return ", ".join(f"{name} is {number}" for name, number in known)
 
 
 class _Function:
-    """A function, or the loop's body, as it is gone through once.
+    """One pass through a function, or through the loop's body.
 
-    ``params`` says which tensors its parameters are, ``at`` the call and its offset in the text.
+    ``params`` says which tensors the parameters stand for; ``at`` is the outermost call, None
+    outside of calls: its number, its span, and the loops around it.
     """
 
     def __init__(
@@ -203,7 +204,7 @@ class _Function:
         self.around: list[tuple[Var, Affine]] = []
 
     def block(self, block: Block, path: Path) -> bool:
-        """Go through a block; False if it may be left before its end."""
+        """Step through a block; False if it may be left before its end."""
         for point in block.points:
             self.whole.steps += 1
             if self.whole.is_exhausted:
@@ -236,7 +237,7 @@ class _Function:
         return False
 
     def _loop(self, point: ProgramPoint, stmt: ForStmt, path: Path) -> bool:
-        """Go through a loop; False if it may have more iterations, or fewer."""
+        """Step through a loop; False if it may have more iterations, or fewer."""
         values, [body] = self.values, point.blocks
         bounds = [values.of(each, point.block) for each in (stmt.start, stmt.stop, stmt.step)]
         iterations: Sequence[Affine] = []
@@ -245,9 +246,7 @@ class _Function:
             start, stop, step = cast("list[Affine]", bounds)
             length = combine(stop, start, -1)
             if length.terms or step.terms or not step.constant:
-                iterations = [
-                    start
-                ]  # it does run, or does not, in each iteration in which these are so
+                iterations = [start]  # for equal length and step it always runs, or never
                 key = tuple([(x.constant, frozenset(x.terms.items())) for x in (length, step)])
                 path |= {((ForStmt, *key), True)}
             else:
@@ -272,7 +271,7 @@ class _Function:
         return ends
 
     def _most(self, count: int, body: Block) -> int:
-        """Return how many of the iterations of a loop are gone through."""
+        """Return how many iterations of a loop are stepped through at most."""
         whole = self.whole
         if count <= _MOST_INNER or whole.body is not None:
             return _MOST_INNER
@@ -280,7 +279,7 @@ class _Function:
         return count if is_room else _MOST_INNER
 
     def _while(self, point: ProgramPoint, stmt: WhileStmt, path: Path) -> bool:
-        """Go through a loop as long as its condition is known; False if that is not to its end."""
+        """Step through a loop while its condition is known; False if its end is not reached."""
         values, [body] = self.values, point.blocks
         carried = _Carried(values, point, stmt)
         runs: bool | None = None
@@ -351,7 +350,7 @@ class _Function:
     def _touch(
         self, point: ProgramPoint, call: Call, op: OpDef[..., object], index: int, path: Path
     ) -> bool:
-        """Take note of what a call touches of an operand; False if that is not known."""
+        """Record what a call touches of an operand; False if unknown."""
         tensor, block = call.args[index], point.block
         if (call, index) not in self.whole.regions:
             region = self.parts.region(call, op, index, block)
@@ -391,7 +390,7 @@ class _Function:
         return True
 
     def _valid(self, call: Call, region: _Region, block: Block) -> _Region | None:
-        """Return the part of a region that a call writes: of partly valid tiles only so much."""
+        """Return the part of a region that a call writes: only the valid part of a tile."""
         parts = [part for part in (valid_part(arg.type) for arg in call.args) if part is not None]
         if not parts:
             return region
@@ -400,7 +399,7 @@ class _Function:
         return (region[0], sizes) if len(parts) == 1 and len(sizes) == len(region[0]) else None
 
     def _box(self, region: _Region, block: Block) -> _Numbers | None:
-        """Return offsets and sizes as they are now, None if they are not known."""
+        """Return the current offsets and sizes, None if unknown."""
         offsets = [self.values.at(form, block) for form in region[0]]
         sizes = [self.values.at(form, block) for form in region[1]]
         begins = [form for form in offsets if form is not None]
@@ -410,7 +409,7 @@ class _Function:
         return tuple(begins), tuple(numbers)
 
     def _inside(self, call: Call, tensor: Expr, box: _Numbers, block: Block) -> None:
-        """Take note of a region that lies outside its tensor."""
+        """Record a region if it is outside its tensor."""
         kind = tensor.type
         if call in self.whole.outside or not isinstance(kind, TensorType):
             return
@@ -428,7 +427,7 @@ class _Function:
         self.whole.outside[call] = found
 
     def _skip(self, blocks: Iterable[Block]) -> None:
-        """Take note of what may run without being gone through."""
+        """Record the tensors of blocks that may run without being stepped through."""
         for block in blocks:
             if block not in self.whole.lost:
                 self.whole.lost[block] = self._touched(block)
@@ -450,7 +449,7 @@ class _Function:
         return found
 
     def _jumps(self, point: ProgramPoint) -> frozenset[type[Stmt]]:
-        """Return how what is inside a statement may be left."""
+        """Return the kinds of jumps inside a compound statement."""
         known = self.whole.jumps
         if point not in known:
             stmts = [inner.stmt for block in point.blocks for inner in points_in(block)]
@@ -460,19 +459,19 @@ class _Function:
         return known[point]
 
     def _lose_all(self, call: Call) -> None:
-        """Take note of a call that may be made, with any values."""
+        """Record that a call may touch any part of its tensors."""
         op = op_of(call)
         for index, arg in enumerate(call.args):
             if isinstance(arg.type, TensorType) and (op is None or index in op.reads | op.writes):
                 self._lose(arg, writes=op is None or index in op.writes)
 
     def _lose(self, value: Expr, *, writes: bool) -> None:
-        """Take note of a tensor of which any part may be read, or written."""
+        """Record that any part of a tensor may be read, or written."""
         for root in self.parts.bases_of(value):
             self._lose_root(root, writes=writes)
 
     def _lose_root(self, root: Var, *, writes: bool) -> None:
-        """Take note of any part of a tensor that is no view of another one."""
+        """Record that any part of an alias base may be read, or written."""
         outer = root
         if self.params is not None:
             if root not in self.params:
@@ -483,7 +482,7 @@ class _Function:
             self.whole.loses(outer)
 
     def _location(self, value: Expr, block: Block) -> _Location | None:
-        """Return which tensor a value is now, and where it begins in that."""
+        """Return which tensor a value currently stands for, and its offset in that."""
         roots, base = self.parts.bases_of(value), self.parts.base(value)
         if len(roots) != 1 or base is None:
             return None
@@ -500,7 +499,7 @@ class _Function:
         return None if offsets is None else (outer[0], offsets)
 
     def _callee(self, point: ProgramPoint, call: Call, callee: TensorParts, path: Path) -> None:
-        """Go through a function that is called."""
+        """Step through a called function."""
         params: dict[Var, _Location] = {}
         values = Values(callee.iterations.integers, lambda _: False)
         for param, arg in zip(callee.function.params, call.args, strict=False):
@@ -519,7 +518,7 @@ class _Function:
         inner.block(callee.iterations.root, path)
 
     def _size(self, values: Values, kind: TensorType, arg: Expr, block: Block) -> None:
-        """Say what the named sizes of a parameter are in a call."""
+        """Bind the named sizes of a parameter in a call."""
         if isinstance(arg.type, TensorType):
             for dim, size in zip(kind.shape, arg.type.shape, strict=False):
                 if isinstance(dim, Var):
@@ -527,7 +526,7 @@ class _Function:
 
 
 class _Carried:
-    """The numbers that a loop hands on from one iteration to the next."""
+    """The scalars that a loop carries from one iteration to the next."""
 
     def __init__(self, values: Values, point: ProgramPoint, stmt: ForStmt | WhileStmt) -> None:
         self.values = values
@@ -537,15 +536,15 @@ class _Carried:
         self.now = [values.of(arg.initValue, point.block) for arg, _, _ in self.found]
 
     def begin(self) -> None:
-        """Begin an iteration, in which the numbers are what they are now."""
+        """Begin an iteration with the current values."""
         for (arg, _, _), number in zip(self.found, self.now, strict=True):
             self.values.let(arg, number)
 
     def end(self) -> None:
-        """End an iteration."""
+        """End an iteration: take the yielded values."""
         self.now = [self.values.of(end, self.body) for _, _, end in self.found]
 
     def leave(self, *, is_known: bool) -> None:
-        """Leave the loop; its results are not known if it may have ended earlier or later."""
+        """Leave the loop; its results are unknown if it may have ended earlier or later."""
         for (_, var, _), number in zip(self.found, self.now, strict=True):
             self.values.let(var, number if is_known else None)

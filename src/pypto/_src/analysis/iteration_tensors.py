@@ -1,8 +1,8 @@
 """What loops do to tensors, one iteration at a time: out of bounds, or uninitialized.
 
-Exact where all that runs is known, loops with constant bounds and conditions on their iterations,
-and silent elsewhere: `uninitialized_tensors` looks at the rest. Every region that lies outside its
-tensor is an error when it runs.
+Exact where execution is fully known (loops with constant bounds, conditions on their iterations),
+and silent elsewhere: `uninitialized_tensors` covers the rest. Every region outside its tensor is an
+error when it runs.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ OUTSIDE: Final = "out-of-bounds"
 
 
 class IterationFindings(NamedTuple):
-    """What iterations show of one function.
+    """What stepping through the iterations of one function has found.
 
-    ``reads`` has by tensor the first read of what nothing has written; ``left`` the first elements
-    of outputs that nothing writes.
+    ``reads`` has, by tensor, the first read of what nothing has written; ``left`` the first
+    elements of outputs that nothing writes.
     """
 
     outside: Sequence[Diagnostic]
@@ -51,13 +51,13 @@ NOTHING: Final = IterationFindings((), {}, {})
 def iteration_findings(
     program: Program, inner: Collection[str], known: Mapping[str, TensorParts]
 ) -> dict[str, IterationFindings]:
-    """Return what iterations show of the functions that have loops, or call others.
+    """Return the findings for the functions that have loops, or call others.
 
     ``known`` has all functions, ``inner`` those that others call: what these leave uninitialized is
-    for their callers to know.
+    up to their callers.
     """
     found: dict[str, IterationFindings] = {}
-    told: set[tuple[Span, str]] = set()  # calls that stand in one place, as copies of one do
+    told: set[tuple[Span, str]] = set()  # reported already: copies of a call share its span
     for function in program.functions_:
         parts = known[function.name]
         points = points_in(parts.iterations.root)
@@ -81,7 +81,7 @@ def _is_launch(call: Call | None) -> bool:
 
 
 def region_text(box: Box) -> str:
-    """Return elements as an index says them."""
+    """Return a box in the notation of an index."""
     return "[" + ", ".join(f"{begin}:{end}" for begin, end in box) + "]"
 
 
@@ -104,7 +104,7 @@ def _outside(found: Outside) -> Diagnostic:
 
 
 def _cut(found: Outside) -> str | None:
-    """Return the valid part of a tile that is loaded at a tensor's end."""
+    """Return the ``valid_shapes`` with which a tile can be loaded at a tensor's end."""
     call, kind = found.call, found.tensor.type
     assert isinstance(kind, TensorType)
     offsets = next((arg for arg in call.args if isinstance(arg, MakeTuple)), None)
@@ -133,10 +133,10 @@ def _has_no_value(parts: TensorParts, root: Var) -> bool:
 def _reads(
     parts: TensorParts, whole: IterationAccesses
 ) -> Iterator[tuple[Var, tuple[Access, Box]]]:
-    """Yield the first read of each tensor of elements that nothing has written by then."""
+    """Yield the first read, for each tensor, of elements that nothing has written by then."""
     written: dict[Var, list[Box]] = {}
-    done: dict[Var, bool] = {}  # that there is no more to find
-    seen: set[tuple[Var, Box]] = set()  # read, and written before
+    done: dict[Var, bool] = {}  # True if there is no more to find
+    seen: set[tuple[Var, Box]] = set()  # boxes that were checked
     for number, access in enumerate(whole.found):
         if whole.broken is not None and number >= whole.broken:
             return

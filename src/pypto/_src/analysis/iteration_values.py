@@ -1,8 +1,8 @@
-"""What the integers and conditions of a function are in one iteration of the loops around them.
+"""Values of a function's integers and conditions in one iteration of the loops around them.
 
 A value is a linear form of what does not change from one iteration to the next: arguments, and what
-is defined outside the loops that are gone through. Where that cannot be said nothing is: every
-value given is the one of a run. Knows nothing of tiles and tensors.
+is defined outside the loops that are stepped through. A value that has no such form is unknown, so
+that every value given is the one of a run. Knows nothing about tiles and tensors.
 """
 
 from __future__ import annotations
@@ -40,16 +40,16 @@ from pypto._src.ir.traversal.queries import uses
 COMPARISONS: Final = (Eq, Ne, Lt, Le, Gt, Ge)
 _ZERO: Final = Affine(0, {})
 _MOST_DEEP: Final = 64
-"""How many values are gone back, each computed from the next one, in what is no linear form."""
+"""The longest chain of definitions that is followed through expressions that are not linear."""
 _MOST_PARTS: Final = 64
-"""How many different parts of a condition are looked at, in each iteration."""
+"""The most distinct parts of a condition that are evaluated in each iteration."""
 
 
 class Values:
-    """The values in the present iteration.
+    """The values in the current iteration.
 
-    ``stays`` tells the variables that are what they are in every iteration. Others have the value
-    that they are given by `let`, or none that is known.
+    ``stays`` says which variables are the same in every iteration. Others have the value that `let`
+    gives them, or one computed from such values, or are unknown.
     """
 
     def __init__(self, integers: Integers, stays: Callable[[Var], bool]) -> None:
@@ -60,21 +60,21 @@ class Values:
         self._depth = 0
         self._decided: dict[Expr, bool | None] = {}  # since the last change
         self._keys: dict[Expr, Hashable | None] = {}  # since the last change
-        self._numbers: dict[Hashable, int] = {}  # of keys that join others
+        self._numbers: dict[Hashable, int] = {}  # of compound keys
         self._short: dict[Expr, bool] = {}  # by condition
 
     def let(self, var: Var, value: Affine | None) -> None:
-        """Say what a variable is from now on; None for not known."""
+        """Set the value of a variable from now on; None if unknown."""
         self._given[var] = value
         for found in (self._known, self._decided, self._keys):
             found.clear()
 
     def of(self, expr: Expr, block: Block) -> Affine | None:
-        """Return what an integer that stands in ``block`` is now."""
+        """Return the current value of an integer used in ``block``."""
         return self.at(self.integers.form(expr, block), block)
 
     def at(self, form: Affine, block: Block) -> Affine | None:
-        """Return what a linear form is now."""
+        """Return the current value of a linear form."""
         if not form.terms:
             return form
         found = Affine(form.constant, {})
@@ -86,7 +86,7 @@ class Values:
         return found
 
     def constant(self, expr: Expr, block: Block) -> int | None:
-        """Return what an integer is now if that is a number."""
+        """Return the current value of an integer if it is a constant."""
         found = self.of(expr, block)
         return None if found is None or found.terms else found.constant
 
@@ -116,7 +116,7 @@ class Values:
         return found
 
     def _computed(self, expr: Expr, block: Block) -> Affine | None:
-        """Return what an expression that is no linear form comes to."""
+        """Return the value of an expression that is not linear."""
         if isinstance(expr, Var | ConstInt):
             return self.of(expr, block)
         if not is_integer(expr):
@@ -134,14 +134,14 @@ class Values:
     # ----- conditions ---------------------------------------------------------------------------
 
     def decide(self, condition: Expr, block: Block) -> bool | None:
-        """Return what a condition is now, None if it may be either."""
+        """Return the current value of a condition, None if it may be either."""
         if not self._is_short(condition):
             return None
         values, known = self.integers.values, self._decided
         return outcome(condition, values, known, lambda part: self._truth(part, block), truth)
 
     def _truth(self, expr: Expr, block: Block) -> bool | None:
-        """Return what a condition is now that joins no others."""
+        """Return the current value of a condition that is not a connective."""
         if isinstance(expr, ConstBool | ConstInt):
             return bool(expr.value)
         if isinstance(expr, COMPARISONS):
@@ -153,7 +153,7 @@ class Values:
         return None if value is None else value != 0
 
     def key(self, condition: Expr, block: Block) -> Hashable:
-        """Return what conditions that are the same now have in common, None if it is not known."""
+        """Return a key shared by conditions that are equal in this iteration, None if unknown."""
         if not self._is_short(condition):
             return None
         values, known = self.integers.values, self._keys
@@ -169,13 +169,13 @@ class Values:
         return None
 
     def _joined(self, expr: Expr, keys: Sequence[Hashable]) -> Hashable:
-        """Return a number for an op on these keys: keys inside keys would be as large as trees."""
+        """Return a number for an op on these keys: nested keys would grow as large as trees."""
         if None in keys:
             return None
         return self._numbers.setdefault((type(expr), *keys), len(self._numbers))
 
     def _is_short(self, condition: Expr) -> bool:
-        """True if a condition has few different parts, with those of the values that it names."""
+        """True if a condition, with the conditions that it names, has few distinct parts."""
         if condition not in self._short:
             found = parts(condition, self.integers.values, set())
             self._short[condition] = next(islice(found, _MOST_PARTS, None), None) is None
@@ -195,7 +195,7 @@ def _folded(expr: Any, *operands: int) -> int:
 
 
 def _binary(expr: BinaryExpr, left: Affine, right: Affine) -> Affine | None:
-    """Return what an op makes of two linear forms."""
+    """Return the result of an op on two linear forms, None if it is not linear."""
     if isinstance(expr, Mul) and not (left.terms and right.terms):
         form, factor = (left, right.constant) if left.terms else (right, left.constant)
         return combine(_ZERO, form, factor) if factor else _ZERO

@@ -1,11 +1,11 @@
-"""When each tile is live, in the numbers of `stmt_tree`.
+"""When each tile is live, in the numbering of `stmt_tree`.
 
-A statement numbered p reads at time 2p and writes at time 2p + 1, so that a result may take the
-place of an operand which dies there: [.., 2p] and [2p + 1, ..] do not meet. A range is a sorted
+A statement numbered p reads at time 2p and writes at time 2p + 1, so that a result may reuse the
+buffer of an operand that dies there: [.., 2p] and [2p + 1, ..] do not overlap. A range is a sorted
 list of closed, disjoint segments. It has holes where the value is not needed: in the other arm of
 a branch, and in a loop between the last use of a carried value and its next definition.
 
-Knows nothing of memory spaces or sizes, and never shares anything.
+Knows nothing about memory spaces or sizes, and never makes tiles share a buffer.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class Range:
         return made
 
     def copy(self) -> Range:
-        """Return the same times as another object, for those who add to it."""
+        """Return a copy, for callers that add to it."""
         made = self.__class__.__new__(self.__class__)
         made.begins, made.ends = self.begins[:], self.ends[:]
         return made
@@ -70,12 +70,12 @@ class Range:
         return iter(list(zip(self.begins, self.ends, strict=True)))
 
     def meets(self, other: Range) -> bool:
-        """True if there is a time in both; takes time in the shorter one times a logarithm."""
+        """True if the ranges overlap, in O(n log m), n being the segments of the shorter one."""
         few, many = (self, other) if len(self.begins) <= len(other.begins) else (other, self)
         begins, ends = many.begins, many.ends
         if not few.begins or ends[-1] < few.begins[0]:
             return False
-        if begins[-1] <= few.begins[0]:  # the last one is asked for most often
+        if begins[-1] <= few.begins[0]:  # the last one is the most frequent case
             return True
         for at, begin in enumerate(few.begins):
             index = bisect_left(ends, begin)
@@ -84,7 +84,7 @@ class Range:
         return False
 
     def absorb(self, other: Range) -> Range:
-        """Return the times of both; ``self`` may be changed for that, ``other`` is not."""
+        """Return the union; this may change ``self``, but not ``other``."""
         if len(self.begins) < len(other.begins):
             self, other = other.copy(), self
         for at, begin in enumerate(other.begins):
@@ -113,15 +113,15 @@ _new_range: Final = Range.__new__
 
 
 def is_data(expr: Expr) -> bool:
-    """True for a value that lies in memory: a tensor or tile."""
+    """True for a value that is in memory: a tensor or tile."""
     return isinstance(expr.type, ShapedType)
 
 
 def may_overwrite(operand: Type, result: Type) -> bool:
-    """True if a result may lie on the bytes of an operand, as far as their types matter.
+    """True if a result may reuse the bytes of an operand, as far as their types matter.
 
-    They have to agree in shape and element size, so that no element is written before it is read.
-    Whether it may at all is for the op to say: `OpDef.in_place`.
+    They must agree in shape and element size, so that no element is written before it is read.
+    Whether the op allows it at all is in `OpDef.in_place`.
     """
     if operand.__class__ is not TileType or result.__class__ is not TileType:
         return False
@@ -138,10 +138,10 @@ _NOTHING: Final[frozenset[int]] = frozenset()
 
 
 class Carried:
-    """One value that a loop carries or a branch hands on, with the statements that write it.
+    """One value that a loop carries or a branch merges, with the yields that write it.
 
     ``iter_arg`` is None for a branch. ``yields`` holds the yielding point and value of each block,
-    ``position`` is that of the value among all that are yielded.
+    ``position`` is the index of the value among the yielded ones.
     """
 
     __slots__ = ("iter_arg", "point", "position", "return_var", "yields")
@@ -161,7 +161,7 @@ class Carried:
 
 
 def carried(point: ProgramPoint) -> list[Carried]:
-    """Return the tensors and tiles that a loop carries or a branch hands on, by position."""
+    """Return the tensors and tiles that a loop carries or a branch merges, by position."""
     stmt = point.stmt
     if isinstance(stmt, ForStmt | WhileStmt):
         pairs = zip(stmt.iter_args, stmt.return_vars, strict=True)
@@ -174,8 +174,8 @@ def carried(point: ProgramPoint) -> list[Carried]:
 def definitions(function: Function, root: Block) -> Iterator[tuple[Var, Block, int]]:
     """Yield every tensor and tile variable with its block and the time of its definition.
 
-    The order is that of the text; an iter_arg comes before what its loop holds, a return_var at
-    the statement's place in that order, though its time is that of the end.
+    The order is that of the text; an iter_arg comes before the contents of its loop, a return_var
+    at the statement's position in that order, though its time is that of the end.
     """
     for param in function.params:
         if is_data(param):
@@ -190,7 +190,7 @@ def definitions(function: Function, root: Block) -> Iterator[tuple[Var, Block, i
 
 
 def defined(function: Function) -> list[Var]:
-    """Return the variables that `definitions` gives, without when and where they are defined."""
+    """Return the variables of `definitions`, without their blocks and times."""
     found: list[Var] = [*function.params]
     stmts: Any = stmts_in(function.body)
     for stmt in stmts:
@@ -216,21 +216,21 @@ def _carried_definitions(values: Sequence[Carried]) -> Iterator[tuple[Var, Block
 
 
 class Lifetimes:
-    """What one walk over a function finds out about its tiles.
+    """The live ranges of a function's tiles, found in one walk.
 
-    ``ranges`` are their live ranges in order of definition. What a yield hands on lives, under the
-    name of the iter_arg or else the return_var, from the yield to the end of the statement.
+    ``ranges`` are in order of definition. A yielded value is live, under the name of the iter_arg
+    or else the return_var, from the yield to the end of the statement.
 
     ``parts`` are the tiles that are parts of other tiles, and have only some of their bytes.
-    Nothing may lie on the bytes of a part alone: whoever shares its buffer has it from the begin.
+    Nothing may reuse the bytes of a part alone: a tile shares a buffer from its beginning.
     """
 
     def __init__(self, function: Function, root: Block) -> None:
-        # A variable is needed from its definition on in its block, and in blocks below that.
+        # A variable is needed from its definition on in its block, and in nested blocks.
         self._home: dict[Any, Block] = {}
         self._begin: dict[Var, int] = {}
         self._last: dict[Var, int] = {}
-        self._below: dict[Var, dict[Block, int]] = {}  # the last time in each block below
+        self._below: dict[Var, dict[Block, int]] = {}  # the last use in each nested block
         self._extra: dict[Var, Sequence[Segment]] = {}
         self._facts: dict[Op, tuple[frozenset[int], int | None]] = {}
         self.parts: set[Var] = set()
@@ -263,21 +263,21 @@ class Lifetimes:
         self._begin[var] = self._last[var] = time
 
     def _range(self, var: Var) -> Range:
-        """Return the range of a variable that is not needed in its block alone."""
+        """Return the range of a variable that is needed outside its own block."""
         below = [(2 * block.begin, last) for block, last in self._below.get(var, {}).items()]
         first = self._begin[var], self._last[var]
         return Range([first, *below, *self._extra.get(var, ())])
 
     def _note_part(self, source: Expr, var: Var) -> None:
-        """Note whether the tile ``var``, which has the bytes of ``source``, is a part of a tile."""
+        """Record ``var``, which has bytes of ``source``, as a part if it is not the whole tile."""
         if isinstance(source, Var) and (source in self.parts or not is_whole(source, var)):
             self.parts.add(var)
 
     def _read(self, expr: Any, block: Block, now: int) -> Expr | None:
-        """Note what an expression reads; return the value whose bytes it is, if it is one's.
+        """Record what an expression reads; return the value whose bytes it aliases, if any.
 
-        It reads as its statement begins, or, if it makes a tile, until that is made, but for what
-        the tile may lie on.
+        It reads when its statement begins. If it makes a tile, it reads until that is made, except
+        the operands whose bytes the tile may reuse.
         """
         if expr.__class__ is not Call:
             self._use((expr,), block, now)
@@ -309,10 +309,10 @@ class Lifetimes:
         return None if view_of is None else expr.args[view_of]
 
     def _facts_of(self, call: Call) -> tuple[frozenset[int], int | None]:
-        """Return what the result of a call may lie on, and the operand whose bytes it is."""
+        """Return the operands whose bytes the result may reuse, and the one that it aliases."""
         op = op_of(call)
         found = (_NOTHING, None) if op is None else (op.in_place, op.view_of)
-        if op is not None and op.with_scratch is None:  # else it is the form of this call
+        if op is not None and op.with_scratch is None:  # else it holds for this form of call only
             self._facts[call.op] = found
         return found
 
@@ -323,7 +323,7 @@ class Lifetimes:
                 self._use_from(var, home, block, time)
 
     def _use_from(self, var: Var, home: Block, block: Block, time: int) -> None:
-        """Extend a life to a time in ``block``, and what that means for the blocks around it."""
+        """Extend a live range to a time in ``block``, and accordingly in the blocks around it."""
         if block is not home:
             time = _use_below(home, block, time, self._below.setdefault(var, {}))
         if time > self._last[var]:
@@ -343,7 +343,7 @@ class Lifetimes:
 
 
 def _use_below(home: Block, block: Block, time: int, below: dict[Block, int]) -> int:
-    """Extend a life in the blocks below its own; return the time that this is there."""
+    """Extend a live range in nested blocks; return the corresponding time in its own block."""
     while block is not home and below.get(block, -1) < time:
         below[block] = time
         owner = block.owner
@@ -359,7 +359,7 @@ def _use_below(home: Block, block: Block, time: int, below: dict[Block, int]) ->
 
 
 def peak(ranges: Sequence[tuple[Range, int]]) -> tuple[int, int]:
-    """Return (bytes, time) of the first moment at which the sizes of live ranges sum highest."""
+    """Return (bytes, time) of the first moment at which the total size of live ranges peaks."""
     changes: dict[int, int] = {}
     for range_, size in ranges:
         for begin, end in zip(range_.begins, range_.ends, strict=True):

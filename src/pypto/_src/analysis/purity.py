@@ -1,7 +1,7 @@
-"""What optimising passes ask of values: may one be dropped, computed once, or computed earlier?
+"""What optimising passes ask about values: may one be dropped, computed once, or hoisted?
 
-All answers hold in SSA form before tiles have memory references, where a tile is a value. An op
-that writes a scratch tile has no effect by it: what a scratch tile holds afterwards is open.
+All answers hold in SSA form before tiles have memory references, where a tile is a value. Writing a
+scratch tile is not an effect: what a scratch tile holds afterwards is undefined.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def calls_in(expr: Expr) -> Iterator[Call]:
 
 
 def has_effect(expr: Expr) -> bool:
-    """True if evaluating ``expr`` does more than give a value, such as writing a tensor."""
+    """True if evaluating ``expr`` has a side effect, such as writing a tensor."""
     return any(_call_has_effect(call) for call in calls_in(expr))
 
 
@@ -75,15 +75,16 @@ def reads_tensor(expr: Expr) -> bool:
 
 def _op(call: Call) -> OpDef[..., object]:
     op = op_of(call)
-    assert op is not None  # asked of values without effect only
+    assert op is not None  # only called for values without effect
     return op
 
 
 def is_repeatable(expr: Expr) -> bool:
-    """True if computing ``expr`` twice gives one value, but for tensors written in between.
+    """True if computing ``expr`` twice gives one value, unless tensors are written in between.
 
-    A new tile or tensor is not the same as another new one, a view is a name and no value, and a
-    tile for the matrix unit is made anew for each loop that changes it, since it cannot be copied.
+    A new tile or tensor is not the same as another new one, a view is a name rather than a value,
+    and a tile for the matrix unit is made again for each loop that changes it, since it cannot be
+    copied.
     """
     if has_effect(expr):
         return False
@@ -103,12 +104,12 @@ def may_fail(expr: Expr) -> bool:
         elif isinstance(node, BitShiftLeft | BitShiftRight | Pow):
             return True
         elif isinstance(node, Call) and any(isinstance(a.type, TensorType) for a in node.args):
-            return True  # outside its bounds
+            return True  # the access may be out of bounds
     return False
 
 
 def key_of(expr: Expr) -> Hashable:
-    """Return a key that two expressions share exactly if they have one structure and variables."""
+    """Return a key that is equal for two expressions iff they agree in structure and variables."""
     key: list[Hashable] = []
     for node in walk(expr):
         key.append(type(node))
@@ -138,14 +139,14 @@ def used_by_type(var: Var) -> Iterator[Var]:
 
 
 def expression_of(stmt: Stmt) -> Expr | None:
-    """Return what an assignment or evaluation evaluates, None for other statements."""
+    """Return the expression of an assignment or evaluation, None for other statements."""
     if isinstance(stmt, AssignStmt):
         return stmt.value
     return stmt.expr if isinstance(stmt, EvalStmt) else None
 
 
 def with_effects(body: Stmt) -> frozenset[Stmt]:
-    """Return the statements of a body that have an effect, or hold one that has."""
+    """Return the statements of a body that have a side effect, or contain one that has."""
     found: set[Stmt] = set()
     stack: list[tuple[Stmt, tuple[Any, ...] | None]] = [(s, None) for s in statements(body)]
     while stack:

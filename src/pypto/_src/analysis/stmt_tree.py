@@ -1,11 +1,11 @@
-"""The statements of one function as a numbered tree of blocks, and how to rewrite by it.
+"""The statements of one function as a numbered tree of blocks, and rewriting with that tree.
 
 A `ProgramPoint` is one occurrence of a statement: one statement object may occur several times. The
 point of a compound statement holds `Block`s. Every point and every end of a block has a number in
-textual order. What the statements mean is known elsewhere.
+textual order. Does not know what statements mean.
 
-A block holds its points, and a point its blocks. Parents are weak references, so that no tree is a
-cycle: to ask for a parent, keep the root alive, which is the block of the function.
+A block holds its points, and a point its blocks. Parents are weak references, so that the tree has
+no reference cycles: to ask for a parent, keep the root alive, which is the function's block.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ class Block:
 
 
 def owner_of(block: Block) -> ProgramPoint:
-    """Return the statement that holds a block which is not the function's body."""
+    """Return the statement that holds a block other than the function's body."""
     owner = block.owner
     assert owner is not None
     return owner
@@ -125,7 +125,7 @@ def bodies(stmt: Stmt) -> tuple[Stmt, ...]:
 
 
 def number(function: Function) -> Block:
-    """Return the tree of ``function``; numbers start at 1, the parameters stand at 0."""
+    """Return the tree of ``function``; numbers start at 1, the parameters have 0."""
     return _block(function.body, None, 1)
 
 
@@ -159,7 +159,7 @@ def _number_below(point: ProgramPoint) -> int:
 
 
 def points_in(block: Block) -> Sequence[ProgramPoint]:
-    """Return all points of a tree in textual order, a compound one before what it holds."""
+    """Return all points of a tree in textual order, a compound one before its contents."""
     if block.is_flat:
         return block.points
     found: list[ProgramPoint] = []
@@ -209,9 +209,9 @@ def rewrite(
 ) -> Function:
     """Return ``function`` with each statement replaced by what ``edit(point, statement)`` returns.
 
-    The statement given is that of the point with the bodies below it already replaced. Bodies in
-    which nothing changes keep their identity. ``edit`` is asked about the statements in ``only``,
-    about all if that is None.
+    The statement given is the point's, with its nested bodies already replaced. Bodies in which
+    nothing changes keep their identity. ``edit`` is called for the statements in ``only``, for all
+    if that is None.
     """
     body = _rewritten(function.body, root, edit, only)
     return function if body is function.body else function.with_body(body)
@@ -242,7 +242,7 @@ def _with_bodies(point: ProgramPoint, edit: Edit, only: Container[ProgramPoint] 
 
 
 _ATOMS: Final = CONSTANTS | {Var}
-"""What has no operands, and no init value."""
+"""Expressions without operands and without an init value."""
 
 
 class Retype(Mutator):
@@ -250,8 +250,8 @@ class Retype(Mutator):
 
     ``new_type`` returns the type of a variable; None, or the one that it has, where it stays.
 
-    What most statements are, calls of variables and constants, is looked through in place; all
-    else is left to the general traversal where it names a variable that has changed.
+    Calls on variables and constants, which most statements are, are handled in place; anything else
+    that uses a changed variable is left to the general traversal.
     """
 
     def __init__(self, new_type: Callable[[Var], Type | None]) -> None:
@@ -302,14 +302,14 @@ class Retype(Mutator):
         return copy_with(stmt, changes) if changes else stmt
 
     def each(self, stmts: Sequence[Any]) -> list[Stmt]:
-        """Return the statements with their variables replaced: where the time of a rewrite goes."""
+        """Return the statements with their variables replaced; most of a rewrite's time is here."""
         renamed: dict[Any, Var] = self.renamed
         new_type = self._new_type
         new: list[Stmt] = []
         for stmt in stmts:
             if stmt.__class__ is EvalStmt:
                 old = stmt.expr
-                if old.__class__ is not Call or old.args:  # else a flag or barrier
+                if old.__class__ is not Call or old.args:  # flags and barriers have none
                     value = self._value(old)
                     stmt = stmt if value is old else checked_eval(value, stmt.span)
                 new.append(stmt)
@@ -353,7 +353,7 @@ class Retype(Mutator):
         return with_args(old, tuple(args)) if changed else old
 
     def _other(self, expr: Expr) -> Expr:
-        """Return an expression, which stays as it is where no variable in it has changed."""
+        """Return an expression with changed variables replaced; itself if there are none."""
         renamed: dict[Any, Var] = self.renamed
         if expr in renamed:
             return renamed[expr]
@@ -367,7 +367,7 @@ class Retype(Mutator):
         return expr if self._changed.isdisjoint(uses((expr,))) else self.visit(expr)
 
     def define(self, var: Any) -> Any:
-        """Return the variable with its new type; the same one if nothing of it changes."""
+        """Return the variable with its new type; the same object if nothing changes."""
         kind = self._new_type(var)
         if var.__class__ is Var:
             if kind is not None and kind is not var.type:

@@ -1,7 +1,7 @@
 """Which tensor a variable of a function names, and which part of it a call touches.
 
-Looks at functions in SSA form whose calls stand alone; of functions that are called it knows which
-parameters their results are. Knows no op: where an op's box stands is in its definition.
+Expects functions in SSA form with flattened calls; for callees it knows which parameters their
+results may be. Knows no op: which operands give the box is in the op's definition.
 """
 
 from __future__ import annotations
@@ -28,20 +28,20 @@ from pypto._src.ir.types import ScalarType
 from pypto._src.ops import tensor as tensor_ops
 
 Key: TypeAlias = "tuple[Var, int]"
-"""A tensor variable, with -1; or one element of a variable that is a tuple."""
+"""A tensor variable with -1, or a tuple variable with the index of an element."""
 
 Window: TypeAlias = "tuple[Affine, ...] | None"
-"""Where a view begins in its tensor: empty for at its beginning, None for not known."""
+"""Offset of a view in its tensor: empty for the beginning, None if unknown."""
 
 Results: TypeAlias = "Mapping[str, tuple[tuple[int, ...], ...]]"
-"""By the name of a function, for each of its results the parameters that it may be."""
+"""By function name, the parameters that each of its results may be, by position."""
 
 
 class TensorAliasBases:
     """Which tensors the variables of one function name.
 
     ``roots`` has the parameters and new tensors that a variable may be on any path, ``made`` the
-    new tensors that have no value yet, ``computed`` those that have one.
+    new tensors that are uninitialized, ``computed`` those that have a value.
     """
 
     def __init__(self, function: Function, results: Results) -> None:
@@ -124,7 +124,7 @@ class TensorAliasBases:
         return found
 
     def sources(self, value: Expr) -> dict[int, list[Key]]:
-        """Return of which variables the tensors of a value are the memory, by element."""
+        """Return the variables whose memory a value may be, by tuple element."""
         if isinstance(value, Call) and isinstance(value.op, GlobalVar):
             results = self.results.get(value.op.name, ())
             found = [[k for i in params for k in keys(value.args[i])] for params in results]
@@ -145,7 +145,7 @@ class TensorParts(TensorAliasBases):
     def bound(
         self, form: Affine, positions: Mapping[Expr, int], call: Call, block: Block
     ) -> Affine:
-        """Return a linear form of a callee's parameters as one of the arguments of a call."""
+        """Return a linear form over a callee's parameters in terms of a call's arguments."""
         found = Affine(form.constant, {})
         for atom, factor in form.terms.items():
             arg = call.args[positions[atom]]
@@ -153,7 +153,7 @@ class TensorParts(TensorAliasBases):
         return found
 
     def _window(self, value: Expr, block: Block) -> Window:
-        """Return where a tensor begins in the one whose memory it is."""
+        """Return the offset of a tensor in the one whose memory it is."""
         if isinstance(value, Call) and isinstance(value.op, GlobalVar):
             sources = self.sources(value).get(-1, [])
             return self.windows.get(sources[0]) if len(sources) == 1 else None
@@ -171,7 +171,7 @@ class TensorParts(TensorAliasBases):
     def _ints(
         self, call: Call, op: OpDef[..., object], block: Block, name: str
     ) -> tuple[Affine, ...] | None:
-        """Return the list of integers that a call has under ``name``, such as its offsets."""
+        """Return the integers that a call has under ``name``, such as its offsets."""
         for param, arg in zip(op.operands, call.args, strict=False):
             if param.name == name and param.kind == INTS and isinstance(arg, MakeTuple):
                 return tuple([self.iterations.integers.form(e, block) for e in arg.elements])
@@ -195,14 +195,14 @@ class TensorParts(TensorAliasBases):
                 self.windows[var, -1] = () if whole else None
 
     def base(self, value: Expr) -> Window:
-        """Return where a tensor begins in the one whose memory it is."""
+        """Return the offset of a tensor in the one whose memory it is."""
         found = keys(value)
         return self.windows.get(found[0]) if found else None
 
     def box(
         self, call: Call, op: OpDef[..., object], index: int, block: Block
     ) -> tuple[tuple[Affine, ...], tuple[int | None, ...]] | None:
-        """Return `region` with numbers for its sizes, None for a size that is none."""
+        """Return `region` with constants for its sizes, None for a size that is not constant."""
         found = self.region(call, op, index, block)
         if found is None:
             return None
@@ -213,8 +213,8 @@ class TensorParts(TensorAliasBases):
     ) -> tuple[tuple[Affine, ...], tuple[Affine, ...]] | None:
         """Return offsets and sizes of the part of an operand that a call touches, None for any.
 
-        The names of the operands say it: ``indices`` of one element, ``offsets`` and ``shapes`` (or
-        ``valid_shapes``) of a box, or the ``offset`` at which another tensor is put.
+        The operands' names tell: ``indices`` of one element, ``offsets`` and ``shapes`` (or
+        ``valid_shapes``) of a box, or the ``offset`` at which another tensor is written.
         """
         indices = self._ints(call, op, block, "indices")
         if indices is not None:
@@ -240,7 +240,7 @@ class TensorParts(TensorAliasBases):
     def view_region(
         self, call: Call, op: OpDef[..., object], block: Block
     ) -> tuple[tuple[Affine, ...], tuple[Affine, ...]] | None:
-        """Return offsets and sizes of the part of a tensor that a view is."""
+        """Return offsets and sizes of the part of a tensor that a view selects."""
         offsets, kind = self._ints(call, op, block, "offset"), call.type
         if offsets is None or not isinstance(kind, TensorType):
             return None
@@ -265,7 +265,7 @@ def _copies(value: Expr) -> bool:
 
 
 def keys(value: Expr) -> list[Key]:
-    """Return the variable, or element of one, whose memory a tensor is; none for a new one."""
+    """Return the variable, or tuple element, whose memory a tensor is; empty for a new one."""
     while True:
         if isinstance(value, TupleGetItemExpr):
             source = value.tuple
@@ -279,7 +279,7 @@ def keys(value: Expr) -> list[Key]:
 
 
 def moved(base: tuple[Affine, ...], by: tuple[Affine, ...] | None) -> tuple[Affine, ...] | None:
-    """Return where a part begins that begins at ``by`` in a view which begins at ``base``."""
+    """Return the offset of a part that begins at ``by`` in a view at offset ``base``."""
     if by is None or not base:
         return by
     if len(base) != len(by):
