@@ -1,14 +1,14 @@
-"""What a pass is, and what a caller puts around passes: contexts and instruments.
+"""The base class of passes, and what a caller puts around passes: contexts and instruments.
 
-Knows no particular pass. A pass subclasses `Pass`, states its property sets and defines `run`:
+Knows no particular pass. A pass subclasses `Pass`, declares its property sets and defines `run`:
 
     class LegalizeTiles(Pass):
         requires = IRPropertySet(IRProperty.SSAForm, IRProperty.TypeChecked)
 
         def run(self, program: Program) -> Program: ...
 
-`run` raises `PassError` (with a span) about the user's program. Anything else that escapes from it
-is a defect of the pass and reaches the caller as `InternalError` with the IR before the pass.
+`run` raises `PassError` (with a span) about the user's program. Any other exception is a defect of
+the pass and reaches the caller as `InternalError` with the IR before the pass.
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ P = ParamSpec("P")
 
 
 class Unmaterialized:
-    """A program that a pass hands to the next one before all its statements are made."""
+    """A program that a pass hands to the next one before its statements are rebuilt."""
 
     def __init__(self, program: Program) -> None:
-        self.program = program  # with the statements that there are
+        self.program = program  # with the statements not yet rebuilt
 
     def materialize(self) -> Program:
         """Return the program; the same one each time."""
@@ -53,15 +53,15 @@ AnyProgram: TypeAlias = "Program | Unmaterialized"
 
 
 def materialized(given: AnyProgram) -> Program:
-    """Return the program that is handed on."""
+    """Return the program, materialized if it is not."""
     return given.materialize() if isinstance(given, Unmaterialized) else given
 
 
 class Pass:
-    """A transformation of programs: ``pass_(program)`` returns a program, the input is untouched.
+    """A transformation of programs: ``pass_(program)`` returns a program; the input is unchanged.
 
     A subclass defines `run` and, where they are not empty, the property sets. Its name is that of
-    the class unless ``name`` says otherwise.
+    the class unless it sets ``name``.
     """
 
     name: ClassVar[str] = "Pass"
@@ -80,12 +80,12 @@ class Pass:
         """Return the transformed program.
 
         Raises:
-            PyptoError: the program has something that the pass cannot go on with.
+            PyptoError: the program has something that the pass cannot handle.
         """
         raise NotImplementedError(f"{type(self).__name__} does not define run()")
 
     def transform(self, program: Program, facts: PassFacts) -> Program:
-        """Do what `run` does, for a pass that works less where a pipeline knows something."""
+        """Do what `run` does; a pass overrides it to skip work that the pipeline's facts save."""
         return self.run(program)
 
     def __call__(self, program: Program) -> Program:
@@ -112,26 +112,25 @@ class Pass:
         return self.transform(accepted, facts if accepted is program else NOTHING_KNOWN)
 
     def accepted(self, program: Program, facts: PassFacts) -> Program:
-        """Return the program in SSA form if the pass requires it, as people call single passes.
+        """Return the program in SSA form if the pass requires it, since users call single passes.
 
-        A pass that takes a variable for a value would give another program for one that is
-        assigned twice.
+        A pass that treats a variable as a value would miscompile one that is assigned twice.
 
         Raises:
-            PassError: a variable is read without being assigned on every way there.
+            PassError: a variable is read without being assigned on every path there.
         """
         if IRProperty.SSAForm not in self.requires.items or facts.claims(IRProperty.SSAForm):
             return program
         return _assigned_once(program)
 
     def step(self, given: AnyProgram, facts: PassFacts) -> AnyProgram:
-        """Do what a call does, for pipelines: a pass may hand on what the next one understands."""
+        """Do what a call does, for pipelines; passes may exchange an `Unmaterialized` program."""
         if type(self).__call__ is not Pass.__call__:
-            return self(materialized(given))  # a subclass may do more there
+            return self(materialized(given))  # a subclass overrides it
         return self._instrumented(materialized(given), facts)
 
     def guarded(self, action: Callable[[], T], given: AnyProgram) -> T:
-        """Return ``action()``, which is what the pass does, with the errors of a call."""
+        """Return ``action()``, the work of the pass, with its errors raised as those of a call."""
         try:
             return with_room(action, given.program if isinstance(given, Unmaterialized) else given)
         except PyptoError:
@@ -149,7 +148,7 @@ class Pass:
         return self.name
 
     def get_required_properties(self) -> IRPropertySet:
-        """Return what must hold before the pass; a call makes SSA form, and relies on the rest."""
+        """Return what must hold before the pass; a call converts to SSA and assumes the rest."""
         return self.requires.copy()
 
     def get_produced_properties(self) -> IRPropertySet:
@@ -165,7 +164,7 @@ class Pass:
 
 
 def makes_a_pass(make: Callable[P, Pass]) -> Callable[P, Pass]:
-    """Let a function that makes a pass say so where it is given the program."""
+    """Make a pass factory report that it is one if it is called with a program."""
 
     @wraps(make)
     def checked(*args: P.args, **kwargs: P.kwargs) -> Pass:
@@ -177,7 +176,7 @@ def makes_a_pass(make: Callable[P, Pass]) -> Callable[P, Pass]:
 
 
 def _assigned_once(program: Program) -> Program:
-    """Return the program with the functions in SSA form that assign a variable twice."""
+    """Return the program; functions that assign a variable twice are converted to SSA form."""
     if not any(map(_assigns_twice, program.functions_)):
         return program
     from pypto._src.ir.ssa.construct import to_ssa
@@ -211,22 +210,22 @@ def _text(given: AnyProgram) -> str:
 
     try:
         return python_print(materialized(given))
-    except Exception as error:  # the program may be as broken as the pass that gets it
+    except Exception as error:  # the program itself may be broken
         return f"(cannot be printed: {type(error).__name__}: {error})"
 
 
 class PassInstrument:
-    """Something that sees every pass of a context: override either hook."""
+    """An observer of every pass in a context: override either hook."""
 
     def get_name(self) -> str:
         """Return the name of the instrument."""
         return type(self).__name__
 
     def run_before_pass(self, pass_: Pass, program: Program) -> None:
-        """Look at the program that ``pass_`` is about to get."""
+        """Inspect the program that ``pass_`` is about to run on."""
 
     def run_after_pass(self, pass_: Pass, program: Program) -> None:
-        """Look at the program that ``pass_`` has returned."""
+        """Inspect the program that ``pass_`` has returned."""
 
 
 def _check_member(word: str, value: object, kind: type[Enum]) -> None:

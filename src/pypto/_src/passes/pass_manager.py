@@ -1,6 +1,6 @@
 """The named orders of passes, and running one of them with its dumps.
 
-Knows which passes there are and in which order they run, not what they do.
+Knows which passes exist and in which order they run, not what they do.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from pypto._src.usage_errors import not_a_program
 
 
 class PipelineLoops(MemoryPass):
-    """Let iterations of loops overlap; what does it is loaded for programs with such loops."""
+    """Let loop iterations overlap; the implementation is loaded only for pipelined loops."""
 
     requires = IRPropertySet(IRProperty.SSAForm, IRProperty.TypeChecked, IRProperty.HasMemRefs)
 
@@ -88,7 +88,7 @@ PIPELINES: Final[dict[OptimizationStrategy, tuple[tuple[str, Callable[[], Pass]]
     # The PTO assembler inserts flags itself.
     OptimizationStrategy.PTOAS: (*_FRONT, ("AllocateMemoryAddr", AllocateMemoryAddr)),
 }
-"""By strategy, the passes in order with the names that dumps and `pass_names` show."""
+"""By strategy, the passes in order with the names that dumps and `get_pass_names` show."""
 
 
 OPTIONAL: Final[dict[str, str]] = {
@@ -99,9 +99,9 @@ OPTIONAL: Final[dict[str, str]] = {
     "OverlapLoops": "overlap_loops",
     "DeadCode": "dead_code",
 }
-"""Passes that no strategy has by itself, in an order that suits most programs.
+"""Passes that are in no strategy by default, in an order that suits most programs.
 
-Each with its module in `passes.optimize`, which is imported when the pass is named.
+Each with its module in `passes.optimize`, which is imported when the pass is requested.
 """
 
 
@@ -109,7 +109,7 @@ def optional_pass(name: str) -> Pass:
     """Return the optional pass ``name``, one of `OPTIONAL`.
 
     Raises:
-        ValueError: there is none of that name.
+        ValueError: no optional pass has that name.
     """
     if name not in OPTIONAL:
         raise ValueError(f"no optional pass is {name!r}; there are {', '.join(OPTIONAL)}")
@@ -130,7 +130,7 @@ def with_kernels(program: Program) -> Program:
 
 
 def with_outputs(program: Program) -> Program:
-    """Return ``program`` with all kernels, which have a parameter for each tensor that they write.
+    """Return ``program`` with all kernels; each has a parameter for every tensor that it writes.
 
     Raises:
         PyptoError: a pass refuses the program.
@@ -166,7 +166,7 @@ class PassManager:
         wanted = [_optional(each) for each in optional]
         named[index:index] = wanted
         stages = max((pass_.stages for _, pass_ in wanted), default=1)
-        if stages > 1:  # loops of regions are the host's from OutlineIncoreScopes on
+        if stages > 1:  # OutlineIncoreScopes moves loops of regions to the host
             outline = next(i for i, (name, _) in enumerate(named) if name == "OutlineIncoreScopes")
             named[outline] = ("OutlineIncoreScopes", OutlineIncoreScopes(stages))
         self.pass_names: list[str] = [name for name, _ in named]

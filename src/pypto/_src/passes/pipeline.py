@@ -37,13 +37,13 @@ class PassPipeline:
     ) -> Program:
         """Return the program after all passes; ``after`` sees each result before it is verified.
 
-        Unless the verification level is NONE, what a pass produces and was not known to hold is
-        verified right after it. That it still holds is verified at the end, and where a pass
-        invalidates it or fails; a program that does not keep what it had is an error of the pass
-        that returned it first. Forms of statements are verified once; see `VerificationCache`.
+        Unless the verification level is NONE, a property that a pass produces and that was not
+        known to hold is verified right after it. That it still holds is verified at the end, and
+        where a pass invalidates it or fails; the error names the first pass whose program has lost
+        the property. Forms of statements are verified once; see `VerificationCache`.
 
         Raises:
-            VerificationError: a pass returned a program without a property that it has to have.
+            VerificationError: a pass returned a program without a property that it must have.
             PyptoError: what a pass reports about the program.
         """
         context = PassContext.current()
@@ -57,7 +57,7 @@ class PassPipeline:
             try:
                 now = pass_.step(now, claims.facts())
             except Exception:
-                claims.settle()  # whose error says more, if there is one
+                claims.settle()  # its error, if any, explains more
                 raise
             if after is not None:
                 after(pass_, materialized(now))
@@ -67,10 +67,10 @@ class PassPipeline:
 
 
 class _Claims:
-    """What the passes of one run claim about the programs they return, and how much is verified.
+    """What the passes of one run claim about their programs, and how much of it is verified.
 
-    Verifying is as much work as a pass. So a property that held before is not verified after each
-    pass but where it may be lost; the programs are kept until then, to tell which pass lost it.
+    Verifying costs as much as a pass. So a property that held before is not verified after every
+    pass, but where it may be lost; the programs are kept until then, to tell which pass lost it.
     """
 
     def __init__(self, *, verified: bool) -> None:
@@ -81,10 +81,10 @@ class _Claims:
         self._cache = VerificationCache()
 
     def add(self, pass_: Pass, program: AnyProgram, *, changed: bool) -> None:
-        """Take in what ``pass_`` returned; verify what it newly claims.
+        """Record what ``pass_`` returned; verify what it newly claims.
 
         Raises:
-            VerificationError: the pass, or one before it, returned what it should not.
+            VerificationError: this pass or an earlier one returned a program without a property.
         """
         lost = self._holds & pass_.get_invalidated_properties().items
         if can_verify_any(lost):
@@ -102,14 +102,14 @@ class _Claims:
             self._verified_now |= new
 
     def facts(self) -> PassFacts:
-        """Return what is known of the program that was added last."""
+        """Return what is known about the program that was added last."""
         return PassFacts(self._holds, self._verified_now, self._cache)
 
     def settle(self) -> None:
-        """Verify what is open.
+        """Verify the claims that are still open.
 
         Raises:
-            VerificationError: a pass returned a program without what it had; of several the first.
+            VerificationError: a pass lost a property; if several did, the first one is named.
         """
         claims, self._open = self._open, []
         try:

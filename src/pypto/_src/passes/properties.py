@@ -9,7 +9,7 @@ from typing import Final
 
 
 class IRProperty(Enum):
-    """Something that holds of a program, which passes require, produce and invalidate."""
+    """A property of programs, which passes require, produce and invalidate."""
 
     SSAForm = 0
     TypeChecked = 1
@@ -21,7 +21,7 @@ class IRProperty(Enum):
     IncoreBlockOps = 7
     AllocatedMemoryAddr = 8
 
-    __hash__ = object.__hash__  # members are single; that of Enum is written in Python
+    __hash__ = object.__hash__  # members are singletons; Enum's own is slow Python
 
 
 class IRPropertySet:
@@ -68,7 +68,7 @@ class IRPropertySet:
         return _set_of(self._items - other._items)
 
     def copy(self) -> IRPropertySet:
-        """Return a set of its own with the same properties."""
+        """Return an independent set with the same properties."""
         return _set_of(self._items)
 
     def empty(self) -> bool:
@@ -96,7 +96,7 @@ class IRPropertySet:
     __repr__ = __str__
 
 
-_NUMBER: Final = attrgetter("_value_")  # without the detour of ``value``
+_NUMBER: Final = attrgetter("_value_")  # faster than the property ``value``
 
 
 def _set_of(items: frozenset[IRProperty]) -> IRPropertySet:

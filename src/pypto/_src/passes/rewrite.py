@@ -1,15 +1,15 @@
 """Rules on expressions, and the driver that applies them.
 
-A rule is a function of one expression that returns another one, or None for no change. The class
-of its parameter says what it is tried on; its docstring is ``before -> after``::
+A rule is a function of one expression that returns another one, or None for no change. Its
+parameter's annotation says which class it is tried on; its docstring is ``before -> after``::
 
     def add_zero(e: Add) -> Expr | None:
         "x + 0 -> x"
         return e.left if const_value(e.right) == 0 else None
 
-The driver tries the rules of a node, after its operands are done, until none of them changes it.
-Only the rules of `Call` are tried on calls that make tiles and tensors, and what a rule makes of
-such a call has its type.
+The driver visits operands first, then tries the rules on a node until none of them changes it. Only
+the rules for `Call` are tried on calls that make tiles and tensors, and a rule must keep the type
+of such a call.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from pypto._src.records import NamedTuple
 Rule = Callable[[Any], Expr | None]
 
 MOST_ROUNDS: Final = 64
-"""How often rules may change one expression before they are taken to run in circles."""
+"""How often rules may change one expression before they are assumed to cycle."""
 
 
 class Hits(NamedTuple):
@@ -59,18 +59,18 @@ def _classes_of(rule: Rule) -> tuple[type[Expr], ...]:
 
 
 class Rewriter(Mutator):
-    """Applies rules to every expression of what it visits, operands first."""
+    """Applies rules to every expression that it visits, operands first."""
 
     def __init__(self, rules: Sequence[Rule]) -> None:
         super().__init__()
         self._rules = [(rule, _classes_of(rule)) for rule in rules]
         self._by_class: dict[type, list[Rule]] = {}
         self._of_calls = [rule for rule, kinds in self._rules if Call in kinds]
-        self._as_written = 0  # how many calls around a node have types with symbols
+        self._as_written = 0  # enclosing calls whose types have symbols
         self._hits: dict[str, int] = {rule.__name__: 0 for rule in rules}
 
     def rules_for(self, cls: type) -> list[Rule]:
-        """Return the rules that are tried on nodes of ``cls``."""
+        """Return the rules that apply to nodes of ``cls``."""
         found = self._by_class.get(cls)
         if found is None:
             found = [rule for rule, kinds in self._rules if issubclass(cls, kinds)]
@@ -81,11 +81,11 @@ class Rewriter(Mutator):
         """Rebuild ``node``, then apply rules to it until none matches.
 
         Raises:
-            PassError: the rules change an expression again and again, or a rule changes the type
-                of a call.
+            PassError: the rules change an expression without end, or a rule changes the type of a
+            call.
         """
         if isinstance(node, Call) and _is_symbolic(node):
-            self._as_written += 1  # its operands say what its type is
+            self._as_written += 1  # its type follows from its operands
             try:
                 node = super().rebuild(node)
             finally:
@@ -166,7 +166,7 @@ class RewritePass(Pass):
         return self._name
 
     def rewriter(self) -> Rewriter:
-        """Return what visits one program."""
+        """Return a rewriter for one program."""
         return Rewriter(self.rules)
 
     def run(self, program: Program) -> Program:

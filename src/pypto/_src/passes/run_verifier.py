@@ -32,7 +32,7 @@ class RunVerifier(Pass):
         return self.transform(program, NOTHING_KNOWN)
 
     def transform(self, program: Program, facts: PassFacts) -> Program:
-        """Do what `run` does, without the rules that were run on this very program."""
+        """Do what `run` does, without the rules that were already run on this program."""
         from pypto._src.ir.verify.verifier import IRVerifier
 
         verifier = IRVerifier.create_default()
@@ -46,5 +46,5 @@ class RunVerifier(Pass):
 
 @makes_a_pass
 def run_verifier(disabled_rules: Sequence[str] = ()) -> Pass:
-    """Return the pass that logs what the verifier finds, without the rules named."""
+    """Return the pass that logs what the verifier finds, without the disabled rules."""
     return RunVerifier(disabled_rules)

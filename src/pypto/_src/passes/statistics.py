@@ -1,4 +1,4 @@
-"""PassStatistics: what each pass took, what it changed, and how often its rules fired."""
+"""PassStatistics: how long each pass took, what it changed, and how often its rules fired."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class PassStatistics(PassInstrument):
         self.records.append(PassRecord(pass_.get_name(), end - begin, sizes, changed, hits))
 
     def report(self) -> str:
-        """Return a table: a line a pass, and below it a line for each rule that fired."""
+        """Return a table: one line per pass, and below it a line for each rule that fired."""
         return "\n".join(self._lines())
 
     def _lines(self) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""Verification of properties, and what a pipeline has verified of the program it hands on."""
+"""Verification of properties, and what a pipeline has verified about its current program."""
 
 from __future__ import annotations
 
@@ -37,17 +37,17 @@ class VerificationMode(Enum):
 
 
 def get_default_verification_level() -> VerificationLevel:
-    """Return what PYPTO_VERIFY_LEVEL says: BASIC unless it is ``none``."""
+    """Return the level that PYPTO_VERIFY_LEVEL sets: BASIC unless it is ``none``."""
     return VerificationLevel[knobs.VERIFY_LEVEL.get().upper()]
 
 
 def _allocated_addresses(program: Program) -> list[Diagnostic]:
-    """Return a finding for each on-chip buffer without address (0) or beyond its memory (1)."""
+    """Return a finding for each on-chip buffer without an address (0) or beyond its memory (1)."""
     if _are_placed(_memrefs(program)):
         return []
     found: list[Diagnostic] = []
     seen: set[MemRef] = set()
-    for node in walk(program):  # in the order of the text, which `_memrefs` has not
+    for node in walk(program):  # in textual order, unlike `_memrefs`
         memref = _memref_of(node)
         if memref is None or memref in seen:
             continue
@@ -101,7 +101,7 @@ def _are_placed(memrefs: Iterable[MemRef], target: Target = A2A3) -> bool:
 
 
 def _wrong_address(memref: MemRef, target: Target = A2A3) -> tuple[int, str] | None:
-    """Return the code and the text of what is wrong with the address of a buffer, if anything."""
+    """Return the code and text of the finding about a buffer's address, None if it is right."""
     if memref.memory_space_ is MemorySpace.DDR:
         return None
     address = const_value(memref.addr_)
@@ -129,9 +129,9 @@ def get_verified_properties() -> IRPropertySet:
 
 
 class PassFacts:
-    """What a pipeline knows of the program that it hands to a pass; of no other program.
+    """What a pipeline knows about the program that it passes to a pass, and about no other.
 
-    A pass may work less for it, and returns the same program without it.
+    A pass may use the facts to skip work; its result is the same without them.
     """
 
     def __init__(
@@ -143,36 +143,36 @@ class PassFacts:
         self._claimed = claimed
         self._verified = verified
         self.cache = cache
-        """What the verifier found of single statements, for whoever verifies again."""
+        """What the verifier found about single statements, for later verification."""
 
     def claims(self, prop: IRProperty) -> bool:
-        """True if the passes that ran say that ``prop`` holds; that need not be verified."""
+        """True if the passes that ran claim that ``prop`` holds, verified or not."""
         return prop in self._claimed
 
     def verified_rules(self) -> tuple[str, ...]:
-        """Return the verifier's rules that were run on this very program."""
+        """Return the verifier's rules that were run on exactly this program."""
         return tuple([r for prop, rules in _RULES.items() if prop in self._verified for r in rules])
 
     def unproved(self, function: Function) -> Iterable[Stmt]:
-        """Return the statements of a function that the verifier has not proved, in their order.
+        """Return the statements of a function that the verifier has not proved, in order.
 
-        They are all of them unless the function was verified. Of the others see
-        `verification_cache`: among other things no call stands in another expression.
+        These are all statements unless the function was verified. `verification_cache` says what
+        holds of the others: among other things, no call is nested in an expression.
         """
         look = None if self.cache is None else self.cache.found_of(function)
         return stmts_in(function.body) if look is None else look.left
 
     def one_of_each_form(self, function: Function) -> Sequence[Stmt]:
-        """Return statements of a function among which each form of its calls with operands is.
+        """Return statements that include each form of the function's calls with operands.
 
-        They are all of them unless the function was verified.
+        These are all statements unless the function was verified.
         """
         look = None if self.cache is None else self.cache.found_of(function)
         return [*stmts_in(function.body)] if look is None else [*look.forms, *look.left]
 
 
 NOTHING_KNOWN: Final = PassFacts()
-"""The facts about a program that no pipeline hands on."""
+"""The facts about a program outside of pipelines: none."""
 
 
 def verify_properties(properties: IRPropertySet, program: Program, pass_name: str) -> None:

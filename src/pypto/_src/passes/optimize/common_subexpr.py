@@ -1,7 +1,7 @@
 """CommonSubexpr: a value that was computed before is not computed again.
 
-Looks at whole right sides, in the order of the text; what a branch or a loop computes is known
-inside it only. A load is the same as an earlier one only if nothing was written in between.
+Compares whole right sides, in textual order; a value computed in a branch or loop is available
+only inside it. A load equals an earlier one only if nothing was written in between.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class _Common(Mutator):
     def __init__(self, function: Function) -> None:
         super().__init__()
         self._writing = with_effects(function.body)
-        self._first: dict[Hashable, tuple[Var, int]] = {}  # with the writes before it
+        self._first: dict[Hashable, tuple[Var, int]] = {}  # with the number of writes before it
         self._same: dict[Var, Var] = {}
         self._writes = 0
         self._scopes: list[list[tuple[Hashable, tuple[Var, int] | None]]] = [[]]
@@ -81,11 +81,11 @@ class _Common(Mutator):
         return self._loop(stmt)
 
     def _loop(self, stmt: ForStmt | WhileStmt) -> Stmt:
-        self._writes += stmt in self._writing  # by an earlier iteration
+        self._writes += stmt in self._writing  # writes of an earlier iteration
         return self.rebuild(stmt)
 
     def body(self, stmt: Stmt) -> Stmt:
-        """Visit a body; what it computes is forgotten at its end."""
+        """Visit a body; its values are unavailable after it."""
         self._scopes.append([])
         new = super().body(stmt)
         for key, before in reversed(self._scopes.pop()):

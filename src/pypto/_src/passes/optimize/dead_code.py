@@ -1,7 +1,8 @@
 """DeadCode: values that nothing needs are not computed.
 
-What has an effect is needed, and so is what that reads, through branches and loops; a carried value
-that only feeds itself goes, too. Loops without a bound stay, as they may not end.
+Statements with side effects are needed, and so is everything that they read, through branches and
+loops; a carried value that only feeds itself is removed, too. ``while`` loops stay, as they may not
+terminate.
 """
 
 from __future__ import annotations
@@ -67,7 +68,7 @@ class _Needs:
     def __init__(self, function: Function) -> None:
         self.variables: set[Var] = set()
         self.statements: set[Stmt] = set()
-        self._home: dict[Var, Stmt] = {}  # what defines a variable
+        self._home: dict[Var, Stmt] = {}  # the statement that defines a variable
         self._inside: dict[Stmt, Stmt] = {}  # a statement and the compound one that holds it
         self._yields: dict[Stmt, list[YieldStmt]] = {}
         self._todo: list[Var] = []
@@ -100,7 +101,7 @@ class _Needs:
                 self._todo.append(var)
 
     def _keep(self, stmt: Stmt) -> None:
-        """Take a statement as needed, with the statements around it and what they read."""
+        """Mark a statement as needed, with the statements around it and what they read."""
         current: Stmt | None = stmt
         while current is not None and current not in self.statements:
             self.statements.add(current)
@@ -140,7 +141,7 @@ def _handed_on(stmt: Stmt) -> Sequence[Var]:
 
 
 def _read(stmt: Stmt) -> Sequence[Expr]:
-    """Return what a statement reads whatever is needed of its results."""
+    """Return what a statement reads regardless of which of its results are needed."""
     match stmt:
         case AssignStmt():
             return (stmt.value,)
@@ -162,7 +163,7 @@ class _Sweep(Mutator):
     def __init__(self, needs: _Needs) -> None:
         super().__init__()
         self._needs = needs
-        self._kept: list[tuple[bool, ...] | None] = []  # of the values of each open statement
+        self._kept: list[tuple[bool, ...] | None] = []  # which values each open statement keeps
 
     def visit(self, node: Any) -> Any:
         """Drop a statement that is not needed."""

@@ -1,8 +1,8 @@
-"""LoopInvariantMotion: what a loop computes anew on every iteration is computed before it.
+"""LoopInvariantMotion: values that are the same in every iteration are computed before the loop.
 
-A value moves if everything it reads is defined outside the loop. What could fail, such as
-a load outside a tensor, moves only out of loops that are sure to run; what reads a tensor, only out
-of loops that write to none.
+A value is hoisted if everything it reads is defined outside the loop. A value that could fail, such
+as a load outside a tensor, is hoisted only out of loops that certainly run; one that reads a
+tensor, only out of loops that write to none.
 """
 
 from __future__ import annotations
@@ -56,9 +56,9 @@ def loop_invariant_motion() -> Pass:
 
 
 class InvariantMover(Mutator):
-    """Moves values out of one loop after the other, inner ones first.
+    """Hoists values out of loops, inner ones first.
 
-    A variable is known by the number of loops around its definition.
+    For each variable, the number of loops around its definition is known.
     """
 
     def __init__(self, function: Function) -> None:
@@ -103,7 +103,7 @@ class InvariantMover(Mutator):
         return stmt if body is stmt.body else copy_with(stmt, {"body": body})
 
     def is_worth_moving(self, value: Expr) -> bool:
-        """Return whether computing ``value`` once is as good as computing it again."""
+        """Return whether ``value`` is the same when it is computed only once."""
         return is_repeatable(value)
 
     def may_change(self, value: Expr, loop: Stmt) -> bool:

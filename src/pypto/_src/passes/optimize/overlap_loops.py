@@ -1,11 +1,11 @@
-"""OverlapLoops: loops of kernels that load and compute ask for several stages.
+"""OverlapLoops: loops of kernels that load and compute get several stages.
 
-It does what a user does by writing ``pl.pipeline(..., stage=2)`` for ``pl.range``; the copies that
-then overlap are made later, by PipelineLoops, as far as they fit into memory. Loops with stages of
-their own stay, and so do kernels with flags of their own, whose authors have done it by hand.
+It does what a user does by writing ``pl.pipeline(..., stage=2)`` for ``pl.range``; PipelineLoops
+later makes the copies that overlap, as far as they fit into memory. Loops that already have stages
+stay, and so do kernels with explicit flags, whose authors have pipelined by hand.
 
 When it runs, loops of regions with work for both kinds of cores are no longer in kernels. A
-`PassManager` that has this pass lets OutlineIncoreScopes give them as many stages.
+`PassManager` that has this pass makes OutlineIncoreScopes give them as many stages.
 """
 
 from __future__ import annotations
@@ -39,13 +39,13 @@ from pypto._src.usage_errors import check_kind, users_frame
 _P: Final = IRProperty
 
 _FEEDING: Final = frozenset({PipeType.MTE1, PipeType.MTE2})
-"""The pipes that bring operands; what overlaps with them is worth a second buffer."""
+"""The pipes that load operands; work that overlaps with them is worth a second buffer."""
 
 
 class OverlapLoops(Pass):
     """``for i in pl.range(n)``  ->  ``for i in pl.pipeline(n, stage=2)``, where pipes can overlap.
 
-    ``without`` names kernels whose loops stay.
+    Loops of the kernels named in ``without`` stay.
     """
 
     requires = IRPropertySet(_P.SSAForm, _P.TypeChecked)
@@ -90,7 +90,7 @@ class _Marker(Mutator):
 
 
 def can_overlap(loop: ForStmt) -> bool:
-    """True if a body that runs again has work for several pipes, one of which brings operands."""
+    """True if a loop may run again, and its body uses several pipes, one of them for loads."""
     if trips(loop) in (0, 1):
         return False
     pipes = set(_pipes(loop.body))
@@ -98,7 +98,7 @@ def can_overlap(loop: ForStmt) -> bool:
 
 
 def _pipes(body: Stmt | None) -> Iterator[PipeType]:
-    """Yield the pipes of the instructions of a body that stand in no loop inside it."""
+    """Yield the pipes of a body's instructions, except those in loops inside it."""
     for stmt in statements(body):
         match stmt:
             case IfStmt():

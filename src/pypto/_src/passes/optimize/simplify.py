@@ -1,7 +1,7 @@
 """Simplify: constants are folded, identities removed, decided branches and empty loops resolved.
 
-Every rule keeps the value bit for bit, for floats, too, and for integers that wrap; what would be
-an error stays one. Works on SSA form before tiles have memory references.
+Every rule keeps the value bit for bit, including floats and integers that wrap; an error stays an
+error. Works on SSA form before tiles have memory references.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ _Const = ConstInt | ConstFloat | ConstBool
 
 
 def _constant(value: Any, like: Expr) -> Expr | None:
-    """Return a constant of the type of ``like``, None if it has no such constant."""
+    """Return ``value`` as a constant of the type of ``like``, None if it does not fit."""
     dtype = dtype_of(like)
     value = wrapper(dtype)(value)
     if isinstance(value, bool):
@@ -68,7 +68,7 @@ def fold_binary(e: BinaryExpr) -> Expr | None:
     try:
         value = binary_function(type(e), dtype_of(e.left))(e.left.value, e.right.value)
     except EvaluationError:
-        return None  # stays the error that it is, where it is
+        return None  # an error: it stays where it is
     return _constant(value, e)
 
 
@@ -223,9 +223,9 @@ RULES: Final[tuple[Rule, ...]] = (
 
 
 class Simplify(RewritePass):
-    """Fold constants, remove identities and copies, resolve what is decided.
+    """Fold constants, remove identities and copies, resolve decided branches and empty loops.
 
-    ``rules`` come in addition to those of this module.
+    ``rules`` are added to those of this module.
     """
 
     requires = IRPropertySet(_P.SSAForm, _P.TypeChecked)
@@ -236,7 +236,7 @@ class Simplify(RewritePass):
         super().__init__((*RULES, *rules), "Simplify")
 
     def rewriter(self) -> Rewriter:
-        """Return what visits one program."""
+        """Return a rewriter for one program."""
         return _Simplifier(self.rules)
 
 
@@ -246,12 +246,12 @@ def simplify() -> RewritePass:
 
 
 class _Simplifier(Rewriter):
-    """Applies the rules, and replaces variables that are copies, in the order of the text."""
+    """Applies the rules, and replaces variables that are copies, in textual order."""
 
     def __init__(self, rules: Sequence[Rule]) -> None:
         super().__init__(rules)
         self._values: dict[Var, Expr] = {}
-        self._in_types: set[Var] = set()  # variables that types name, which stay
+        self._in_types: set[Var] = set()  # variables that types use, which stay
 
     def function(self, function: Function) -> Function:
         """Return the function simplified."""
@@ -260,7 +260,7 @@ class _Simplifier(Rewriter):
         return super().function(function)
 
     def visit_Var(self, var: Var) -> Expr:
-        """Return what a variable is a copy of."""
+        """Return the value of which a variable is a copy, else the variable."""
         return self._values.get(var, var)
 
     def visit_AssignStmt(self, stmt: AssignStmt) -> Stmt | list[Stmt]:
@@ -307,7 +307,7 @@ class _Simplifier(Rewriter):
             self._values[var] = self.visit(value)
 
     def _can_stand(self, results: Sequence[Var], values: Sequence[Expr]) -> bool:
-        """True if values may stand wherever results are used."""
+        """True if values may replace results wherever these are used."""
         return len(results) == len(values) and all(
             isinstance(value, Var | _Const)
             and same_type(value.type, var.type)

@@ -1,7 +1,7 @@
 """UnrollLoops: short loops with constant bounds become straight code, long ones take larger steps.
 
-Each copy of a body has variables of its own, named after those of the loop. Parallel loops stay:
-their iterations are tasks.
+Each copy of a body has its own variables, named after those of the loop. Parallel loops stay: their
+iterations are tasks.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def unroll_loops(whole: int = 4, factor: int = 1, most: int = 1024) -> Pass:
 
 
 class _Unroller(Mutator):
-    """Unrolls inner loops first; ``values`` are the results of loops that are gone."""
+    """Unrolls inner loops first; ``values`` are the results of unrolled loops."""
 
     def __init__(self, options: UnrollLoops, function: Function) -> None:
         super().__init__()

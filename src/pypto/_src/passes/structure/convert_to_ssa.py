@@ -1,7 +1,7 @@
 """ConvertToSSA: every definition gets its own variable.
 
 The pass is thin: calls between kernels are expanded in `inline_calls`, jumps become conditions in
-`ir.ssa.jumps`, and the form itself, which the IRBuilder completes, too, in `ir.ssa.construct`.
+`ir.ssa.jumps`, and SSA form is constructed in `ir.ssa.construct`, which the IRBuilder uses, too.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ _P: Final = IRProperty
 class ConvertToSSA(Pass):
     """Variables assigned many times -> every variable assigned once.
 
-    Before that, calls of ops that were built by hand without a type get it, calls between kernels
-    are expanded, and ``break``, ``continue`` and early ``return`` become conditions; none of these
-    exists after the pass.
+    Before that, op calls that were built by hand without a type get one, calls between kernels are
+    expanded, and ``break``, ``continue`` and early ``return`` become conditions; none of these
+    exist after the pass.
     """
 
     requires = IRPropertySet(_P.TypeChecked)
@@ -72,7 +72,7 @@ _JUMPS: Final = frozenset({BreakStmt, ContinueStmt, ReturnStmt})
 
 
 def _is_plain(function: Function) -> bool:
-    """True if a function has no jump, no tuple and no call without a type, as most have none."""
+    """True if a function has no jump, no tuple and no untyped call, as most functions."""
     last = (statements(function.body) or [None])[-1]
     for stmt in stmts_in(function.body):
         if isinstance(stmt, AssignStmt):
@@ -84,7 +84,7 @@ def _is_plain(function: Function) -> bool:
 
 
 def _with_types(function: Function) -> Function:
-    """Return a function in which each call of an op that gives a value has its type."""
+    """Return the function with a type for each op call that gives a value."""
     assigned = (stmt for stmt in stmts_in(function.body) if isinstance(stmt, AssignStmt))
     if not any(stmt.value.type.__class__ is UnknownType for stmt in assigned):
         return function
@@ -103,13 +103,13 @@ class _Typed(Mutator):
 def _without_calls(program: Program) -> list[Function] | None:
     """Return the functions in SSA form, None if a kernel may call one of them.
 
-    Few kernels do. Whether they do is seen on the way to SSA form, where each call is met.
+    Few kernels do. The conversion to SSA form visits each call, and so finds out whether one does.
     """
     new: list[Function] = []
     for function in program.functions_:
         try:
             made, calls_functions = ssa_and_calls(function, _unassigned)
-        except PassError:  # perhaps of what another function has to be put into
+        except PassError:  # inlining a callee may remove it
             return None
         if calls_functions and role(function) is Role.KERNEL:
             return None
@@ -118,7 +118,7 @@ def _without_calls(program: Program) -> list[Function] | None:
 
 
 def _unassigned(var: Var) -> Expr | None:
-    """Return what a variable begins with that not all paths assign; few kernels have one."""
+    """Return the initial value of a variable that some path leaves unassigned; rarely needed."""
     from pypto._src.ops.new_tiles import unassigned_value
 
     return unassigned_value(var)

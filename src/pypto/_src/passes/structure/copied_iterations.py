@@ -1,6 +1,6 @@
-"""Copies of single iterations of a loop, each with variables of its own.
+"""Copies of single iterations of a loop, each with its own variables.
 
-They are named after those of the loop.
+The copies are named after the loop's variables.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ def copied_iteration(
 ) -> tuple[list[Stmt], tuple[Expr, ...]]:
     """Return one copy of a body, and what it yields.
 
-    ``index`` stands for the loop variable, ``values`` for what the iteration before has yielded;
-    ``memrefs`` has the memory references that replace others, where tiles have some.
+    ``index`` replaces the loop variable, ``values`` what the previous iteration has yielded;
+    ``memrefs`` maps memory references to their replacements, where tiles have them.
     """
     mapping: dict[Var, Expr] = {loop.loop_var: index}
     mapping.update(zip(loop.iter_args, values, strict=True))
@@ -52,7 +52,7 @@ def copied_iteration(
 
 
 def can_copy_iterations(loop: ForStmt) -> bool:
-    """True if one copy after the other is the loop: no jumps, and carried values of one type."""
+    """True if copies in sequence equal the loop: no jumps, and carried values keep their type."""
     if any(isinstance(stmt, BreakStmt | ContinueStmt | ReturnStmt) for stmt in stmts_in(loop.body)):
         return False
     return all(
@@ -77,7 +77,7 @@ class _Copy(Clone):
             return super().rebuild(node)
         if node.type.memref is None:
             return super().rebuild(node)
-        new = Mutator.rebuild(self, node)  # its type says more than the op knows
+        new = Mutator.rebuild(self, node)  # its type has more than the op infers
         kind = self.kind(node.type)
         return new if kind is node.type else copy_with(new, {"type": kind})
 

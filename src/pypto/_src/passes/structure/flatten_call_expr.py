@@ -1,7 +1,7 @@
-"""FlattenCallExpr: a call stands alone, as the right side of an assignment or as a statement.
+"""FlattenCallExpr: every call is the right side of an assignment, or a statement of its own.
 
 Calls inside other expressions are lifted into variables ``_t<N>`` directly before the statement
-they stand in, in order of evaluation. What Python evaluates only sometimes (the right side of
+that contains them, in order of evaluation. What Python evaluates conditionally (the right side of
 ``and`` and ``or``) or again in every iteration (the condition of ``while``) keeps that meaning.
 """
 
@@ -45,7 +45,7 @@ class FlattenCallExpr(Pass):
         return self.transform(program, NOTHING_KNOWN)
 
     def transform(self, program: Program, facts: PassFacts) -> Program:
-        """Do what `run` does; what was proved of a statement tells that no call is nested in it."""
+        """Do what `run` does; statements that the verifier has proved have no nested calls."""
         lifted = map_functions(normalized(program), lambda f: lift_calls(f, facts))
         return flattened(lifted)
 
@@ -67,12 +67,12 @@ def lift_calls(function: Function, facts: PassFacts = NOTHING_KNOWN) -> Function
 
 
 def with_nested_calls(function: Function, facts: PassFacts = NOTHING_KNOWN) -> set[Stmt]:
-    """Return the statements in which a call does not stand alone."""
+    """Return the statements that contain a nested call."""
     return {stmt for stmt in facts.unproved(function) if _holds_nested_call(stmt)}
 
 
 def _holds_nested_call(stmt: Stmt) -> bool:
-    """True if a call stands in another expression, or where a statement reads a value."""
+    """True if a call is inside another expression, or an operand of the statement."""
     value = call_of(stmt)
     if value is None:
         return bool(calls_of(stmt))

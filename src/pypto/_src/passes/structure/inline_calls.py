@@ -1,8 +1,8 @@
-"""InlineCalls: what a kernel calls becomes part of the kernel. ConvertToSSA does this first.
+"""InlineCalls: functions that a kernel calls are inlined into it. ConvertToSSA does this first.
 
 A core runs one kernel and calls nothing, so every call of a program function inside a kernel is
-expanded where it stands, with variables of its own. Tensors are handed over by reference, scalars
-and tiles by value. Host functions keep their calls: each call of a kernel there is a launch.
+expanded in place, with its own variables. Tensors are passed by reference, scalars and tiles by
+value. Host functions keep their calls: each call of a kernel there is a launch.
 
 Works on the form before SSA. Expects no early returns (`ir.ssa.jumps`).
 """
@@ -113,10 +113,10 @@ class _Expander:
         self._functions = {f.name: f for f in program.functions_}
         self._path: list[str] = []  # of callers, outermost first
         self.done: dict[str, Function] = {}
-        self.used: set[str] = set()  # functions that stand in another one now
+        self.used: set[str] = set()  # functions that were inlined into another one
 
     def expand(self, function: Function) -> Function:
-        """Return ``function`` without calls of functions."""
+        """Return ``function`` with its calls of functions expanded."""
         name = function.name
         if name not in self.done:
             self._path.append(name)
@@ -184,9 +184,9 @@ def _elements(var: Var, kind: TupleType) -> tuple[Var, ...]:
 
 
 class _Inline(Mutator):
-    """Replaces the calls of one function, each the whole right side of its statement.
+    """Replaces the calls in one function, each of which is the whole right side of its statement.
 
-    A variable that takes several results becomes one variable a result.
+    A variable that takes several results becomes one variable per result.
     """
 
     def __init__(
@@ -263,7 +263,7 @@ def _definitions(function: Function) -> Iterator[Var]:
 
 
 def _bound_symbols(function: Function, call: Call) -> dict[Var, Expr]:
-    """Return what the symbolic dimensions of the parameters are at this call."""
+    """Return the values of the parameters' symbolic dimensions at this call."""
     bound: dict[Var, Expr] = {}
     params = set(function.params)
     for param, arg in zip(function.params, call.args, strict=True):
@@ -290,7 +290,7 @@ def _split_return(stmts: Sequence[Stmt]) -> tuple[list[Stmt], tuple[Expr, ...]]:
 
 
 class Clone(Mutator):
-    """Copies a body with variables of its own; the mapping replaces what comes from outside."""
+    """Copies a body with new variables; the mapping replaces variables from outside."""
 
     def __init__(self, mapping: dict[Var, Expr]) -> None:
         super().__init__()
@@ -312,7 +312,7 @@ class Clone(Mutator):
         return new
 
     def rebuild(self, node: Any) -> Any:
-        """Rebuild ``node``; derive its type anew if that names replaced dimensions."""
+        """Rebuild ``node``; infer its type again if that names replaced dimensions."""
         new = super().rebuild(node)
         if new is node or not isinstance(new, Expr) or not self._is_symbolic(new.type):
             return new
@@ -320,7 +320,7 @@ class Clone(Mutator):
         if isinstance(new, Call) and op is not None:
             try:
                 return op.call(new.args, new.kwargs, new.span)
-            except PyptoError as error:  # the caller's sizes are none of this op
+            except PyptoError as error:  # the op does not take the caller's sizes
                 raise error.at(new.span) from None
         return copy_with(new, {"type": self.kind(new.type)})
 

@@ -1,4 +1,4 @@
-"""Variables in place of calls inside other expressions: the work of FlattenCallExpr.
+"""Lifts calls out of other expressions into variables: the work of FlattenCallExpr.
 
 Most functions have no such calls, and do not load this module.
 """
@@ -155,7 +155,7 @@ class _Lift(Mutator):
         return self._assign(self._with_operands(call))
 
     def _with_operands(self, call: Call) -> Call:
-        """Return the call with its operands lifted; calls in calls may be thousands deep."""
+        """Return the call with its operands lifted; iterative, as calls may nest thousands deep."""
         stack: list[tuple[Call, Iterator[Expr], list[Expr]]] = [(call, iter(call.args), [])]
         while True:
             outer, rest, args = stack[-1]
@@ -164,7 +164,7 @@ class _Lift(Mutator):
                     inner = cast("Call", arg)
                     stack.append((inner, iter(inner.args), []))
                     break
-                # Variables but those that are carried stay, and so do constants.
+                # Variables other than iter_args stay, and so do constants.
                 args.append(arg if arg.__class__ in _ATOMS else self.visit(arg))
             else:
                 stack.pop()

@@ -25,7 +25,7 @@ _P: Final = IRProperty
 
 
 class NormalizeStmtStructure(Pass):
-    """Any nesting of sequences -> one SeqStmts a body, with maximal OpStmts in it."""
+    """Any nesting of sequences -> one SeqStmts per body, with maximal OpStmts in it."""
 
     requires = IRPropertySet(_P.TypeChecked)
     produces = IRPropertySet(_P.TypeChecked, _P.NormalizedStmtStructure)
@@ -43,7 +43,7 @@ def normalize_stmt_structure() -> Pass:
 
 
 def normalized(program: Program) -> Program:
-    """Return ``program`` with every body normal; what is normal already stays the same object."""
+    """Return ``program`` with every body normal; bodies that already are keep their identity."""
     return _Normalize().program(program)
 
 
@@ -62,9 +62,9 @@ class _Normalize(Mutator):
 
 
 def normal_body(old: Stmt, stmts: Sequence[Stmt]) -> Stmt:
-    """Return the normal body of ``stmts``, none of which is a sequence; ``old`` if it is that."""
+    """Return the normal body of ``stmts``, none of them a sequence; ``old`` if it equals that."""
     out: list[Stmt] = []
-    # What ends a run is no operation, or the end of the body.
+    # A run ends at a statement that is no operation, or at the end of the body.
     goes_on = [*map(OPERATIONS.__contains__, map(type, stmts)), False]
     begin = 0
     while begin <= len(stmts):
