@@ -1,12 +1,12 @@
-"""Loops and branches need not hand on a view that they only write to: it stays the same one.
+"""Loops and branches need not carry a view that they only write to: it remains the same view.
 
     for i, (dst,) in range(4, init=(view,)):      for i in range(4):
         with pl.incore():                             with pl.incore():
             d1 = store(load(src), dst)      ->            store(load(src), view)
         dst = pl.yield_(d1)
 
-A kernel that also gets another part of the same tensor makes both views itself. It could not make
-one that a loop carries, nor return one that it has made itself.
+A kernel that also uses another part of the same tensor creates both views itself. It could not
+create one that a loop carries, nor return one that it has created.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ from pypto._src.passes.tensors.core_work import calls_in
 
 
 def without_carried_views(function: Function, roots: Mapping[Var, Sequence[Var]]) -> Function:
-    """Return a host function that hands on no view which a region uses beside others of its tensor.
+    """Return a host function that carries no view used in a region with others of its tensor.
 
-    A view has one name then, before and after it is written.
+    Such a view then has one name, before and after it is written.
     """
     every = list(stmts_in(function.body))
     made = {stmt.var: stmt.value for stmt in every if isinstance(stmt, AssignStmt)}
@@ -63,7 +63,7 @@ def _is_view(made: Mapping[Var, Expr], var: Var) -> bool:
 
 
 def _same_tensors(every: Sequence[Stmt], made: Mapping[Var, Expr]) -> dict[Var, Var]:
-    """Return the names of tensors that are those of an earlier name, wherever the program goes."""
+    """Map names of tensors to the earlier name that they equal on every path."""
     same: dict[Var, Var] = {}
     for var, value in made.items():
         op, source = op_of(value), value
@@ -98,7 +98,7 @@ def _resolved(var: Var, same: Mapping[Var, Var]) -> Var:
 def _beside_others(
     scope: ScopeStmt, same: Mapping[Var, Var], roots: Mapping[Var, Sequence[Var]]
 ) -> set[Var]:
-    """Return the tensors of a region that share bytes with others of it, and one is written."""
+    """Return the tensors of a region that share a base, which is written, with others in it."""
     inner = list(stmts_in(scope.body))
     own = {var for stmt in inner for var in defined_by(stmt)}
     used = {_resolved(var, same) for stmt in inner for var in _used(stmt) if var not in own}
@@ -124,7 +124,7 @@ def _used(stmt: Stmt) -> list[Var]:
 
 
 class _Uncarried(Mutator):
-    """Takes variables out of what loops carry."""
+    """Removes variables from what loops and branches carry."""
 
     def __init__(self, carried: Mapping[Var, Expr]) -> None:
         super().__init__()
@@ -139,7 +139,7 @@ class _Uncarried(Mutator):
         return self._without(loop)
 
     def visit_IfStmt(self, branch: IfStmt) -> Stmt:
-        """Return a branch that does not hand views on."""
+        """Return a branch that does not yield views."""
         kept = [at for at, var in enumerate(branch.return_vars) if var not in self._carried]
         then = self.body(branch.then_body)
         other = None if branch.else_body is None else self.body(branch.else_body)
@@ -163,7 +163,7 @@ class _Uncarried(Mutator):
 
 
 def _with_ends(body: Stmt, kept: Sequence[int]) -> Stmt:
-    """Return a body that hands on some of its values."""
+    """Return a body that yields only the values at the indices ``kept``."""
     stmts, ends = list(statements(body)), yielded(body)
     last = [YieldStmt([ends[at] for at in kept], stmts[-1].span)] if kept else []
     return seq([*stmts[:-1], *last], body.span)

@@ -5,10 +5,10 @@
                               out_0_1 = pl.block.store(y_tile, [0, 0], [64, 128], out_0)
                               return out_0_1
 
-A tensor that a kernel returns and was not given is a new Out parameter ``out_<N>``; one that it
-needs in between, a new parameter ``tmp_<N>``. Callers create both.
+A tensor that a kernel returns but does not get becomes an Out parameter ``out_<N>``; a temporary,
+a parameter ``tmp_<N>``. Callers create both.
 
-How a kernel is rewritten is in `tensor_kernels`, which is loaded only for programs that need it.
+The rewriting is in `tensor_kernels`, which is loaded only for programs that need it.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _P: Final = IRProperty
 
 
 class ConvertTensorToBlockOps(Pass):
-    """Load, compute on tiles and store, where a kernel has ops on whole tensors."""
+    """Replace ops on whole tensors in kernels by loads, ops on tiles, and stores."""
 
     requires = IRPropertySet(_P.SplitIncoreOrch)
     produces = IRPropertySet(_P.IncoreBlockOps)
@@ -38,13 +38,13 @@ class ConvertTensorToBlockOps(Pass):
         """Return the program with kernels of block ops; itself if no kernel has tensor ops.
 
         Raises:
-            PassError: a kernel does what no tile can do, or both matrix and vector work.
+            PassError: a kernel does something that tiles cannot do, or both matrix and vector work.
             MemoryPlanError: no tile of the tensors fits the on-chip memory.
         """
         return self.transform(program, NOTHING_KNOWN)
 
     def transform(self, program: Program, facts: PassFacts) -> Program:
-        """Do what `run` does; one call of each form tells whether a kernel has tensor ops."""
+        """Do what `run` does; one call of each form shows whether a kernel has tensor ops."""
         kernels = [f for f in program.functions_ if role(f) is Role.KERNEL]
         found = [kernel for kernel in kernels if _has_tensor_ops(kernel, facts)]
         if not found:
@@ -67,7 +67,7 @@ def _has_tensor_ops(function: Function, facts: PassFacts) -> bool:
 
 
 def _is_work(call: Call) -> bool:
-    """True for a tensor op that no kernel executes as it is."""
+    """True for a tensor op that kernels cannot execute directly."""
     op = op_of(call)
     if op is None or op.level != "tensor":
         return False

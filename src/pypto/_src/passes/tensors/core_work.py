@@ -1,4 +1,4 @@
-"""How statements concern the cores: whose work they are, what they use and what they change."""
+"""Which core a statement's work needs, which variables it uses, and which it changes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _ON_CUBE: Final = frozenset({PipeType.M, PipeType.MTE1, PipeType.FIX})
 
 
 def cores_of(stmts: Sequence[Stmt]) -> frozenset[CoreType]:
-    """Return the cores that the work on tiles in statements wants."""
+    """Return the kinds of cores that the work on tiles in statements needs."""
     found = {_core_of(call) for stmt in stmts for call in calls_in(stmt)}
     return frozenset(core for core in found if core is not None)
 
@@ -70,7 +70,7 @@ def used_in(top: Stmt) -> dict[Var, None]:
 
 
 def changed_in_place(stmt: Stmt) -> list[Var]:
-    """Return the tiles that a statement itself changes, except scratch of ops that make a tile."""
+    """Return the tiles that a statement changes in place, except scratch of ops that make tiles."""
     call = stmt.expr if isinstance(stmt, EvalStmt) else None
     op = None if call is None else op_of(call)
     if op is None or not isinstance(call, Call):
@@ -80,9 +80,9 @@ def changed_in_place(stmt: Stmt) -> list[Var]:
 
 
 def wanted_core(stmt: Stmt) -> CoreType | None:
-    """Return the core that a statement of a scope wants, None for any; CUBE if it wants both.
+    """Return the core that a statement of a scope needs, None for any; CUBE if it needs both.
 
-    What only moves data wants none, unlike in `cores_of`: it goes with what is around it.
+    Unlike in `cores_of`, data movement alone needs none: it stays with the statements around it.
     """
     found: CoreType | None = None
     from pypto._src.ops.conversion import core_of
@@ -96,9 +96,9 @@ def wanted_core(stmt: Stmt) -> CoreType | None:
 
 
 def by_core(body: Sequence[Stmt]) -> list[list[Stmt]]:
-    """Return a scope's statements in stretches that one core does.
+    """Return a scope's statements in stretches that run on one core.
 
-    What writes a tensor into another one goes with what computes the tensor.
+    A statement that writes a tensor into another one stays with those that compute the tensor.
     """
     makers: dict[Var, CoreType | None] = {}
     parts: list[list[Stmt]] = []
@@ -120,7 +120,7 @@ def by_core(body: Sequence[Stmt]) -> list[list[Stmt]]:
 def hand_tiles_on(parts: Sequence[Sequence[Stmt]]) -> bool:
     """True if a tile of one stretch, or an element of one, is used in another.
 
-    Only tensors get from core to core, so the scope becomes one kernel with both kinds of work.
+    Only tensors can cross cores, so the scope becomes one kernel with both kinds of work.
     """
     if any(core_count(stmt) > 1 for part in parts for stmt in part):
         return True
@@ -142,7 +142,7 @@ def _reads_tile(stmt: Stmt) -> bool:
 
 
 def core_count(stmt: Stmt) -> int:
-    """Return how many cores the work on tiles in a statement wants, nested statements included."""
+    """Return how many kinds of cores a statement needs, nested statements included."""
     from pypto._src.ops.conversion import core_of
 
     on_tiles = [c for c in calls_in(stmt) if (op := op_of(c)) is not None and op.level == "block"]

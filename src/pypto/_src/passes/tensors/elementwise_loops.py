@@ -1,13 +1,13 @@
-"""Loops over tiles that do what ops on whole tensors do, for tensors in global memory.
+"""Loop nests over tiles that implement ops on whole tensors in global memory.
 
-A `Group` is a run of tensor ops that share one space of elements, the shape that all their tensors
-broadcast to. For each tile of that space the tensors' parts are loaded, the ops are done on tiles
-(`ops.conversion`), and what others need is stored. Tiles take as much of vector memory as they can
-with room for a second set; where tiles do not fill a dimension, the last overlaps the one before.
-Where rows are too long to be reduced whole, the group is split into several, and a
-reduction adds up its parts.
+A `Group` is a run of tensor ops that share one iteration space, the shape that all their tensors
+broadcast to. For each tile of that space the parts of the tensors are loaded, the ops are applied
+to tiles (`ops.conversion`), and values that others need are stored. Tiles are as large as vector
+memory allows with room for a second set; where tiles do not divide a dimension, the last overlaps
+the one before. Where rows are too long to be reduced whole, the group is split into several, and a
+reduction combines its parts.
 
-Which ops make a group is decided by `fusion_groups`, where results lie by `tensor_buffers`.
+`fusion_groups` decides which ops form a group, `tensor_buffers` where results are.
 """
 
 from __future__ import annotations
@@ -60,11 +60,11 @@ from pypto._src.targets import A2A3, Target
 
 
 class Member(NamedTuple):
-    """One tensor op of a group: ``var = call``, the call's tensors being names in the kernel."""
+    """One tensor op of a group: ``var = call``, whose tensor operands have their current names."""
 
     var: Var
     call: Call
-    sources: tuple[Var, ...]  # the variables of the program that its tensor operands are
+    sources: tuple[Var, ...]  # its tensor operands, as the program's variables
 
 
 class Sink(NamedTuple):
@@ -77,12 +77,12 @@ class Sink(NamedTuple):
 
 
 # --------------------------------------------------------------------------------------------
-# Spaces of elements
+# Iteration spaces
 # --------------------------------------------------------------------------------------------
 
 
 def _aligned(shape: Sequence[Expr], rank: int) -> tuple[Expr, ...]:
-    """Return ``shape`` with dimensions of 1 before it, up to ``rank``."""
+    """Return ``shape`` padded with leading dimensions of 1 to ``rank``."""
     return (*[ConstInt(1)] * (rank - len(shape)), *shape)
 
 
@@ -99,7 +99,7 @@ def reduced_axis(call: Call) -> int:
 
 
 def is_reduction(call: Call) -> bool:
-    """True for an op that makes one element of many."""
+    """True for an op that reduces many elements to one."""
     return call.op.name in REDUCTIONS
 
 
@@ -109,7 +109,7 @@ def reduces(call: Call) -> bool:
 
 
 def aligned_shape(member: Member) -> tuple[Expr, ...]:
-    """Return the shape of a member's result with every dimension that a reduction drops as 1."""
+    """Return the shape of a member's result, with 1 for a dimension that a reduction drops."""
     shape = tensor_type(member.var).shape
     if is_reduction(member.call) and member.call.kwargs.get("keep_dim") is False:
         shape = list(tensor_type(member.call.args[0]).shape)
@@ -118,7 +118,7 @@ def aligned_shape(member: Member) -> tuple[Expr, ...]:
 
 
 class Group:
-    """Tensor ops that are done tile by tile together."""
+    """Tensor ops that are fused into one loop nest over tiles."""
 
     def __init__(self) -> None:
         self.members: list[Member] = []
@@ -130,7 +130,7 @@ class Group:
         self.exact = False  # tiles must not overlap: a tensor is read and written
 
     def joined(self, shapes: Sequence[Sequence[Expr]]) -> tuple[Expr, ...] | None:
-        """Return the space with tensors of ``shapes`` in it, None if they do not fit together."""
+        """Return the space broadcast with ``shapes``, None if they do not broadcast."""
         space: tuple[Expr, ...] | None = self.space
         for shape in shapes:
             space = None if space is None else broadcast(space, shape)
@@ -154,9 +154,9 @@ class Group:
 
 
 class _Tile(NamedTuple):
-    """One tile of a space: per dimension its size and where it begins.
+    """One tile of a space: its size and offset in each dimension.
 
-    A single row that is worked on ``copies`` times at once makes columns that fill a block.
+    A single row may be replicated ``copies`` times, so that its columns fill a block.
     """
 
     sizes: tuple[int, ...]
@@ -165,7 +165,7 @@ class _Tile(NamedTuple):
 
 
 class _Sizes(NamedTuple):
-    """Rows and columns of tiles, and how often a single row is there."""
+    """Rows and columns of tiles, and how often a single row is replicated."""
 
     rows: int
     columns: int
@@ -173,7 +173,7 @@ class _Sizes(NamedTuple):
 
 
 class Emission:
-    """Writes one group."""
+    """Emits the loop nest of one group."""
 
     def __init__(self, group: Group, builder: Builder, memory_bytes: int) -> None:
         self.group = group
@@ -182,13 +182,13 @@ class Emission:
         rank = max(2, len(group.space))
         self.space = _aligned(group.space, rank)
         self.rank = rank
-        self.adds_up = False  # results of parts go on to be added up
+        self.adds_up = False  # parts are combined by further reductions
         self.stored = list(range(len(group.sinks)))  # the sinks that each tile stores
 
     # Tiles of values --------------------------------------------------------------------------
 
     def _part(self, shape: Sequence[Expr], tile: _Tile) -> tuple[list[Expr], list[int]]:
-        """Return offsets and sizes of a tensor's part that a tile of the space sees."""
+        """Return offsets and sizes of the part of a tensor that a tile of the space uses."""
         offsets: list[Expr] = []
         sizes: list[int] = []
         first = self.rank - len(shape)
@@ -208,7 +208,7 @@ class Emission:
     ) -> dict[Var, Var]:
         """Append the ops of the group on one tile; return the tiles by variable.
 
-        The sinks ``indices`` are stored as soon as they can be; ``now`` gets the new names.
+        The sinks ``indices`` are stored as early as possible; ``now`` gets the new names.
         """
         found: dict[Var, Var] = {}
         waiting: dict[Var, list[int]] = {}
@@ -217,7 +217,7 @@ class Emission:
         for member in self.group.members:
             b.span = member.call.span
             found[member.var] = self._member(b, found, member, tile)
-            if not self.group.exact:  # else what is written may still be read
+            if not self.group.exact:  # else a tensor may be read after it is written
                 for index in waiting.pop(member.var, ()):
                     self.store(b, tile, found, now, index)
         for index in (i for each in waiting.values() for i in each):
@@ -246,7 +246,7 @@ class Emission:
         return self._op(b, member, args)
 
     def _generated(self, b: Builder, member: Member, generator: Generator, tile: _Tile) -> Var:
-        """Append what makes a part of a tensor out of nothing; return its tile."""
+        """Append the op that generates a part of a tensor; return its tile."""
         shape = _aligned(tensor_type(member.var).shape, self.rank)
         offsets, sizes = self._part(shape, tile)
         context = ConversionContext(b.span, b.name)
@@ -258,7 +258,7 @@ class Emission:
     def operand(
         self, b: Builder, found: dict[Var, Var], source: Var, name: Var, tile: _Tile
     ) -> Var:
-        """Return the tile of a tensor operand: made before, or loaded now."""
+        """Return the tile of a tensor operand: computed before, or loaded now."""
         if source in found:
             return found[source]
         if name not in found:
@@ -298,7 +298,7 @@ class Emission:
         return self._converted(b, f"{member.var.name}_tile", call, args)
 
     def _converted(self, b: Builder, name: str, call: Call, args: Sequence[Expr]) -> Var:
-        """Append what a call becomes on tiles; return its value, called ``name``."""
+        """Append the tile form of a call; return its value, named ``name``."""
         new = on_tiles(call, args, b.name)
         b.stmts += new.stmts
         return new.value if isinstance(new.value, Var) else b.let(name, new.value)
@@ -306,7 +306,7 @@ class Emission:
     def store(
         self, b: Builder, tile: _Tile, found: dict[Var, Var], now: list[Var], index: int
     ) -> None:
-        """Append the store of one sink; ``now`` gets the name of its target after that."""
+        """Append the store of one sink; ``now`` gets the new name of its target."""
         sink = self.group.sinks[index]
         b.span = sink.span
         value = found.get(sink.value)
@@ -333,7 +333,7 @@ class Emission:
     # Sizes ------------------------------------------------------------------------------------
 
     def units(self) -> tuple[int, int]:
-        """Return of how many rows and columns tiles are multiples, so that rows fill blocks."""
+        """Return the units of which rows and columns of tiles are multiples, to fill blocks."""
         rows = columns = 1
         for shape, dtype in self._values():
             unit = max(1, layout.BLOCK_BYTES // dtype.bytes)
@@ -352,7 +352,7 @@ class Emission:
             yield tensor_type(var).shape, tensor_type(var).dtype
 
     def peak(self, sizes: _Sizes) -> int:
-        """Return the bytes of vector memory that one tile of the space takes."""
+        """Return the peak bytes of vector memory for one tile of the space."""
         trial = Builder(lambda name: name, self.b.span)
         every = (*[1] * (self.rank - 2), sizes.rows, sizes.columns)
         tile = _Tile(every, tuple(ConstInt(0) for _ in every), sizes.copies)
@@ -365,7 +365,7 @@ class Emission:
     def sizes(self, room: int) -> _Sizes | None:
         """Return sizes of tiles that fit ``room`` bytes, None if no tile does.
 
-        Tiles whose rows and columns fill blocks come first; where there are none they are padded.
+        Tiles whose rows and columns fill blocks are preferred; if there are none, tiles are padded.
         """
         rows, columns = self.units()
         units = [(rows, columns)]
@@ -379,7 +379,7 @@ class Emission:
         return None
 
     def _is_odd(self, axis: int, unit: int) -> bool:
-        """True for a dimension that no tiles in multiples of ``unit`` make up."""
+        """True for a dimension that tiles in multiples of ``unit`` cannot cover."""
         known, group = known_size(self.space[axis]), self.group
         if known is None:
             return False
@@ -393,7 +393,7 @@ class Emission:
         columns = _counts(self.space[-1], unit_columns, -1 in group.reduced, group.exact)
         whole = known_size(self.space[-1])
         if whole is not None and columns and whole % unit_columns:
-            columns.insert(0, whole)  # padded on chip: cheaper than columns that are done twice
+            columns.insert(0, whole)  # padded on chip: cheaper than computing columns twice
         for across in columns:
             if rows:
                 best = _first(rows, lambda down: self.peak(_Sizes(down, across)) <= room)  # noqa: B023
@@ -404,7 +404,7 @@ class Emission:
         return None
 
     def has_copies(self, columns: int, room: int) -> bool:
-        """True if a single row can be worked on as several, which fit ``room`` bytes."""
+        """True if a single row can be replicated to fill a block, within ``room`` bytes."""
         group, unit = self.group, self.units()[0]
         shapes = [tensor_type(var).shape for var in group.inputs]
         shapes += [group.shapes.get(s.value, tensor_type(s.value).shape) for s in group.sinks]
@@ -437,9 +437,9 @@ class Emission:
     # Rows in parts ----------------------------------------------------------------------------
 
     def in_parts(self, axis: int, sums: Sequence[Member]) -> list[Var]:
-        """Append loops that do reductions ``sums`` along ``axis`` part by part.
+        """Append loops that compute the reductions ``sums`` along ``axis`` part by part.
 
-        No op of the group uses what a reduction makes.
+        No op of the group may use the result of a reduction.
         """
         other = -3 - axis
         length, width = self.space[axis], self.space[other]
@@ -460,10 +460,10 @@ class Emission:
         if sizes is None:
             raise _no_fit(self)
         across, part = sizes
-        begins = known is not None and known >= part  # a first part is sure
+        begins = known is not None and known >= part  # there is a whole first part
 
         def at(offsets: Sequence[Expr], widths: Sequence[int], begin: Expr, size: int) -> _Tile:
-            """Return the part at a line's offset, which comes behind those of other dimensions."""
+            """Return the tile of a part; the line's offset is the last one in ``offsets``."""
             where = (begin, offsets[-1]) if axis == -2 else (offsets[-1], begin)
             both = (size, widths[-1]) if axis == -2 else (widths[-1], size)
             return _Tile((*widths[:-1], *both), (*offsets[:-1], *where))
@@ -516,7 +516,7 @@ class Emission:
         return nest(self.b, space, each, targets, line, names, overlap=not exact)
 
     def _identity(self, b: Builder, member: Member, width: int, axis: int) -> Var:
-        """Return the tile of a reduction of nothing, with which its parts are joined."""
+        """Return a tile of the reduction's identity, with which its parts are combined."""
         dtype = tensor_type(member.var).dtype
         reduction = REDUCTIONS[member.call.op.name]
         is_filled = dtype in new_tiles.full.dtypes or not dtype.is_float()
@@ -526,7 +526,7 @@ class Emission:
         return filled(b, shape, dtype, reduction.identity(dtype))
 
     def _joined(self, b: Builder, member: Member, acc: Var, part: Var) -> Var:
-        """Return what a reduction's parts so far come to with another one."""
+        """Return the accumulator of a reduction combined with another part."""
         joined = REDUCTIONS[member.call.op.name].joined
         call = Call(joined, member.call.args, member.call.type, b.span)
         return self._converted(b, f"{member.var.name}_tile", call, (acc, part))
@@ -534,7 +534,7 @@ class Emission:
     def _part_sizes(
         self, parts: Sequence[int], widths: Sequence[int], axis: int
     ) -> tuple[int, int] | None:
-        for room in (self.memory * 3 // 8, self.memory * 3 // 4):  # results so far stay as well
+        for room in (self.memory * 3 // 8, self.memory * 3 // 4):  # the accumulators need room, too
             for part in parts:
                 for across in widths:
                     sizes = _Sizes(part, across) if axis == -2 else _Sizes(across, part)
@@ -552,7 +552,7 @@ def _as_type(tile: Expr, dtype: DataType, span: Span) -> Expr:
 
 
 def _rounded(b: Builder, member: Member, acc: Var) -> Var:
-    """Return a sum as elements of its type: 16-bit floats add up in 32 bits."""
+    """Return a sum converted to its element type: 16-bit floats are summed in 32 bits."""
     wanted = tensor_type(member.var).dtype
     assert isinstance(acc.type, TileType)
     if acc.type.dtype is wanted:
@@ -568,7 +568,7 @@ def _replaced(now: Sequence[Var], indices: Sequence[int], new: Sequence[Var]) ->
 
 
 def _first(counts: Sequence[int], is_small: Callable[[int], bool]) -> int | None:
-    """Return the first of falling ``counts`` that is small enough, None if none is."""
+    """Return the first of descending ``counts`` that is small enough, None if none is."""
     if not is_small(counts[-1]):
         return None
     low, high = 0, len(counts) - 1  # the one at `high` is small enough
@@ -582,11 +582,11 @@ def _first(counts: Sequence[int], is_small: Callable[[int], bool]) -> int | None
 
 
 _DYNAMIC: Final = 256
-"""Largest tile along a dimension that is known at run time only."""
+"""The largest tile along a dimension whose size is known only at run time."""
 
 
 def _counts(dim: Expr, unit: int, whole: bool, exact: bool) -> list[int]:
-    """Return sizes of tiles along a dimension, best first; none if there is none."""
+    """Return possible sizes of tiles along a dimension, best first; may be empty."""
     known = known_size(dim)
     if known is None:
         counts = [] if whole else [unit * k for k in halves(max(1, _DYNAMIC // unit))]
@@ -638,7 +638,7 @@ def _op(call: Call) -> Any:
 
 
 def write_group(group: Group, builder: Builder, target: Target = A2A3) -> list[Var]:
-    """Append what does a group's ops; return the targets of its sinks after that.
+    """Append the loops of a group; return the new names of its sinks' targets.
 
     Raises:
         PassError: sizes of the tensors do not fill the blocks of vector memory.
@@ -664,7 +664,7 @@ def _uses_reduction(members: Sequence[Member]) -> bool:
 
 
 def is_empty(group: Group) -> bool:
-    """True for a group that makes no elements: a dimension that stays has the size 0."""
+    """True for a group without results: a dimension that is not reduced has the size 0."""
     dims_of = _aligned(group.space, max(2, len(group.space)))
     return any(
         const_value(dim) == 0 and axis - len(dims_of) not in group.reduced
@@ -673,13 +673,13 @@ def is_empty(group: Group) -> bool:
 
 
 def fits(group: Group, target: Target = A2A3) -> bool:
-    """True if tiles of a group fit vector memory, rows that are reduced being whole."""
+    """True if tiles of a group fit vector memory without splitting reduced rows."""
     emission, room = _trial(group, target)
     return is_empty(group) or emission.sizes(room) is not None
 
 
 def is_one_tile(group: Group, target: Target = A2A3) -> bool:
-    """True if a group is done in one tile, which reads all before it writes."""
+    """True if one tile covers a group, so that all reads come before the writes."""
     emission, room = _trial(group, target)
     sizes = emission.sizes(room // 2) or emission.sizes(room)
     if sizes is None or sizes.copies > 1:

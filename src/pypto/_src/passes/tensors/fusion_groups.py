@@ -1,9 +1,9 @@
 """Which tensor ops of a kernel become one loop nest over tiles.
 
-Ops are taken in one after another, in the order of the program. A run of them whose tensors fit
-together is one `elementwise_loops.Group`: what only its own ops use never goes to memory. What
-crosses a branch, a loop or the border of a group does, to its place in `tensor_buffers`. The order
-of reads and writes stays.
+Ops are added one after another, in program order. A run of them whose tensors broadcast together is
+one `elementwise_loops.Group`: values that only its own ops use never go to memory. Values that
+cross a branch, a loop or the boundary of a group do, to the buffer that `tensor_buffers` assigns.
+The order of reads and writes is kept.
 
 Knows single ops and the names of tensors, not statements and control flow. The loops over
 tiles come from `elementwise_loops` and `matmul_and_reshape_loops`.
@@ -48,16 +48,16 @@ from pypto._src.passes.tensors.tile_loops import Builder, product, tensors_of
 from pypto._src.records import NamedTuple
 
 COPIES: Final = {tensor_math.reshape: write_reshape, tensor_math.transpose: write_transpose}
-"""What writes a tensor in another order, by op."""
+"""The functions that write a tensor in another order, by op."""
 
 
 class _Product(NamedTuple):
-    """A product of matrices that waits for where it goes."""
+    """A product of matrices whose destination is not known yet."""
 
     var: Var
     call: Call
     sinks: list[Sink]
-    results: list[Var]  # of the program, what the sinks are after it
+    results: list[Var]  # the program's variables for the sinks after it
 
 
 class _Pending:
@@ -66,15 +66,15 @@ class _Pending:
     def __init__(self) -> None:
         self.group = Group()
         self.calls: list[tuple[Var, Call]] = []
-        self.sinks: list[tuple[Sink, Var]] = []  # with the variable that the target is after it
+        self.sinks: list[tuple[Sink, Var]] = []  # with the name of the target after it
         self.read: dict[Var, bool] = {}  # buffers, True if each read is of the whole, in place
         self.written: set[Var] = set()  # buffers
 
 
 class Waiting:
-    """The group or the product that is being collected: at most one of them waits at a time.
+    """The group or product that is being collected: at most one is pending at a time.
 
-    ``stmts`` are the statements of the body that is being written; what waits is not among them.
+    ``stmts`` are the statements of the body that is being written, without the pending ones.
     """
 
     def __init__(self, function: Function, buffers: TensorBuffers) -> None:
@@ -87,7 +87,7 @@ class Waiting:
         self.is_cube = any(core_of(call) is CoreType.CUBE for call in calls_in(function.body))
 
     def in_memory(self, source: Var) -> None:
-        """See to it that a tensor is in memory."""
+        """Make sure that a tensor is in memory."""
         if self.pending is not None and source in self.pending.group.shapes:
             self.flush()
         if self.product is not None and source is self.product.var:
@@ -98,7 +98,7 @@ class Waiting:
             self.flush()
 
     def values(self) -> set[Var]:
-        """Return what the group or product that waits makes and has not stored."""
+        """Return the values of the pending group or product that are not stored yet."""
         product = () if self.product is None else (self.product.var,)
         return {*self._made(), *product}
 
@@ -122,7 +122,7 @@ class Waiting:
         self._add(self.pending, var, call)
 
     def _reduce_planes(self, var: Var, call: Call) -> None:
-        """Reduce a dimension before the last two: the planes behind it are rows meanwhile."""
+        """Reduce a dimension before the last two: the dimensions after it are reshaped to rows."""
         op, shape = op_of(call), shape_of(call.args[0])
         assert op is not None
         axis = len(shape) + reduced_axis(call)
@@ -138,7 +138,7 @@ class Waiting:
         self.copy(var, tensor_math.reshape.build([sums, list(shape_of(var))], {}, span))
 
     def _step(self, var: Var, value: Call) -> Var:
-        """Return a variable for what only the next step takes."""
+        """Return a variable for a value that only the next step uses."""
         step = Var(self.buffers.name(var.name), value.type, value.span)
         self.uses[step] = 1
         return step
@@ -165,7 +165,7 @@ class Waiting:
         pending.read[buffer] = pending.read.get(buffer, True) and in_place
 
     def _fits(self, var: Var, call: Call) -> bool:
-        """True if an op can be done with the group that waits; begins one if there is none."""
+        """True if an op fits the pending group; begins a group if there is none."""
         if self.product is not None:
             self.flush()
         if self.pending is None:
@@ -183,13 +183,13 @@ class Waiting:
         space = pending.group.joined(shapes)
         if space is None:
             return False
-        # A tensor that is written in place keeps its place only as long as tiles are the same.
+        # A tensor can be written in place only as long as the tiles stay the same.
         return not pending.group.exact or same_dims(space, pending.group.space)
 
     def sink(
         self, source: Var, target: Var, offset: tuple[Expr, ...] | None, after: Var, span: Span
     ) -> None:
-        """Let ``source`` go to ``target`` at ``offset``, which is called ``after`` then."""
+        """Write ``source`` to ``target`` at ``offset``; ``after`` is the target's new name."""
         name = self.buffers.at(target)
         buffer = self.buffers.buffer[name]
         sink = Sink(source, name, offset, span)
@@ -223,7 +223,7 @@ class Waiting:
         self.buffers.rename(after, name, name)
 
     def copied(self, value: Expr, target: Var, span: Span) -> Expr:
-        """Let ``value`` go to ``target``; return the name of that."""
+        """Write ``value`` to ``target``; return the new name of the target."""
         assert isinstance(value, Var)
         after = Var("_", value.type, span)
         self.sink(value, target, None, after, span)
@@ -233,7 +233,7 @@ class Waiting:
         return {} if self.pending is None else self.pending.group.shapes
 
     def _sinks(self, source: Var, buffer: Var, name: Var, offset: tuple[Expr, ...] | None) -> bool:
-        """True if the waiting group can write a buffer; begins one if there is none."""
+        """True if the pending group can write a buffer; begins a group if there is none."""
         if self.pending is None:
             self.pending = _Pending()
             return True
@@ -242,7 +242,7 @@ class Waiting:
             return False
         made = pending.group.shapes
         if source not in made:
-            # What an earlier copy reads may be overwritten a tile too early.
+            # A tile might overwrite elements that an earlier copy has not read yet.
             if self.buffers.buffer_of(source) in pending.written or buffer in pending.read:
                 return False
             return (
@@ -263,7 +263,7 @@ class Waiting:
         )
 
     def flush(self) -> None:
-        """Write the group or product that waits."""
+        """Write the pending group or product."""
         if self.product is not None:
             product, self.product = self.product, None
             self._write_product(product)
@@ -278,7 +278,7 @@ class Waiting:
         if group.exact and not group.members and not self._is_one_tile(pending):
             self._write_moves(pending)
             return
-        # One op that reads what it writes can be split: by way of another tensor.
+        # Even one op can be split if it reads what it writes: through another tensor.
         least = 1 if group.exact else 2
         if len(pending.calls) < least or self._fits_memory(self._with_homes(pending)):
             self._write(self._with_homes(pending))
@@ -290,7 +290,7 @@ class Waiting:
         return fits(pending.group)
 
     def _with_homes(self, pending: _Pending) -> _Pending:
-        """Add what other statements need to the sinks of a group."""
+        """Add the values that other statements need to the sinks of a group."""
         inside: dict[Var, int] = {}
         for _, call in pending.calls:
             for source in tensors_of(call):
@@ -322,7 +322,7 @@ class Waiting:
             self.buffers.rename(after, name, sink.target)
 
     def _write_one_by_one(self, pending: _Pending) -> None:
-        """Write a group that does not fit as several: each ends with its reductions."""
+        """Write a group that does not fit as several groups, each of which ends with reductions."""
         last = [pair for pair in pending.sinks if self._waits(pair[0], pending)]
         waiting = [(s, a) for s, a in pending.sinks if all(s is not other for other, _ in last)]
         for sink, _ in last:  # read again after all groups: it must be in memory
@@ -343,7 +343,7 @@ class Waiting:
         return is_one_tile(pending.group)
 
     def _write_moves(self, pending: _Pending) -> None:
-        """Write copies within a tensor, which tile by tile would read what they have written."""
+        """Write copies within a tensor through another one: tiles could read what others wrote."""
         for sink, after in pending.sinks:
             value = sink.value
             if self.buffers.buffer[value] is self.buffers.buffer[sink.target]:
@@ -374,7 +374,7 @@ class Waiting:
         if len(current.calls) < 2 or current.group.reduced or self._fits_memory(current):
             self._write(current)
             return
-        half = len(current.calls) // 2  # too many values at once
+        half = len(current.calls) // 2  # too many live values
         for calls in (current.calls[:half], current.calls[half:]):
             part = _Pending()
             for var, call in calls:
@@ -384,7 +384,7 @@ class Waiting:
     # Products and copies ----------------------------------------------------------------------
 
     def multiply(self, var: Var, call: Call) -> None:
-        """Let a product of matrices wait for where it goes."""
+        """Make a product of matrices pending until its destination is known."""
         self.flush()
         args = [self.buffers.at(arg) if isinstance(arg, Var) else arg for arg in call.args]
         self.product = _Product(var, copy_with(call, {"args": tuple(args)}), [], [])
@@ -408,7 +408,7 @@ class Waiting:
             self.buffers.rename(after, name, sink.target)
 
     def copy(self, var: Var, call: Call) -> None:
-        """Write a tensor that is not made element by element to its home."""
+        """Write a tensor that is not computed elementwise to its home."""
         self._only_vector(call)
         self.flush()
         op = op_of(call)

@@ -1,4 +1,4 @@
-"""What stands in place of calls that no target executes: the work of LegalizeTiles.
+"""Replacements for calls that no target executes: the work of LegalizeTiles.
 
 Most kernels have none, and do not load this module.
 """
@@ -46,7 +46,7 @@ from pypto._src.ops.rules.type_rules import called
 def with_calls_replaced(
     function: Function, concerned: Container[Stmt], spaces: dict[Var, MemorySpace]
 ) -> Function:
-    """Return ``function`` with others in place of the calls of the statements ``concerned``.
+    """Return ``function`` with the calls in the statements ``concerned`` replaced.
 
     Raises:
         PassError: an op mixes a column vector with other tiles, which no target executes.
@@ -67,7 +67,7 @@ def column_length(kind: Type) -> int | None:
     shape = static_shape(kind)
     if shape is None or len(shape) < 2 or shape[-1] != 1 or math.prod(shape) <= 1:
         return None
-    # A view of its own says how the tile lies: only the usual one for a column is column-major.
+    # An explicit view gives the layout: only the default one for a column is column-major.
     return math.prod(shape) if is_column(kind) else None
 
 
@@ -75,7 +75,7 @@ _COLUMN_LENGTH: Final = Facts(column_length)
 
 
 class _Rows:
-    """Rewrites statements; remembers for each column the row of the same bytes."""
+    """Rewrites statements; records for each column the row of the same bytes."""
 
     def __init__(
         self,
@@ -87,23 +87,23 @@ class _Rows:
         self._concerned = concerned
         self.spaces = spaces
         self.rows: dict[Var, list[tuple[Block, Var]]] = {}
-        self.candidates: dict[Var, None] = {}  # to be dropped if nothing reads them
+        self.candidates: dict[Var, None] = {}  # dropped if nothing reads them
         self._row_shapes: dict[int, MakeTuple] = {}
         self.made: dict[Var, Call] = {}  # decomposed calls as the program has them, by result
 
     @cached_property
     def names(self) -> NewNames:
-        """Names for what is added; few functions need new ones."""
+        """Names for new variables; few functions need any."""
         return NewNames(variable_names(self._function))
 
     def edit(self, point: ProgramPoint, stmt: Stmt) -> Sequence[Stmt]:
-        """Return what stands in place of a statement."""
+        """Return the statements that replace a statement."""
         if point.stmt not in self._concerned:
             return (stmt,)
         return [legal for each in self._expanded(stmt) for legal in self._on_target(point, each)]
 
     def _expanded(self, stmt: Stmt) -> Sequence[Stmt]:
-        """Return what a call of a decomposed op stands for, down to ops that targets execute."""
+        """Return the decomposition of a call, down to ops that the targets execute."""
         out: list[Stmt] = []
         pending = [stmt]
         while pending:
@@ -116,7 +116,7 @@ class _Rows:
         return out
 
     def _parts(self, stmt: Stmt) -> Sequence[Stmt] | None:
-        """Return what a call of a decomposed op stands for, None if the targets execute it."""
+        """Return the decomposition of a call, None if the targets execute it."""
         op = op_of(stmt.value) if isinstance(stmt, AssignStmt) else None
         if op is None or op.decomposition is op.promotion is op.of_padded is None:
             return None
@@ -134,7 +134,7 @@ class _Rows:
         return [*let.out, _assign(stmt.var, value, stmt.span)]
 
     def let(self, stmt: AssignStmt, value: Expr, name: str) -> Stmt:
-        """Return the statement that gives a part of what replaces ``stmt`` a name."""
+        """Return the assignment of a part of the replacement of ``stmt`` to a new variable."""
         var = self._name(stmt.var, value.type, name)
         self.candidates[var] = None
         space = space_in(self.spaces, value)
@@ -159,11 +159,11 @@ class _Rows:
                 break
         else:
             return [stmt]
-        # An op that takes some columns gives them a meaning of their own, which rows do not have.
+        # An op that takes some columns treats them specially, which it would not do with rows.
         length = lengths.get(RESULT)
         is_equal = length is not None and {*lengths.values()} == {length}
         if not (op.columns or is_equal) and all(is_vertical(kind) for _, kind in tiles):
-            return self._in_blocks(stmt, call)  # not all of them lie as columns
+            return self._in_blocks(stmt, call)  # not all of them are column-major
         if op.columns or length is None or not is_equal:
             raise _refused(call, [kind for _, kind in tiles], stmt.span)
         return self._on_rows(point, stmt, call, length)
@@ -197,7 +197,7 @@ class _Rows:
         return [*out, _assign(row, on_rows, stmt.span), _assign(stmt.var, back, stmt.span)]
 
     def _in_blocks(self, stmt: AssignStmt, call: Call) -> Sequence[Stmt]:
-        """Return an op on columns of which not all lie as columns, done on rows of one block."""
+        """Return an op on columns, not all of them column-major, done on rows of one block each."""
         from pypto._src.ops.padding import as_rows, block_of, first_column
 
         let, op = _Let(self, stmt), op_of(call)
@@ -215,7 +215,7 @@ class _Rows:
         return [*let.out, _assign(stmt.var, value, stmt.span)]
 
     def _row(self, point: ProgramPoint, column: Var, out: list[Stmt], span: Span) -> Var:
-        """Return the row of a column's bytes, reshaped in this block unless one is visible."""
+        """Return the row of a column's bytes; reshape in this block unless one is in scope."""
         known = self.rows.setdefault(column, [])
         for block, row in known:
             if block.begin <= point.begin <= block.end:
@@ -239,7 +239,7 @@ class _Rows:
 
 
 class _Let:
-    """What a decomposition sees (`ir.emit_sites.Let`); collects the statements that it makes."""
+    """The interface for decompositions (`ir.emit_sites.Let`); collects their statements."""
 
     def __init__(self, rows: _Rows, stmt: AssignStmt) -> None:
         self._rows = rows
@@ -284,7 +284,7 @@ def _refused(call: Call, tiles: Iterable[Type], span: Span) -> PassError:
 
 
 def _without_unused(function: Function, candidates: dict[Var, None]) -> Function:
-    """Drop what the pass made, and decomposed calls of the program, where nothing reads it."""
+    """Drop what the pass made, and decomposed calls of the program, if nothing reads them."""
     made: dict[Var, AssignStmt] = {}
     readers: dict[Any, int] = dict.fromkeys(candidates, 0)
     stmts: Any = stmts_in(function.body)
@@ -292,7 +292,7 @@ def _without_unused(function: Function, candidates: dict[Var, None]) -> Function
         for var in occurring(stmt):
             if var in readers:
                 readers[var] += 1
-        # A tensor that is written is seen, whether or not its name is read.
+        # A write to a tensor is visible, even if the resulting name is not read.
         is_made = stmt.__class__ is AssignStmt and stmt.var in readers
         if is_made and stmt.var.type.__class__ is TileType:
             made[stmt.var] = stmt

@@ -1,11 +1,11 @@
 """LegalizeTiles: tiles become acceptable to both targets, so that emitters never choose.
 
-A call that no target executes becomes the calls that it stands for (`OpDef.parts_of`), and so does
-one on tiles of several element types or shapes:
+A call that no target executes is replaced by its decomposition (`OpDef.parts_of`), and so is one on
+tiles of several element types or shapes:
 
     c = add(a, b)   ->   wide = cast(b); c = add(a, wide)
 
-Column vectors [N, 1] lie in memory column by column, which elementwise instructions refuse. The
+Column vectors [N, 1] are column-major in memory, which elementwise instructions do not accept. The
 same bytes read as a row [1, N] are fine, so these ops work on reshaped operands:
 
     c = exp(a)   ->   a_row = reshape(a, [1, N]); c_row = exp(a_row); c = reshape(c_row, [N, 1])
@@ -48,14 +48,14 @@ _P: Final = IRProperty
 
 
 class LegalizeTiles(Pass):
-    """Decompose ops, and let elementwise ops on columns work on rows of the same bytes."""
+    """Decompose ops, and make elementwise ops on columns work on rows of the same bytes."""
 
     requires = IRPropertySet(_P.SSAForm, _P.TypeChecked, _P.NoNestedCalls)
     produces = IRPropertySet(_P.SSAForm, _P.TypeChecked)
     invalidates = IRPropertySet(_P.NormalizedStmtStructure, _P.FlattenedSingleStmt)
 
     def run(self, program: Program) -> Program:
-        """Return the program with column vectors only where targets take them.
+        """Return the program with column vectors only where targets accept them.
 
         Raises:
             PassError: an op mixes a column vector with other tiles, which no target executes.
@@ -63,7 +63,7 @@ class LegalizeTiles(Pass):
         return self.transform(program, NOTHING_KNOWN)
 
     def transform(self, program: Program, facts: PassFacts) -> Program:
-        """Do what `run` does; one call of each form tells whether a function is concerned."""
+        """Do what `run` does; one call of each form shows whether a function needs changes."""
         return map_functions(
             program, lambda f: with_legal_tiles(f, facts) if role(f) is Role.KERNEL else f
         )
@@ -79,16 +79,16 @@ def with_legal_tiles(function: Function, facts: PassFacts = NOTHING_KNOWN) -> Fu
     """Return ``function`` with legal tiles; see `LegalizeTiles`.
 
     Raises:
-        OpError: an op gets a tile from a memory that it does not take it from.
+        OpError: an op gets a tile in a memory from which it cannot read.
     """
     stmts = [*stmts_in(function.body)]
     some = facts.one_of_each_form(function)
-    if 2 * len(some) > len(stmts):  # then those concerned are found at once
+    if 2 * len(some) > len(stmts):  # then one search finds the statements to change
         some = stmts
     made = _made(some)
     calls = [s.value for s in made]
     calls += [s.expr for s in some if isinstance(s, EvalStmt) and s.expr.__class__ is Call]
-    # Not every tile tells by its type where it is.
+    # Not every tile's type gives its memory space.
     in_vec = not with_nested_calls(function, facts) and are_in_vec(function.params, calls)
     spaces = {} if in_vec else tile_spaces(function)
     concerned = _concerned(made)
@@ -110,10 +110,10 @@ def _made(stmts: Sequence[Any]) -> list[Any]:
 
 
 def _concerned(made: Sequence[Any]) -> set[Stmt]:
-    """Return those of the assignments whose call has a column, or an op that may stand for others.
+    """Return the assignments whose call has a column, mixed operands, or an op that may expand.
 
-    All assign calls. Where all tiles have one type, and all numbers that element type, no operands
-    differ.
+    All of ``made`` assign calls. Where all tiles have one type, and all scalars its element type,
+    no operands differ.
     """
     used = {s.value.op for s in made}
     ops = {op for op in used if _may_expand(op)}

@@ -1,7 +1,7 @@
-"""Loops over rows, or columns, for ops that need them whole: gathering, sorting, first positions.
+"""Loops over rows, or columns, for ops that need whole ones: gathering, sorting, first positions.
 
-Each row of such a result comes from the same rows of the operands. So as many as fit on chip are
-loaded, the op is done on the tiles, and what it makes is stored.
+Each row of such a result depends on the same rows of the operands. So as many as fit on chip are
+loaded, the op is applied to the tiles, and its result is stored.
 """
 
 from __future__ import annotations
@@ -32,15 +32,15 @@ from pypto._src.passes.tensors.tile_loops import (
 from pypto._src.targets import A2A3, Target
 
 _MOST: Final = 128
-"""Most lines of a tile where their number is known at run time only."""
+"""The most lines of a tile where their number is known only at run time."""
 
 
 def write_lines(b: Builder, call: Call, target: Var, chip: Target = A2A3) -> Var:
-    """Append what does an op on some lines at a time; return the tensor ``target`` after it.
+    """Append loops that apply an op to some lines at a time; return the new name of ``target``.
 
     Raises:
-        PassError: how long lines are is known only at run time.
-        OpError: the op does not take such lines, however few.
+        PassError: the length of lines is known only at run time.
+        OpError: the op does not accept such lines, however few.
     """
     axis, shared = LINEWISE[call.op.name]
     lines = tensor_type(target).shape[axis]
@@ -66,13 +66,13 @@ def write_lines(b: Builder, call: Call, target: Var, chip: Target = A2A3) -> Var
     known = known_size(lines)
     unit = 1 if axis == -2 else layout.BLOCK_BYTES // tensor_type(target).dtype.bytes
     counts = [unit * k for k in halves((_MOST if known is None else known) // unit) if k] or [1]
-    room = chip.memories[MemorySpace.Vec].usable_bytes // 4  # what the op stands for takes more
+    room = chip.memories[MemorySpace.Vec].usable_bytes // 4  # the op's decomposition takes more
     best = next((n for n in counts[:-1] if _fits(b, body, target, n, room)), counts[-1])
     return nest(b, [lines], [steps(lines, best, unit)], [target], body, ["line"])[0]
 
 
 def _fits(b: Builder, body: InTile, target: Var, count: int, room: int) -> bool:
-    """True if the op takes so many lines at once, and they fit ``room`` bytes."""
+    """True if the op accepts ``count`` lines at once, and they fit ``room`` bytes."""
     trial = Builder(lambda name: name, b.span)
     try:
         body(trial, [ConstInt(0)], [count], [target])
@@ -82,7 +82,7 @@ def _fits(b: Builder, body: InTile, target: Var, count: int, room: int) -> bool:
 
 
 def _part(var: Var, axis: int, begin: Expr, count: int) -> tuple[list[Expr], list[int]]:
-    """Return offsets and sizes of some lines of a matrix; of a single one that one."""
+    """Return offsets and sizes of ``count`` lines of a matrix, or of its only line."""
     lines, length = (tensor_type(var).shape[at] for at in (axis, -3 - axis))
     is_one = const_value(lines) == 1
     pairs: list[tuple[Expr, int]] = [(ConstInt(0), 1) if is_one else (begin, count)]

@@ -1,8 +1,7 @@
 """Loops over tiles for products of matrices and for tensors that are copied in another shape.
 
-The result is the same elements in another order (`write_reshape`,
-`write_transpose`), or a product in Acc memory (`write_product`). `elementwise_loops` does all ops
-whose tensors agree in their shape.
+The result is the same elements in another order (`write_reshape`, `write_transpose`), or a product
+in Acc memory (`write_product`). `elementwise_loops` covers all ops whose shapes broadcast.
 """
 
 from __future__ import annotations
@@ -55,14 +54,14 @@ T = TypeVar("T")
 _BOX: Final = 16
 """Rows and columns of the boxes that matrix tiles consist of; INT8 takes 32."""
 _UNKNOWN: Final = 128
-"""Most rows and columns of a tile that is transposed where sizes are known at run time only."""
+"""The most rows and columns of a transposed tile where sizes are known only at run time."""
 _LONGEST: Final = 4096
-"""Most elements of a tile that is copied where sizes are known at run time only."""
+"""The most elements of a copied tile where sizes are known only at run time."""
 _EDGE: Final = 128
-"""Most rows and columns of one tile of a product, so that two of each operand fit."""
+"""The most rows and columns of one tile of a product, so that two of each operand fit."""
 
 Body = Callable[[Builder, Sequence[Expr], list[Var]], list[Var]]
-"""Appends what is done at an offset; gets and returns the tensors that are written."""
+"""Appends the work at an offset; gets and returns the written tensors."""
 
 
 def nest_of_parts(
@@ -75,7 +74,7 @@ def nest_of_parts(
 ) -> list[Var]:
     """Append loops over the tiles of ``sizes`` in ``space``; return the targets after them.
 
-    A tile may go on after the end of the tensors, which may be smaller than one.
+    A tile may extend beyond the tensors, which may be smaller than one tile.
     """
 
     def level(b: Builder, offsets: tuple[Expr, ...], now: list[Var]) -> list[Var]:
@@ -98,9 +97,9 @@ def nest_of_parts(
 
 
 def _tile_of(count: int | None, unit: int, most: int) -> int:
-    """Return the size of tiles along a dimension of ``count``: a divisor if a large one is.
+    """Return the size of tiles along a dimension of ``count``: a large divisor if there is one.
 
-    Else it is that of equal parts, of which the last one is shorter.
+    Otherwise the dimension is cut into equal parts, of which the last one is shorter.
     """
     if count is None:
         return unit
@@ -118,7 +117,7 @@ def _tile_of(count: int | None, unit: int, most: int) -> int:
 
 
 def _run(shape: Sequence[int]) -> int:
-    """Return which dimension the elements lie along that follow one another in memory."""
+    """Return the dimension along which elements are contiguous in memory."""
     return max((axis for axis, size in enumerate(shape) if size != 1), default=len(shape) - 1)
 
 
@@ -143,10 +142,10 @@ def _fold(kind: Any, value: Expr, by: int) -> Expr:
 
 
 def write_reshape(b: Builder, call: Call, target: Var, chip: Target = A2A3) -> Var:
-    """Append the copy of a tensor to ``target`` of another shape; return the target after it.
+    """Append the copy of a tensor to ``target`` of another shape; return its new name.
 
     Raises:
-        PassError: the elements that follow one another in both do not fill blocks of memory.
+        PassError: the elements that are contiguous in both do not fill blocks of memory.
     """
     source = call.args[0]
     assert isinstance(source, Var)
@@ -189,7 +188,7 @@ def write_reshape(b: Builder, call: Call, target: Var, chip: Target = A2A3) -> V
 
 
 def _write_run(b: Builder, source: Var, target: Var, chip: Target) -> Var:
-    """Append the copy of all elements, of a number known at run time only, in their order.
+    """Append the copy of all elements, a number known only at run time, in their order.
 
     Where a call gives shapes of different numbers of elements, the smaller number is copied.
     """
@@ -294,7 +293,7 @@ _ACCUMULATED: Final = {
     DataType.FP32: frozenset({DataType.FP32, DataType.FP16, DataType.BF16}),
     DataType.INT32: frozenset({DataType.INT32}),
 }
-"""Element types that a product is stored as, by the one it is added up in."""
+"""Element types in which a product can be stored, by the type of its accumulator."""
 
 
 def write_product(
@@ -305,11 +304,11 @@ def write_product(
 ) -> list[Var]:
     """Append a product of matrices, stored in each target at its offset; return the targets.
 
-    Operands go from global memory to Mat, from there to Left and Right; products along K add up
-    in Acc. Of stacks of matrices, one product after the other is made.
+    Operands go from global memory to Mat, from there to Left and Right; products along K are
+    accumulated in Acc. Stacks of matrices are multiplied one after the other.
 
     Raises:
-        PassError: the operands have element types or shapes that the matrix unit does not take.
+        PassError: the matrix unit does not accept the operands' element types or shapes.
     """
     return _Product(b, call, sinks, chip).write()
 
@@ -331,7 +330,7 @@ class _Product:
         self.lhs, self.rhs = lhs, rhs
         self._check()
         a_trans, b_trans = bool(call.kwargs.get("a_trans")), bool(call.kwargs.get("b_trans"))
-        is_vector = len(tensor_type(lhs).shape) == 1  # which is a row, and stays as it is
+        is_vector = len(tensor_type(lhs).shape) == 1  # a row, which needs no reshape
         self.transposed = a_trans and not is_vector, b_trans
         if len(tensor_type(rhs).shape) == 1:  # A x is x A'
             self.lhs, self.rhs = rhs, lhs
@@ -344,7 +343,7 @@ class _Product:
         assert isinstance(call.type, TensorType)
         self.stack = call.type.shape[: -2 if self.has_rows else -1]
         self.depths = inner if known_size(other) is None else other
-        self.inner = known_size(self.depths)  # None: known at run time only
+        self.inner = known_size(self.depths)  # None: known only at run time
         self.chip = chip
         self.size = tensor_type(lhs).dtype.bytes
         self._fit()
@@ -379,10 +378,10 @@ class _Product:
                 )
 
     def _fit(self) -> None:
-        """Choose rows, columns and depth of tiles; a vector that fills no blocks is a matrix."""
+        """Choose rows, columns and depth of tiles; reshape a vector that fills no blocks."""
         rows, columns = (known_size(dim) for dim in self.matrix)
         across = _BOX if self.size > 1 else 2 * _BOX
-        least = 512 // self.size  # a single row goes in units of 512 bytes, or valid in one row
+        least = 512 // self.size  # elements of a single row: it moves in units of 512 bytes
         fills = self.inner is not None and self.inner > 0 and self.inner % least == 0
         if not self.has_rows and not (fills and (columns is None or columns >= across)):
             shape = MakeTuple([1, *tensor_type(self.lhs).shape])
@@ -396,17 +395,17 @@ class _Product:
         half = self.chip.memories[MemorySpace.Left].usable_bytes // 2
         most = max(1, half // self.size // max(m, n) // depth)
         self.tile = m, n
-        if not self.inner:  # how much of each part is valid is known at run time only
+        if not self.inner:  # the valid size of each part is known only at run time
             self.depth = depth * most
             return
         whole = self.inner // depth
         if self.inner % depth == 0 and whole:
             self.depth = depth * _largest(whole, most)
-        else:  # what is left is one more product, valid in part
+        else:  # the rest is one more product, partly valid
             self.depth = depth * max(1, min(whole, most))
 
     def write(self) -> list[Var]:
-        """Append the loops; there is nothing to do where a product has no elements."""
+        """Append the loops; a product without elements needs none."""
         targets = [target for target, _ in self.sinks]
         if any(const_value(dim) == 0 for dim in (*self.stack, *self.matrix)):
             return targets
@@ -465,14 +464,14 @@ class _Product:
         return found[0], found[1]
 
     def _rest(self, b: Builder, begin: Expr) -> Expr:
-        """Return how much of a part of the inner size is inside the tensors."""
+        """Return how much of a part along the inner dimension is inside the tensors."""
         rest = self.depths if const_value(begin) == 0 else binary(Sub, self.depths, begin, b.span)
         return b.let("depth", binary(Min, rest, self.depth, b.span))
 
     def _operands(
         self, b: Builder, offsets: Sequence[Expr], valid: tuple[Expr, Expr], k: Expr, depth: Expr
     ) -> tuple[Var, Var]:
-        """Return tiles of both operands from ``k`` on, valid in ``depth`` of the inner size."""
+        """Return tiles of both operands from ``k`` on, ``depth`` of the inner size valid."""
         *stack, row, column = offsets
         (m, n), (rows, columns) = self.tile, valid
         left = self._operand(

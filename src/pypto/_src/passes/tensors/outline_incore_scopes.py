@@ -1,10 +1,10 @@
-"""OutlineIncoreScopes: what stands in ``with pl.incore()`` becomes a kernel, and its place a call.
+"""OutlineIncoreScopes: the body of ``with pl.incore()`` becomes a kernel, the statement a call.
 
     with pl.incore():                      y = self.main_incore_0(n, out, x)
         t = pl.tensor.mul(x, n)      ->    # def main_incore_0(n, out: InOut, x): t = ...; y = ...
         y = pl.tensor.assemble(out, t, [0, 0])
 
-How a function is rewritten is in `outlined_scopes`, which is loaded only for programs with scopes.
+The rewriting is in `outlined_scopes`, which is loaded only for programs with scopes.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _P: Final = IRProperty
 class OutlineIncoreScopes(Pass):
     """Make each ``with pl.incore()`` of a host function a kernel, and call it there.
 
-    Of loops with work for matrix and vector cores ``stages`` iterations may be under way at least.
+    Loops with work for matrix and vector cores may have at least ``stages`` iterations in flight.
     """
 
     requires = IRPropertySet(_P.SSAForm, _P.TypeChecked)
@@ -37,8 +37,7 @@ class OutlineIncoreScopes(Pass):
         """Return the program without scopes in host functions; itself if there are none.
 
         Raises:
-            PassError: a scope hands out a value that only tensors and what the host can compute
-                itself can be.
+            PassError: a scope's result is neither a tensor nor a value that the host can compute.
         """
         if not any(ScopeStmt in map(type, stmts_in(f.body)) for f in program.functions_):
             return program
@@ -57,5 +56,5 @@ class OutlineIncoreScopes(Pass):
 
 @makes_a_pass
 def outline_incore_scopes() -> Pass:
-    """Return the pass that makes kernels of ``with pl.incore()``."""
+    """Return the pass that outlines ``with pl.incore()`` into kernels."""
     return OutlineIncoreScopes()

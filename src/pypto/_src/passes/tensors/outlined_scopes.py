@@ -1,11 +1,11 @@
-"""What `OutlineIncoreScopes` does to a function: kernels of its scopes, and calls of them.
+"""What `OutlineIncoreScopes` does to a function: outlines its scopes, and calls the kernels.
 
-Parameters are the variables from outside, results the tensors that are used afterwards, both by
-name. A core does matrix or vector work, not both: a scope that does both in turn becomes one
-kernel for each stretch of either. What the host needs of a scope besides tensors (scalars, views,
-new tensors) moves out of it. A scope inside another one, or inside a kernel, marks nothing new.
+Parameters are the variables from outside, results the tensors that are used afterwards, both in
+order of name. A core does matrix or vector work, not both: a scope that alternates becomes one
+kernel for each stretch of either. What the host needs from a scope besides tensors (scalars, views,
+new tensors) moves out of it. A scope inside another one, or inside a kernel, has no effect.
 
-What the tensor ops become inside the kernels is not known here.
+Does not know how tensor ops are lowered inside the kernels.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def outlined(function: Function, names: NewNames, stages: int) -> list[Function]
 
 
 def _with_own_tensors(function: Function) -> Function:
-    """Return ``function`` with a tensor for each name that loops and branches hand on."""
+    """Return ``function`` with one tensor for each name that loops and branches carry."""
     root = number(function)
     roots = alias_bases(function, root)
     if all(len(names) == 1 for names in roots.values()):
@@ -89,7 +89,7 @@ def _with_own_tensors(function: Function) -> Function:
 
 
 def _with_own_views(function: Function) -> Function:
-    """Return ``function`` with views as they are where regions use several of one tensor."""
+    """Return ``function`` without carried views where regions use several of one tensor."""
     if not any(op_of(call_of(stmt)) in _VIEWS for stmt in stmts_in(function.body)):
         return function
     from pypto._src.passes.tensors.carried_views import without_carried_views
@@ -98,9 +98,9 @@ def _with_own_views(function: Function) -> Function:
 
 
 def _without_unused_views(body: Stmt) -> Stmt:
-    """Return a body without the tensors in another shape, and views of them, that nothing uses.
+    """Return a body without unused reshaped tensors and unused views of them.
 
-    Kernels that use them make them.
+    Kernels that use such tensors create them.
     """
     counts = _counted(_used_by([body]))
     reshaped: dict[Var, AssignStmt] = {}
@@ -126,7 +126,7 @@ def _without_unused_views(body: Stmt) -> Stmt:
 def _used_by(stmts: Iterable[Stmt]) -> Iterator[Var]:
     """Yield the variables in the expressions and types of statements, nested ones included.
 
-    What the statements define is among them.
+    Variables that the statements define are included.
     """
     for top in stmts:
         for stmt in _with_nested(top):
@@ -157,15 +157,15 @@ def _defined_in(stmts: Iterable[Stmt]) -> set[Var]:
 
 
 class _Dissolve(Mutator):
-    """Takes the marks of scopes away."""
+    """Replaces scopes by their contents."""
 
     def visit_ScopeStmt(self, stmt: ScopeStmt) -> list[Stmt]:
-        """Return what the scope holds."""
+        """Return the contents of the scope."""
         return list(statements(self.body(stmt.body)))
 
 
 class _SplitMixed(Mutator):
-    """Splits scopes whose loops or tiles matrix and vector work share."""
+    """Splits scopes in which matrix and vector work share loops or tiles."""
 
     def __init__(self, function: Function, stages: int) -> None:
         super().__init__()
@@ -176,7 +176,7 @@ class _SplitMixed(Mutator):
         self._own: set[Var] | None = None
 
     def visit_ScopeStmt(self, scope: ScopeStmt) -> Stmt | list[Stmt]:
-        """Return the scopes of one kind of work that a scope is, itself if it is one of them."""
+        """Split a scope into scopes of one kind of work; one that has one kind stays."""
         from pypto._src.passes.tensors.core_work import by_core, core_count, hand_tiles_on
 
         body = list(statements(_Dissolve().body(scope.body)))
@@ -197,7 +197,7 @@ class _SplitMixed(Mutator):
         return split_scope(whole, self._names, self._roots, own, stages) or scope
 
     def run(self) -> Function:
-        """Return the function with its scopes split, without the tensors that have slots now."""
+        """Return the function with its scopes split, and tensors that slots replace removed."""
         body = self.body(self._function.body)
         if self._own:
             used = _counted(_used_by([body]))
@@ -213,7 +213,7 @@ class _SplitMixed(Mutator):
 
 
 class _Stretch(NamedTuple):
-    """Statements that go to one place: a kernel, or the host."""
+    """Statements that run in one place: in a kernel, or on the host."""
 
     stmts: list[Stmt]
     on_host: bool
@@ -235,18 +235,18 @@ class _Outliner(Mutator):
         }
         self._order = {var: index for index, var in enumerate(self._made)}
         own = _defined_in([function.body]) | set(function.params)
-        # Sizes that the tensor parameters give; a kernel may get them from its own tensors.
+        # Sizes that the tensor parameters define; a kernel may get them from its own tensors.
         self._symbols = {
             var for p in function.params for var in uses(exprs_of_type(p.type)) if var not in own
         }
 
     def visit_ScopeStmt(self, scope: ScopeStmt) -> list[Stmt]:
-        """Return the calls that stand in place of a scope."""
+        """Return the calls that replace a scope."""
         body = list(statements(_Dissolve().body(scope.body)))
         after: list[Stmt] = []
         while body and isinstance(body[-1], ReturnStmt | YieldStmt):
             after.insert(0, body.pop())
-        # What is handed on to the statement around the scope is used outside of it.
+        # Values yielded to the statement around the scope are used outside.
         outside = self._used_outside(body)
         out: list[Stmt] = []
         stretches = self._stretches(body, outside)
@@ -313,10 +313,10 @@ class _Outliner(Mutator):
         return out
 
     def _one_name_each(self, body: list[Stmt]) -> list[Stmt]:
-        """Return statements that know each tensor from outside under one name.
+        """Return statements in which each tensor from outside has one name.
 
-        A view that the host has made of a tensor that is used as well is made once more inside:
-        two parameters would not tell that they share bytes.
+        If a tensor and a view of it made by the host are both used, the view is made again inside:
+        two parameters would not show that they share bytes.
         """
         while True:
             inputs = self._inputs(body)
@@ -342,9 +342,9 @@ class _Outliner(Mutator):
             body = [*views, *(substitute(stmt, renamed) for stmt in body)]
 
     def _is_reshaped(self, stmt: AssignStmt) -> bool:
-        """True for a tensor in another shape, and views of one: they are made in the kernel.
+        """True for a reshaped tensor and for views of one: they are made in the kernel.
 
-        The runtime knows tensors as boxes of what it was given, which this is not.
+        The runtime represents tensors as boxes of its arguments, which these are not.
         """
         while isinstance(stmt.value, Call) and op_of(stmt.value) is tensor.view:
             source = stmt.value.args[0]
@@ -367,7 +367,7 @@ class _Outliner(Mutator):
                 )
 
     def _inputs(self, body: Sequence[Stmt]) -> list[Var]:
-        """Return the variables from outside that a kernel gets, by name."""
+        """Return the variables from outside that a kernel gets, in order of name."""
         defined = _defined_in(body)
         found = dict.fromkeys(v for v in _used_by(body) if v not in defined)
         shapes = [v.type.shape for v in found if isinstance(v.type, ShapedType)]
@@ -400,14 +400,14 @@ class _Outliner(Mutator):
         return with_directions(kernel)
 
     def _new_name(self, wanted: str) -> str:
-        """Return the name of the next kernel: ``wanted``, with a number where that is taken."""
+        """Return the name of the next kernel: ``wanted``, with a number if that is taken."""
         if not wanted:
             return self._function_names.numbered(f"{self._parent}_incore_", 0)
         return self._function_names.like(wanted)
 
 
 def _sharing(inputs: Sequence[Var], roots: Mapping[Var, Sequence[Var]]) -> dict[Var, None]:
-    """Return those of ``inputs`` that are tensors whose memory another one may name as well."""
+    """Return the tensors among ``inputs`` that may alias another input."""
     names: dict[Var, list[Var]] = {}
     for var in inputs:
         for root in roots.get(var, ()):
@@ -442,8 +442,9 @@ def _for_host(
 ) -> tuple[list[Stmt], list[Stmt], list[Stmt]]:
     """Split a scope into what the host does before it, what the kernel does, and what comes after.
 
-    Of scalars, views and new tensors that is what is used outside (or ``every`` one): before the
-    kernel if it needs nothing of it, else after.
+    The host does scalars, views and new tensors that are used outside (or ``every`` one): before
+    the kernel if they need nothing from it, after it if they are scalars that it does not use. The
+    others stay.
     """
     wanted = set(outside)
     chosen: set[Stmt] = set()
@@ -472,9 +473,9 @@ def _for_host(
 
 
 def _host_computes(stmt: Stmt) -> bool:
-    """True for what a host function does itself: scalars, views, new tensors.
+    """True for a statement that a host function executes itself: scalars, views, new tensors.
 
-    So are a branch and a loop that give scalars and do nothing else.
+    A branch or loop that only computes scalars is one, too.
     """
     if isinstance(stmt, AssignStmt):
         return _is_for_host(stmt.value)
@@ -511,14 +512,14 @@ def _reads_tensor(stmt: Stmt) -> bool:
 
 
 # --------------------------------------------------------------------------------------------
-# What names what
+# Aliases
 # --------------------------------------------------------------------------------------------
 
 
 def check_merges(function: Function) -> None:
-    """Check that no variable is, depending on the path, a tensor that is written or another one.
+    """Check that no variable may be, depending on the path, a written tensor or another one.
 
-    What it is then would have to be seen through it; a tensor of its own would not show it.
+    Writes to that tensor would have to be visible through the variable; a copy would not show them.
 
     Raises:
         PassError: there is such a variable.
@@ -564,9 +565,9 @@ def _accessed(root: Block, roots: Mapping[Var, Sequence[Var]]) -> tuple[set[Var]
 
 
 def with_directions(kernel: Function) -> Function:
-    """Return ``kernel`` with the direction of each parameter inferred from what is done to it.
+    """Return ``kernel`` with the direction of each parameter inferred from its accesses.
 
-    A tensor that ops write is Out, one that they read as well InOut; all else is In.
+    A tensor that ops write is Out, one that they also read is InOut; all others are In.
     """
     root = number(kernel)
     read, written = _accessed(root, alias_bases(kernel, root))

@@ -1,7 +1,7 @@
-"""Elements of tensors in another shape, read from the tensor whose bytes they are.
+"""Elements of reshaped tensors, read from the source tensor instead.
 
-The runtime knows tensors as boxes of what it was given, which a tensor in another shape is not.
-Kernels make theirs themselves; what a host function reads of one is an element of its source::
+The runtime represents tensors as boxes of its arguments, which a reshaped tensor is not. Kernels
+reshape tensors themselves; an element that a host function reads is an element of the source::
 
     flat = reshape_view(table, [32]); n = read(flat, [i])   ->   n = read(table, [i // 8, i % 8])
 """
@@ -33,7 +33,7 @@ from pypto._src.ops import tensor
 
 
 def with_reads_of_sources(body: Stmt) -> Stmt:
-    """Return ``body`` with each element of a tensor in another shape read from its source."""
+    """Return ``body`` with each element of a reshaped tensor read from its source."""
     made = {
         stmt.var: stmt.value
         for stmt in stmts_in(body)
@@ -45,14 +45,14 @@ def with_reads_of_sources(body: Stmt) -> Stmt:
 
 
 class _Reads(Mutator):
-    """Rewrites reads; knows the calls that have made variables."""
+    """Rewrites reads; knows the calls that define variables."""
 
     def __init__(self, made: Mapping[Var, Call]) -> None:
         super().__init__()
         self._made = made
 
     def visit_Call(self, call: Call) -> Expr:
-        """Return a read of what the tensor was made from."""
+        """Return a read of the tensor's source."""
         call = self.rebuild(call)
         source = call.args[0] if op_of(call) is tensor.read else None
         if not isinstance(source, Var) or not isinstance(at := call.args[1], MakeTuple):
@@ -87,7 +87,7 @@ def _sum(left: Expr, right: Expr, span: Span) -> Expr:
 
 
 def _number(shape: Sequence[Expr], indices: Sequence[Expr], span: Span) -> Expr:
-    """Return how many elements stand before the one at ``indices``, row by row."""
+    """Return the row-major linear index of the element at ``indices``."""
     number: Expr = ConstInt(0)
     for dim, index in zip(shape, indices, strict=True):
         before = number if const_value(number) == 0 else binary(Mul, number, dim, span)
@@ -96,7 +96,7 @@ def _number(shape: Sequence[Expr], indices: Sequence[Expr], span: Span) -> Expr:
 
 
 def _split(number: Expr, shape: Sequence[Expr], span: Span) -> list[Expr]:
-    """Return the indices of the element that has ``number`` others before it."""
+    """Return the indices of the element with the linear index ``number``."""
     found: list[Expr] = [ConstInt(0)] * len(shape)
     wide = [axis for axis, dim in enumerate(shape) if const_value(dim) != 1]
     for axis in reversed(wide[1:]):

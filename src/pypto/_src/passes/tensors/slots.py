@@ -1,4 +1,4 @@
-"""Tensors that hand over the tiles of one iteration: consecutive iterations have different ones.
+"""Tensors that pass tiles from core to core, a different one in consecutive iterations.
 
     held = create([128, 64])                 slots = create([256, 64])
     for i in range(8):                       for i in range(8):
@@ -8,7 +8,7 @@
 
 With one tensor, the product of the next iteration waits until the vector work of this one has read
 it. A loop with two stages has two slots: the cube works one iteration ahead and no further, since
-the slot that it writes next is still to be read, which the order of tasks respects.
+the slot that it writes next has not been read yet, and the order of tasks respects that.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ from pypto._src.ops import memory, tensor
 
 
 class LoopSlots:
-    """The slots of the tensors of one loop, as many as iterations may be under way."""
+    """The slots of the tensors of one loop, as many as iterations may be in flight."""
 
     def __init__(self, loop: ForStmt, names: NewNames, stages: int) -> None:
         self.head: list[Stmt] = []
-        """What begins an iteration: its slots."""
+        """The statements that begin an iteration and select its slots."""
         self._loop = loop
         self._names = names
         self._number: Var | None = None
@@ -44,7 +44,7 @@ class LoopSlots:
     def held(
         self, name: str, shape: Sequence[Expr], dtype: DataType, span: Span
     ) -> tuple[Stmt, Var]:
-        """Return a tensor that only one iteration uses, and the statement before the loop."""
+        """Return the tensor that one iteration uses, and the statement before the loop for it."""
         if self._count < 2:
             return created(name, shape, dtype, span)
         rows = shape[0]
@@ -58,7 +58,7 @@ class LoopSlots:
         return made, var
 
     def _slot(self, span: Span) -> Var:
-        """Return the number of the slot of an iteration."""
+        """Return the slot number of an iteration."""
         if self._number is None:
             loop = self._loop
             number: Expr = loop.loop_var
@@ -80,9 +80,9 @@ def created(name: str, shape: Sequence[Expr], dtype: DataType, span: Span) -> tu
 
 
 def written_once(function: Function, roots: Mapping[Var, Sequence[Var]]) -> set[Var]:
-    """Return the new tensors that one store fills, and that are read by its result alone.
+    """Return the new tensors that one store fills, and that are read only through its result.
 
-    What is read is what the same iteration has stored.
+    So every read sees what the same iteration has stored.
     """
     stmts = list(stmts_in(function.body))
     made = {s.var for s in stmts if isinstance(s, AssignStmt) and op_of(s.value) is tensor.create}

@@ -1,4 +1,4 @@
-"""Scopes with matrix and vector work, which no core does alone, become scopes with one of the two.
+"""Scopes with matrix and vector work, which no core can do alone, are split by kind of work.
 
     with pl.incore():                            for b in pl.range(4):
         for b in pl.range(4):                        with pl.incore():  # on the cube core
@@ -10,10 +10,10 @@
                                                      store(load(kept), out)
 
 Loops and branches that hold both go to the host function, with the scalars that they need. Tiles
-that go from one scope to another lie in tensors between them, or are loaded again; those of one
-iteration of a loop with stages lie in slots, so that one core may be ahead of the other. Tiles of
-which the other core, or the host, needs an element lie in tensors, too: it is read from there. A
-scope stays as it is where that is impossible: where an accumulator must be kept over vector work.
+that go from one scope to another pass through tensors, or are loaded again; those of one iteration
+of a loop with stages pass through slots, so that one core may run ahead of the other. A tile of
+which the other core, or the host, needs an element is stored in a tensor, too, and read from there.
+A scope stays as it is where that is impossible: where an accumulator must live across vector work.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class _Unsplit(Exception):
 
 
 class _NeededOnHost(Exception):
-    """Raised where the host needs elements of tiles that a core was to read for itself."""
+    """Raised where the host needs elements of tiles that only a core would have read."""
 
     def __init__(self, elements: Iterable[Var]) -> None:
         super().__init__()
@@ -73,14 +73,14 @@ class _NeededOnHost(Exception):
 
 
 class _Part:
-    """Statements that one core does."""
+    """Statements that run on one core."""
 
     def __init__(self, loop: LoopSlots | None) -> None:
         self.loop = loop  # the innermost one on the host around it
         self.core: CoreType | None = None
-        self.loads: list[Stmt] = []  # of what others have made, before everything else
+        self.loads: list[Stmt] = []  # of values from other parts, before all other statements
         self.stmts: list[Stmt] = []
-        self.known: dict[Var, Expr] = {}  # tiles of others, by what they are here
+        self.known: dict[Var, Expr] = {}  # values of other parts, with their names here
 
 
 class _Lifted:
@@ -89,7 +89,7 @@ class _Lifted:
     def __init__(self, stmt: ForStmt | WhileStmt | IfStmt, bodies: list[list[_Node]]) -> None:
         self.stmt = stmt
         self.bodies = bodies
-        self.head: list[Stmt] = []  # what begins an iteration
+        self.head: list[Stmt] = []  # the first statements of an iteration
         self.yields: list[YieldStmt | None] = []
 
 
@@ -103,11 +103,11 @@ def split_scope(
     own: Container[Var],
     stages: int,
 ) -> list[Stmt] | None:
-    """Return a scope as several and what the host does between them; None if it is left as it is.
+    """Return the scopes into which a scope is split, with the host's statements; None if it stays.
 
     ``roots`` are the tensors whose memory a variable may name, ``own`` those that one statement of
-    the scope writes, and whose name nobody else has. Of loops that go to the host ``stages``
-    iterations may be under way at least.
+    the scope writes, and that have no other name. Loops that go to the host may have at least
+    ``stages`` iterations in flight.
     """
     body = list(statements(scope.body))
     if cores_of(body) != BOTH_CORES:
@@ -127,7 +127,7 @@ def split_scope(
 
 
 def name_on_core(name: str, core: CoreType | None) -> str:
-    """Return what the part of a region called ``name`` that one core does is called."""
+    """Return the name of the part of the region ``name`` that runs on ``core``."""
     return f"{name}_aic" if core is CoreType.CUBE else f"{name}_aiv"
 
 
@@ -136,14 +136,14 @@ def _is_tile(value: Expr) -> bool:
 
 
 def _is_element(value: Expr) -> bool:
-    """True for an element of a tile: read by the tile and the indices."""
+    """True for a read of an element of a tile, given by tile and indices."""
     if not isinstance(value, Call) or not isinstance(value.type, ScalarType):
         return False
     return len(value.args) == 2 and isinstance(value.args[0], Var) and _is_tile(value.args[0])
 
 
 def _is_last_use(nodes: Sequence[_Node], part: _Part, held: Var) -> bool:
-    """True if one of the nodes is the part, and none behind it uses a tensor."""
+    """True if ``part`` is among the nodes, and none after it uses the tensor ``held``."""
     behind = iter(nodes)
     if all(node is not part for node in behind):
         return False
@@ -172,23 +172,23 @@ class _Splitter:
         read_by_host: Mapping[Var, None],
         gathers: bool,
     ) -> None:
-        self._gathers = gathers  # vector work of each body, where the written order fails
+        self._gathers = gathers  # reorders each body, where the written order fails
         self._own = own
         self._stages = stages
-        self._loops: list[LoopSlots | None] = [None]  # around what is added, on the host
-        self._read_by_host = read_by_host  # elements of tiles, by the variables that they are
-        self._scalars: dict[Var, Expr] = {}  # what cores compute
-        self._moved: dict[Var, AssignStmt] = {}  # operands of products, of other tiles
+        self._loops: list[LoopSlots | None] = [None]  # loops on the host around the current body
+        self._read_by_host = read_by_host  # variables that are elements of tiles
+        self._scalars: dict[Var, Expr] = {}  # scalars that cores compute
+        self._moved: dict[Var, AssignStmt] = {}  # operands of products made from other tiles
         self._scope = scope
         self._body = body
         self._names = names
         self._roots = roots
         self._span = scope.span
-        self._made: list[Stmt] = []  # the tensors in which tiles are handed over
-        self._held: dict[Var, Var] = {}  # tiles, by the tensor that they are in
-        self._where: dict[Var, _Part] = {}  # which part makes a tile or scalar
+        self._made: list[Stmt] = []  # the tensors through which tiles pass
+        self._held: dict[Var, Var] = {}  # tiles, with the tensor that holds them
+        self._where: dict[Var, _Part] = {}  # the part that makes a tile or scalar
         self._floating: dict[Var, AssignStmt] = {}  # what each part loads for itself
-        self._placed: set[Var] = set()  # of these, those that a part has under their own name
+        self._placed: set[Var] = set()  # those that already keep their name in some part
         written = [
             arg
             for stmt in body
@@ -202,7 +202,7 @@ class _Splitter:
         self._changed = {var for stmt in inner for var in changed_in_place(stmt)}
 
     def run(self) -> list[Stmt]:
-        """Return what stands in place of the scope."""
+        """Return the statements that replace the scope."""
         nodes: list[_Node] = []
         last = self._body[-1] if isinstance(self._body[-1], YieldStmt) else None
         for stmt in self._in_order(self._body[:-1] if last else self._body):
@@ -215,7 +215,7 @@ class _Splitter:
     # ------------------------------------------------------------------- parts
 
     def _add(self, nodes: list[_Node], stmt: Stmt) -> None:
-        """Add a statement to the last part, or behind it."""
+        """Add a statement to the last part, or after it."""
         cores = cores_of([stmt])
         if cores == BOTH_CORES:
             self._lift(nodes, stmt)
@@ -248,7 +248,7 @@ class _Splitter:
         for var in used_in(stmt):
             self._bring(part, var)
         for var in (v for inner in stmts_in(stmt) for v in changed_in_place(inner)):
-            if self._where.get(var, part) is not part:  # others would see what it was
+            if self._where.get(var, part) is not part:  # other parts have the old contents
                 raise _Unsplit
         part.stmts.append(substitute(stmt, part.known))
         for var in defined_by(stmt):
@@ -259,7 +259,7 @@ class _Splitter:
             self._moved[stmt.var] = stmt
 
     def _is_moved(self, stmt: AssignStmt) -> bool:
-        """True for an operand of products: of a tile or tensor that is written but once."""
+        """True for an operand of products from a tile or tensor that is written only once."""
         if tile_space(stmt.var) in (MemorySpace.Vec, MemorySpace.Acc):
             return False
         if not isinstance(stmt.value, Call):
@@ -273,7 +273,7 @@ class _Splitter:
         return op_of(stmt.value) is memory.load and all(base in self._own for base in bases)
 
     def _read(self, nodes: list[_Node], stmt: AssignStmt) -> None:
-        """Let the host read an element of a tile, which is stored for it."""
+        """Make the host read an element of a tile, which is stored in a tensor for that."""
         assert isinstance(stmt.value, Call)
         tile, indices = stmt.value.args
         assert isinstance(tile, Var)
@@ -293,7 +293,7 @@ class _Splitter:
         nodes.append(AssignStmt(stmt.var, read, stmt.span))
 
     def _bring(self, part: _Part, var: Var) -> None:
-        """Let a part have a tile that it has not made."""
+        """Make a variable from outside the part available in it."""
         if var in part.known:
             return
         floating = self._floating.get(var)
@@ -321,7 +321,7 @@ class _Splitter:
             self._bring_scalar(part, var)
             return
         moved = self._moved.get(var)
-        if moved is not None:  # to where products take it from, for each part again
+        if moved is not None:  # each part moves it to the operand memory again
             for source in used_in(moved):
                 self._bring(part, source)
             new = Var(self._names.like(var.name), var.type, var.span)
@@ -337,7 +337,7 @@ class _Splitter:
         part.loads.append(AssignStmt(new, self._loaded(var, held), self._span))
 
     def _bring_scalar(self, part: _Part, var: Var) -> None:
-        """Let a part compute a scalar as another one does, elements of tiles by way of tensors."""
+        """Make a part recompute another part's scalar; it reads elements of tiles from tensors."""
         made, value = self._where.get(var), self._scalars.get(var)
         if made is None or value is None:  # a loop or branch has made it
             raise _Unsplit
@@ -356,7 +356,7 @@ class _Splitter:
         part.known[var] = new
 
     def _kept(self, tile: Expr, made: _Part) -> Var:
-        """Return the tensor in which a tile is handed over that a part has."""
+        """Return the tensor through which a tile of the part ``made`` passes; store it there."""
         assert isinstance(tile, Var)
         held = self._held.get(tile)
         if held is None:
@@ -365,7 +365,7 @@ class _Splitter:
         return held
 
     def _kept_at(self, tile: Expr, made: _Part, element: Var) -> Var:
-        """Return a tensor with a tile as it is where an element of it is read."""
+        """Return a tensor with the contents of a tile at the point where ``element`` is read."""
         assert isinstance(tile, Var)
         if tile not in self._changed:
             return self._kept(tile, made)
@@ -376,7 +376,7 @@ class _Splitter:
         return held
 
     def _tensor(self, var: Var, loop: LoopSlots | None) -> Var:
-        """Return the new tensor in which a tile is handed over that an iteration of a loop has."""
+        """Return a new tensor through which a tile of one iteration passes."""
         self._held[var] = self._new_tensor(var, loop)
         return self._held[var]
 
@@ -388,7 +388,7 @@ class _Splitter:
         return self._in_slots(self._names.like(f"{var.name}_held"), kind, loop)
 
     def _in_slots(self, name: str, kind: TensorType | TileType, loop: LoopSlots | None) -> Var:
-        """Return a new tensor that one iteration of a loop has to itself."""
+        """Return a new tensor, private to an iteration of the loop if there is one."""
         make = created if loop is None else loop.held
         made, held = make(name, kind.shape, kind.dtype, self._span)
         self._made.append(made)
@@ -412,10 +412,10 @@ class _Splitter:
         operands = (held, zeros, MakeTuple(kind.shape))
         return memory.load.build(operands, words, self._span)
 
-    # ------------------------------------------------------------------- what is where
+    # ------------------------------------------------------------------- host or core
 
     def _is_for_host(self, stmt: AssignStmt) -> bool:
-        """True for what the host computes: it needs nothing that a core has computed."""
+        """True for a value that the host computes: it needs nothing that a core has computed."""
         for node in walk(stmt.value):
             if isinstance(node, Call) and op_of(node) not in _ON_HOST:
                 return False
@@ -435,7 +435,7 @@ class _Splitter:
         return not self._written.isdisjoint(self._roots.get(value, (value,)))
 
     def _floats(self, stmt: AssignStmt) -> bool:
-        """True for a tile that each part makes for itself: of tensors that nothing writes."""
+        """True for a tile that each part makes for itself, from tensors that nothing writes."""
         call = stmt.value
         op = op_of(call)
         if not isinstance(call, Call) or not _is_tile(stmt.var) or op is None or op.writes:
@@ -459,7 +459,7 @@ class _Splitter:
                 raise _Unsplit
 
     def _needed_on_host(self, scalar: Var) -> Exception:
-        """Return what to raise for a scalar of a core: which elements the host has to read."""
+        """Return the exception for a core's scalar that the host needs: which elements to read."""
         found: dict[Var, None] = {}
         pending = [scalar]
         for var in pending:  # grows as it goes
@@ -477,7 +477,7 @@ class _Splitter:
     # ------------------------------------------------------------------- loops and branches
 
     def _lift(self, nodes: list[_Node], stmt: Stmt) -> None:
-        """Let the host run a loop or branch."""
+        """Move a loop or branch to the host."""
         if isinstance(stmt, ForStmt | WhileStmt):
             inits = [arg.initValue for arg in stmt.iter_args if not _is_tile(arg)]
             bounds = () if isinstance(stmt, WhileStmt) else (stmt.start, stmt.stop, stmt.step)
@@ -510,7 +510,7 @@ class _Splitter:
         nodes.append(lifted)
 
     def _slots(self, loop: ForStmt | WhileStmt) -> LoopSlots | None:
-        if isinstance(loop, WhileStmt):  # its iterations have no numbers
+        if isinstance(loop, WhileStmt):  # its iterations are not numbered
             return None
         return LoopSlots(loop, self._names, max(loop.stages, self._stages))
 
@@ -542,14 +542,14 @@ class _Splitter:
         lifted.yields.append(YieldStmt(kept, last.span) if last is not None and kept else None)
 
     def _in_order(self, stmts: Sequence[Stmt]) -> list[Stmt]:
-        """Return the statements of a body in the order in which cores do them."""
+        """Return the statements of a body in the order in which cores run them."""
         ordered = gathered(stmts, self._roots, self._own) if self._gathers else stmts
         return stored_early(ordered, self._roots)
 
     def _without_copies(self, stmts: list[Stmt]) -> list[Stmt]:
-        """Return statements in which tiles that do not change have one name each.
+        """Return statements in which each tile that does not change has one name.
 
-        So a tile is stored where it is made, not where it gets another name.
+        So a tile is stored where it is made, not where it is renamed.
         """
         known: dict[Var, Expr] = {}
         out: list[Stmt] = []

@@ -1,8 +1,8 @@
-"""Where the tensors of a kernel lie while its tensor ops become loops over tiles.
+"""The buffers of a kernel's tensors while its tensor ops become loops over tiles.
 
-A name stands for the memory of a parameter, or of a tensor that a statement makes. What crosses
-statements and has no such memory gets a parameter of its own, its home: ``out_<N>`` if the kernel
-returns it, ``tmp_<N>`` if not. Which ops are done together is decided elsewhere.
+A name stands for the memory of a parameter, or of a tensor that a statement makes. A value that
+crosses statements and has no such memory gets its own parameter, its home: ``out_<N>`` if the
+kernel returns it, ``tmp_<N>`` if not. Which ops are fused is decided elsewhere.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ from pypto._src.ir.traversal.queries import uses, variable_names
 
 
 class TensorBuffers:
-    """Where the tensors of one kernel lie, and what they are called at present.
+    """The buffers of the tensors of one kernel, and their current names.
 
-    ``added`` and ``temporaries`` are the new parameters; of the old ones some may be ``shared``
+    ``added`` and ``temporaries`` are the new parameters; some of the old ones may be ``shared``
     memory.
     """
 
     def __init__(self, function: Function, shared: Sequence[SharedParams] = ()) -> None:
         self.name = NewNames(variable_names(function)).like
-        self._now: dict[Var, Var] = {}  # the present name of each tensor variable
-        self.buffer: dict[Var, Var] = {}  # what stands for the memory of a name
+        self._now: dict[Var, Var] = {}  # the current name of each tensor variable
+        self.buffer: dict[Var, Var] = {}  # the variable that stands for a name's memory
         self.part: set[Var] = set()  # names of parts of buffers
-        self.views: dict[Var, tuple[Var, Sequence[Expr]]] = {}  # by name: of what, and where
+        self.views: dict[Var, tuple[Var, Sequence[Expr]]] = {}  # by name: source and offsets
         self._mapped = _Names(self._now)
         self.added: list[Var] = []
         self.temporaries: list[Var] = []
@@ -51,7 +51,7 @@ class TensorBuffers:
         self._results(function)
 
     def _share(self, params: Sequence[Var], shared: Sequence[SharedParams]) -> None:
-        """Let parameters that may be one memory be parts of one buffer, or the same one."""
+        """Make parameters that may share memory parts of one buffer, or the same buffer."""
         for member, head in heads(shared).items():
             if member == head:
                 continue
@@ -66,7 +66,7 @@ class TensorBuffers:
                 self.part.add(params[member])
 
     def _results(self, function: Function) -> None:
-        """Make the parameters of what the kernel returns and did not get."""
+        """Make the parameters for results that are not parameters of the kernel."""
         last = next((s for s in statements(function.body) if isinstance(s, ReturnStmt)), None)
         for index, value in enumerate(last.value if last is not None else ()):
             if not isinstance(value, Var) or not isinstance(value.type, TensorType):
@@ -75,7 +75,7 @@ class TensorBuffers:
             if len(roots) == 1 and roots[0] in self._params:
                 continue
             home = self._parameter(f"out_{index}", value, self.added)
-            # What is merged, or only a part, is copied; else it is made there.
+            # A merged tensor, or a part of one, is copied; others are computed in place.
             if len(roots) == 1 and same_dims(shape_of(roots[0]), shape_of(value)):
                 self.homes.setdefault(roots[0], home)
             self.homes.setdefault(value, home)
@@ -105,39 +105,39 @@ class TensorBuffers:
         return self.homes[var]
 
     def rename(self, var: Var, name: Var, like: Var, *, part: bool = False) -> None:
-        """Note that ``var`` is called ``name`` from now on, in the buffer of the name ``like``."""
+        """Record that ``var`` is called ``name`` from now on, in the buffer of ``like``."""
         self._now[var] = name
         self.buffer[name] = self.buffer[like]
         if part or like in self.part:
             self.part.add(name)
 
     def at(self, var: Var) -> Var:
-        """Return the present name of a tensor variable."""
+        """Return the current name of a tensor variable."""
         return self._now.get(var, var)
 
     def buffer_of(self, var: Var) -> Var:
-        """Return what stands for the memory of a tensor variable."""
+        """Return the variable that stands for the memory of a tensor variable."""
         return self.buffer[self.at(var)]
 
     def named(self, node: Any) -> Any:
-        """Return an expression or a statement with the present names of its tensors."""
+        """Return an expression or a statement with the current names of its tensors."""
         return self._mapped.visit(node)
 
     def merged(self, var: Var) -> Var | None:
-        """Return the home of a tensor that is one of several, None for anything else."""
+        """Return the home of a variable that may be one of several tensors, else None."""
         is_merged = isinstance(var.type, TensorType) and len(self._roots.get(var, ())) > 1
         return self.home(var) if is_merged else None
 
 
 class _Names(Mutator):
-    """Puts the present name of each tensor in place of the program's variable."""
+    """Replaces each of the program's tensor variables by its current name."""
 
     def __init__(self, present: dict[Var, Var]) -> None:
         super().__init__()
         self._present = present
 
     def visit_Var(self, var: Var) -> Expr:
-        """Return the present name."""
+        """Return the current name."""
         return self._present.get(var, var)
 
 

@@ -1,7 +1,7 @@
 """What `ConvertTensorToBlockOps` does to kernels with ops on tensors, and to their callers.
 
-This module goes through statements, control flow and callers. Which ops make one loop nest, and
-what lies where, is decided by `fusion_groups` and `tensor_buffers`.
+This module rewrites statements, control flow and callers. `fusion_groups` decides which ops form
+one loop nest, `tensor_buffers` which buffer each tensor has.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ from pypto._src.records import NamedTuple
 
 
 def with_block_ops(program: Program, kernels: Sequence[Function]) -> Program:
-    """Return the program with ``kernels``, which have ops on tensors, made of block ops."""
+    """Return the program with the tensor ops in ``kernels`` lowered to block ops."""
     shared = _shared(program)
     lowered = {f.name: _Lowering(f, shared.get(f.name, ())).run() for f in kernels}
     out: list[Function] = []
@@ -68,7 +68,7 @@ def _shared(program: Program) -> dict[str, list[SharedParams]]:
 
 
 class _Lowered(NamedTuple):
-    """A kernel with block ops, and the parameters behind its old ones."""
+    """A kernel with block ops, and the parameters added after its old ones."""
 
     function: Function
     added: tuple[Var, ...]
@@ -80,7 +80,7 @@ class _Lowered(NamedTuple):
 
 
 def _with_arguments(function: Function, lowered: dict[str, _Lowered]) -> Function:
-    """Return ``function`` with new tensors for the parameters that its callees have got."""
+    """Return ``function`` with new tensors for the parameters that were added to its callees."""
     if not any(lowered[n].added for n in functions_called(function) if n in lowered):
         return function
     lifted = lift_calls(function)
@@ -123,7 +123,7 @@ class _Arguments(Mutator):
 
 
 def _bound(function: Function, call: Call) -> dict[Var, Expr]:
-    """Return what parameters, and sizes that they give, are at a call."""
+    """Return the values of parameters, and of the sizes that they define, at a call."""
     mapping: dict[Var, Expr] = {}
     for param, arg in zip(function.params, call.args, strict=False):
         mapping[param] = arg
@@ -176,7 +176,7 @@ class _Lowering:
     def block(
         self, body: Stmt | None, end: Callable[[YieldStmt], Sequence[Expr]] | None
     ) -> list[Stmt]:
-        """Return a body rewritten; ``end`` gives what its yield hands on."""
+        """Return a body rewritten; ``end`` gives the values of its yield."""
         outer, self.waiting.stmts = self.waiting.stmts, []
         for stmt in statements(body):
             if isinstance(stmt, YieldStmt) and end is not None:
@@ -190,7 +190,7 @@ class _Lowering:
         return stmts
 
     def write(self, stmt: Stmt) -> None:
-        """Let a statement follow what is written so far."""
+        """Append a statement after the pending ops."""
         self.waiting.stmts.append(stmt)
 
     def statement(self, stmt: Stmt) -> None:
@@ -218,7 +218,7 @@ class _Lowering:
                 self.plain(stmt)
 
     def plain(self, stmt: Stmt) -> None:
-        """Rewrite a statement that stays what it is, but for the names of tensors."""
+        """Rewrite a statement of which only the names of tensors change."""
         new: Any = self.buffers.named(stmt)
         self.write(new)
         if isinstance(new, AssignStmt) and isinstance(new.var.type, TensorType):
@@ -254,7 +254,7 @@ class _Lowering:
             self.plain(stmt)
 
     def view(self, var: Var, call: Call, stmt: Stmt) -> None:
-        """Keep a view, of the present name of its tensor."""
+        """Keep a view, now of its tensor's current name."""
         source = call.args[0]
         assert isinstance(source, Var)
         self.waiting.in_memory(source)
@@ -266,7 +266,7 @@ class _Lowering:
         self.buffers.rename(var, var, name, part=True)
 
     def assemble(self, var: Var, call: Call, span: Span) -> None:
-        """Let a value go to a region of a tensor."""
+        """Write a value to a region of a tensor."""
         target, source, offset = call.args
         assert isinstance(target, Var)
         assert isinstance(source, Var)
@@ -278,7 +278,7 @@ class _Lowering:
     # Control flow -----------------------------------------------------------------------------
 
     def branch(self, stmt: IfStmt) -> None:
-        """Rewrite a branch; what its arms merge is copied to one place in each."""
+        """Rewrite a branch; each arm copies a merged tensor to one common buffer."""
         merged = [self.buffers.merged(v) for v in stmt.return_vars]
 
         def end(last: YieldStmt) -> list[Expr]:
@@ -307,7 +307,7 @@ class _Lowering:
                 self.buffers.rename(var, name, value)
 
     def loop(self, stmt: ForStmt | WhileStmt) -> None:
-        """Rewrite a loop; what it carries of several tensors lies in one place."""
+        """Rewrite a loop; a carried value that may be several tensors gets one buffer."""
         homes = [self.buffers.merged(r) for r in stmt.return_vars]
         inits: list[Expr] = []
         for arg, home in zip(stmt.iter_args, homes, strict=True):
@@ -345,7 +345,7 @@ class _Lowering:
     def _carried_on(
         self, last: YieldStmt, carried: Sequence[tuple[IterArg, IterArg, Var | None]]
     ) -> list[Expr]:
-        """Copy what an iteration hands on to where the loop carries it; return the names."""
+        """Copy what an iteration yields to the carried buffers; return the names."""
         values = list(last.value)
         buffers = {
             self.buffers.buffer[new]: index
@@ -356,7 +356,7 @@ class _Lowering:
             if home is None or not isinstance(value, Var) or value in self.waiting.values():
                 continue
             at = buffers.get(self.buffers.buffer_of(value))
-            if at is not None and at != index:  # would be overwritten before it is copied
+            if at is not None and at != index:  # it would be overwritten before it is copied
                 kept = Var(value.name, value.type, last.span)
                 self.buffers.homes[kept] = home = self.buffers.home(kept)
                 self.waiting.sink(value, home, None, kept, last.span)
@@ -374,7 +374,7 @@ class _Lowering:
         return values
 
     def result(self, stmt: ReturnStmt) -> None:
-        """Rewrite the return; a value that is not a parameter becomes one."""
+        """Rewrite the return; a value that is not a parameter is copied to one."""
         values: list[Expr] = []
         for value in stmt.value:
             home = self.buffers.homes.get(value) if isinstance(value, Var) else None
@@ -391,9 +391,9 @@ class _Lowering:
 
 
 class _Flat(Mutator):
-    """Puts in the ops that others stand for, and takes the marks of scopes away.
+    """Decomposes ops, and replaces scopes by their contents.
 
-    Inside of a kernel these mark nothing.
+    Scopes have no effect inside a kernel.
     """
 
     def __init__(self, function: Function) -> None:
@@ -401,11 +401,11 @@ class _Flat(Mutator):
         self._name = NewNames(variable_names(function)).like
 
     def visit_AssignStmt(self, stmt: AssignStmt) -> Stmt | list[Stmt]:
-        """Return the ops that the assigned call stands for."""
+        """Return the decomposition of the assigned call."""
         return self._expanded(stmt, stmt.value, "value")
 
     def visit_EvalStmt(self, stmt: EvalStmt) -> Stmt | list[Stmt]:
-        """Return the ops that the call stands for."""
+        """Return the decomposition of the call."""
         return self._expanded(stmt, stmt.expr, "expr")
 
     def _expanded(self, stmt: Stmt, value: Expr, field: str) -> Stmt | list[Stmt]:
@@ -428,7 +428,7 @@ class _Flat(Mutator):
         return [*stmts, *as_list(last)]
 
     def visit_ScopeStmt(self, stmt: ScopeStmt) -> list[Stmt]:
-        """Return what the scope holds."""
+        """Return the contents of the scope."""
         return list(statements(self.body(stmt.body)))
 
 

@@ -1,4 +1,4 @@
-"""Tensors that loops and branches hand on by name: a name gets one tensor, and copies go there.
+"""Tensors that loops and branches carry by name: each name gets one tensor, filled by copies.
 
     for i, (a, b) in ...:               for i, (a, b) in ...:
         with pl.incore():                   with pl.incore():
@@ -11,10 +11,10 @@
                                                 a2 = assemble(a, kept)
                                             a, b = pl.yield_(a2, b2)
 
-A host function hands tensors on: after ``a, b = b, a`` each name stands for one tensor or the
-other, depending on the number of iterations. Kernels, and what orders them, must know which. A copy
-means the same where the tensors are not seen under other names: what is handed on is used again
-only as what it was handed on to.
+A host function carries tensors: after ``a, b = b, a`` each name stands for one tensor or the
+other, depending on the number of iterations. Kernels, and the scheduler that orders them, must know
+which. A copy has the same meaning if the tensors have no other names: after they are passed on,
+they are used only under the carried names.
 """
 
 from __future__ import annotations
@@ -54,10 +54,10 @@ _Merge: TypeAlias = "ForStmt | WhileStmt | IfStmt"
 def with_copies(
     function: Function, roots: Mapping[Var, AliasBases], written: Collection[Var]
 ) -> Function:
-    """Return a host function in which a name of a tensor that is written is of one tensor.
+    """Return a host function in which each name of a written tensor stands for one tensor.
 
     ``roots`` are the tensors that each variable may be, ``written`` those that are written. Where
-    a tensor is seen under another name as well, the function stays as it is.
+    a tensor is also used under another name, the function stays as it is.
     """
     survey = _Survey(function, _ambiguous(roots, written))
     if not all(survey.may_copy(merge, written) for merge in survey.merges):
@@ -79,16 +79,16 @@ def _ambiguous(roots: Mapping[Var, AliasBases], written: Collection[Var]) -> set
 
 
 class _Made(NamedTuple):
-    """Where a tensor is made: the loops around it, and the number of the statement."""
+    """Where a tensor is made: the enclosing loops, and the number of the statement."""
 
     loops: tuple[Stmt, ...]
     number: int
 
 
 class _Survey:
-    """Which tensor each name is of, and where it is used.
+    """Which tensor each name stands for, and where it is used.
 
-    What a statement hands on under an ambiguous name counts as a tensor of its own.
+    A result of a loop or branch with an ambiguous name counts as a separate tensor.
     """
 
     def __init__(self, function: Function, ambiguous: Collection[Var]) -> None:
@@ -105,7 +105,7 @@ class _Survey:
         self._visit(function.body, ())
 
     def base(self, value: Expr) -> Var | None:
-        """Return the tensor that a value is: a parameter, a new one, or one that is handed on."""
+        """Return the tensor of a value: a parameter, a new one, or an ambiguous carried name."""
         return self._base.get(value)
 
     def is_param(self, value: Expr) -> bool:
@@ -113,7 +113,7 @@ class _Survey:
         return self.base(value) in self._params
 
     def slots(self, merge: _Merge) -> list[int]:
-        """Return which of the values that a statement hands on have ambiguous names."""
+        """Return the positions of a statement's results that have ambiguous names."""
         return [at for at, var in enumerate(merge.return_vars) if var in self._ambiguous]
 
     def _visit(self, body: Stmt | None, loops: tuple[Stmt, ...]) -> None:
@@ -169,7 +169,7 @@ class _Survey:
         for at, (var, *values) in enumerate(zip(stmt.return_vars, *yields, strict=True)):
             is_own = var in self._ambiguous
             if not is_own and not isinstance(stmt, IfStmt):
-                values = [stmt.iter_args[at]]  # the tensor that the loop began with
+                values = [stmt.iter_args[at]]  # the loop's initial tensor
             self._hand_on(var, values, loops, is_own)
 
     def _hand_on(
@@ -187,7 +187,7 @@ class _Survey:
     # ----- what may be copied ---------------------------------------------------------------
 
     def may_copy(self, merge: _Merge, written: Collection[Var]) -> bool:
-        """Return whether copies mean the same as handing tensors on."""
+        """Return whether copies have the same meaning as carrying tensors."""
         slots = self.slots(merge)
         shapes = [merge.return_vars[at].type for at in slots]
         if any(not isinstance(t, TensorType) or static_shape(t) is None for t in shapes):
@@ -209,7 +209,7 @@ class _Survey:
         loops: tuple[Stmt, ...],
         written: Collection[Var],
     ) -> bool:
-        """Return whether values are not used from ``number`` on but in what hands them on."""
+        """Return whether values have no use from ``number`` on except to be passed on."""
         handed: dict[Var, int] = {}
         for way in ways:
             bases = [self.base(value) for value in way]
@@ -236,35 +236,35 @@ def _arms(stmt: IfStmt) -> list[Sequence[Expr]]:
 
 
 class _Copy(NamedTuple):
-    """A tensor that is to hold what another one does."""
+    """A copy of one tensor to another."""
 
     slot: int
     target: Expr
     source: Expr
     into: Var
-    """The tensor that the target lies in, and ``of`` that of the source."""
+    """The tensor that holds the target; ``of`` is the one that holds the source."""
     of: Var | None
 
 
 class _Copies(Mutator):
-    """Copies tensors where loops and branches hand them on."""
+    """Copies tensors where loops and branches pass them on."""
 
     def __init__(self, function: Function, survey: _Survey) -> None:
         super().__init__()
         self._survey = survey
         self._names = NewNames(variable_names(function))
-        self._memory: dict[Var, Var] = {}  # of what is handed on: the tensor that it lies in
+        self._memory: dict[Var, Var] = {}  # the tensor that holds a carried name
 
     def _memory_of(self, value: Expr) -> Var | None:
         base = self._survey.base(value)
         return None if base is None else self._memory.get(base, base)
 
     def visit_ForStmt(self, stmt: ForStmt) -> Stmt | list[Stmt]:
-        """Return a loop that hands on the tensors it begins with."""
+        """Return a loop that yields the same tensors that it starts with."""
         return self._loop(stmt)
 
     def visit_WhileStmt(self, stmt: WhileStmt) -> Stmt | list[Stmt]:
-        """Return a loop that hands on the tensors it begins with."""
+        """Return a loop that yields the same tensors that it starts with."""
         return self._loop(stmt)
 
     def _loop(self, stmt: ForStmt | WhileStmt) -> Stmt | list[Stmt]:
@@ -299,7 +299,7 @@ class _Copies(Mutator):
         ]
 
     def visit_IfStmt(self, stmt: IfStmt) -> Stmt | list[Stmt]:
-        """Return a branch whose arms hand on one tensor."""
+        """Return a branch whose arms yield the same tensor."""
         slots = self._survey.slots(stmt)
         new = self.rebuild(stmt)
         if not slots:
@@ -320,7 +320,7 @@ class _Copies(Mutator):
     def _targets(
         self, stmt: IfStmt, slots: Sequence[int], before: list[Stmt]
     ) -> list[tuple[Expr, Var]]:
-        """Return the tensors that a branch hands on: made before it, one of an arm if there is."""
+        """Return a branch's result tensors, made before it: those of an arm where possible."""
         survey = self._survey
         found: list[tuple[Expr, Var]] = []
         taken: set[Var] = set()
@@ -352,7 +352,7 @@ class _Copies(Mutator):
                     values[pair.slot] = self._copied(pair.target, pair.source, stmts)
                     pending.remove(pair)
                     break
-            else:  # in a circle: one of them is kept elsewhere
+            else:  # a cycle: save one of them elsewhere
                 first = pending[0]
                 own = self._made(first.source, before)
                 held = self._copied(own, first.source, stmts)
@@ -360,7 +360,7 @@ class _Copies(Mutator):
         return seq([*stmts, YieldStmt(tuple(values), last.span)], body.span)
 
     def _made(self, like: Expr, before: list[Stmt]) -> Var:
-        """Return a new tensor, made in front of a loop or branch."""
+        """Return a new tensor, made before a loop or branch."""
         kind = like.type
         assert isinstance(kind, TensorType)
         call = tensor.create.build((list(kind.shape),), {"dtype": kind.dtype}, like.span)
@@ -369,7 +369,7 @@ class _Copies(Mutator):
         return var
 
     def _copied(self, target: Expr, source: Expr, stmts: list[Stmt]) -> Var:
-        """Append the copy of a tensor to another one; return that."""
+        """Append the copy of ``source`` to ``target``; return its result."""
         kind, span = target.type, source.span
         assert isinstance(kind, TensorType)
         zeros = [0] * len(kind.shape)

@@ -1,8 +1,8 @@
 """Loops over the tiles of tensors in global memory, and the loads and stores in them.
 
-A dimension whose size is known is cut into tiles of one size. One whose size is known only at run
-time may be smaller than any tile: it has several sizes of tiles, the last of which is 1, and the
-largest that fits is taken, or one after the other where tiles must not overlap.
+A dimension of known size is cut into tiles of one size. One whose size is known only at run time
+may be smaller than any tile: it has several tile sizes, the last of which is 1. The largest that
+fits is used, or each size in turn where tiles must not overlap.
 """
 
 from __future__ import annotations
@@ -40,15 +40,15 @@ from pypto._src.ops.rules.type_rules import known_size
 
 _INDEX: Final = scalar_type(DataType.INDEX)
 Name = Callable[[str], str]
-"""Returns a name for a new variable, like the given one."""
+"""Returns a new name similar to the given one."""
 Views = dict[Var, tuple[Var, Sequence[Expr]]]
-"""Tensors that are parts of others: those, and the offsets of the parts."""
+"""Views of tensors: by view, the tensor and the offsets in it."""
 
 
 class Builder:
-    """Collects statements, each at the place of the op that they come from.
+    """Collects statements, with the span of the op that they come from.
 
-    Of tensors that are ``views`` it knows the tensor that they are a part of, and where they begin.
+    ``views`` has the tensor of each view, and its offsets in that.
     """
 
     def __init__(self, name: Name, span: Span, views: Views | None = None) -> None:
@@ -58,13 +58,13 @@ class Builder:
         self.views = {} if views is None else views
 
     def let(self, name: str, value: Expr) -> Var:
-        """Append an assignment of ``value`` to a new variable; return that."""
+        """Append an assignment of ``value`` to a new variable; return the variable."""
         var = Var(self.name(name), value.type, self.span)
         self.stmts.append(AssignStmt(var, value, self.span))
         return var
 
     def inner(self) -> Builder:
-        """Return a builder for a body inside."""
+        """Return a builder for a nested body."""
         return Builder(self.name, self.span, self.views)
 
     def loop(
@@ -107,7 +107,7 @@ class Builder:
 
 
 def begin_of(b: Builder, counter: Var, dim: Expr, size: int) -> Expr:
-    """Return where the tile of an iteration begins: the last one ends with the tensor."""
+    """Return the offset of an iteration's tile: the last tile ends with the tensor."""
     known = known_size(dim)
     if size == 1 or (known is not None and known % size == 0):
         return counter
@@ -147,7 +147,7 @@ def tensor_type(var: Expr) -> TensorType:
 def load_tile(b: Builder, source: Var, offsets: Sequence[Expr], sizes: Sequence[int]) -> Var:
     name = source.name
     while source in b.views and const_value(tensor_type(source).shape[-1]) == 1:
-        # The type of a column does not say that its elements are apart; the whole tensor's does.
+        # A column's type does not show the stride of its elements; the whole tensor's does.
         source, begin = b.views[source]
         offsets = [plus(first, at) for first, at in zip(begin, offsets, strict=True)]
     call = memory.load.build((source, MakeTuple(offsets), MakeTuple(sizes)), {}, b.span)
@@ -166,7 +166,7 @@ def store_tile(
     b: Builder, tile: Var, offsets: Sequence[Expr], sizes: Sequence[int], target: Var
 ) -> Var:
     assert isinstance(tile.type, TileType)
-    if layout.is_column(tile.type) and sizes[-1] != 1:  # the run lies along the last dimension
+    if layout.is_column(tile.type) and sizes[-1] != 1:  # it is a row of the target
         tile = shaped(b, tile, [1, sizes[-1]])
     operands = (tile, MakeTuple(offsets), MakeTuple(sizes), target)
     return b.let(target.name, memory.store.build(operands, {}, b.span))
@@ -175,8 +175,8 @@ def store_tile(
 def filled(b: Builder, shape: Sequence[int], dtype: DataType, value: float) -> Var:
     """Append a tile that is filled with a number, which may be infinite.
 
-    Tiles of unsigned elements are filled by way of signed ones. No text has a constant for
-    infinity: twice the largest number is.
+    Unsigned tiles are filled through signed ones. The emitted texts have no constant for infinity,
+    which is computed as twice the largest number.
     """
     signed = SIGNED_OF.get(dtype, dtype)
     number: Expr = ConstFloat(value, signed)
@@ -192,7 +192,7 @@ def filled(b: Builder, shape: Sequence[int], dtype: DataType, value: float) -> V
 
 
 def bytes_at_peak(stmts: Sequence[Stmt]) -> int:
-    """Return the most bytes of vector memory that straight-line statements have in use at once."""
+    """Return the peak bytes of vector memory that straight-line statements use at once."""
     owner: dict[Var, Var] = {}
     last: dict[Var, int] = {}
     size: dict[Var, int] = {}
@@ -236,19 +236,19 @@ def divisors(count: int) -> list[int]:
 def halves(count: int) -> list[int]:
     """Return the sizes of 1, 2, 4, ... equal parts of ``count``, the largest first.
 
-    They are rounded up, so that as many parts cover it, and the last overlaps the one before least.
+    They are rounded up, so that the parts cover it, and the last overlaps the one before least.
     """
     return sorted({-(-count // (1 << k)) for k in range(count.bit_length() + 1)}, reverse=True)
 
 
 _MIDDLE: Final = 16
-"""Size of tiles, or a block's, where a dimension that is known at run time is below the best."""
+"""Middle tile size, at least a block, where a run-time dimension is smaller than the best one."""
 
 
 def steps(dim: Expr, best: int, unit: int) -> tuple[int, ...]:
     """Return sizes of tiles along a dimension, each a multiple of the next: ``best`` and less.
 
-    One is enough where the size of the dimension is known.
+    One size is enough for a dimension of known size.
     """
     if known_size(dim) is not None or best == 1:
         return (best,)
@@ -257,7 +257,7 @@ def steps(dim: Expr, best: int, unit: int) -> tuple[int, ...]:
 
 
 Along = Callable[[Builder, Expr, int, list[Var]], list[Var]]
-"""Appends what is done from an offset on, in a tile of a size; gets and returns the targets."""
+"""Appends the work of a tile at an offset, of a size; gets and returns the targets."""
 
 
 def along(
@@ -273,8 +273,8 @@ def along(
 ) -> list[Var]:
     """Append loops over tiles that cover a dimension; return the targets after them.
 
-    With ``overlap`` the last tile ends with the dimension and may begin in the one before; without
-    it the rest of a known dimension is a smaller tile, and ``first`` elements may be done already.
+    With ``overlap`` the last tile ends with the dimension and may overlap the one before; without
+    it the rest of a known dimension is a smaller tile, and the ``first`` elements are skipped.
     """
     now = list(targets)
     if const_value(dim) == sizes[0]:
@@ -292,7 +292,7 @@ def along(
 
 
 InTile = Callable[[Builder, Sequence[Expr], Sequence[int], list[Var]], list[Var]]
-"""Appends what is done in a tile at offsets, of sizes; gets and returns the targets."""
+"""Appends the work of a tile at offsets, of sizes; gets and returns the targets."""
 
 
 def nest(
@@ -307,7 +307,7 @@ def nest(
 ) -> list[Var]:
     """Append loops over tiles that cover a space; return the targets after them.
 
-    Each dimension has sizes as `along` takes them.
+    Each dimension has tile sizes as `along` takes them.
     """
 
     def level(
@@ -360,7 +360,7 @@ def _counted(
 
 
 def _multiple(b: Builder, dim: Expr, size: int) -> Expr:
-    """Return the largest multiple of ``size`` that is no more than a dimension."""
+    """Return the largest multiple of ``size`` that is at most the dimension."""
     known = known_size(dim)
     if known is not None:
         return ConstInt(known // size * size)

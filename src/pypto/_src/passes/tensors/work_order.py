@@ -1,6 +1,6 @@
-"""Orders of the statements of a scope that let each core do much in one piece.
+"""Reorders the statements of a scope so that each core works in long stretches.
 
-A core hands only vector tiles to the other one: an accumulator that vector work interrupts
+A core can pass only vector tiles to the other one: an accumulator that vector work interrupts
 would be lost. Both orders here give the same results as the order in the source.
 """
 
@@ -37,11 +37,11 @@ from pypto._src.passes.tensors.core_work import (
 
 
 def stored_early(stmts: Sequence[Stmt], roots: Mapping[Var, Sequence[Var]]) -> list[Stmt]:
-    """Return statements that store accumulators as soon as they can, not behind vector work.
+    """Return the statements with stores of accumulators as early as possible, before vector work.
 
-    The vector work that reads one may come in several pieces; all of them find it in memory then,
-    and the accumulator need not outlive the first one. A store moves up where nothing between is
-    about the tensor that it writes.
+    The vector work that reads one may come in several pieces; all of them then find it in memory,
+    and the accumulator need not outlive the first one. A store moves up if nothing in between
+    touches the tensor that it writes.
     """
     made: dict[Var, int] = {}
     touched: dict[Var, int] = {}  # where a tensor was read or written last
@@ -73,7 +73,7 @@ def stored_early(stmts: Sequence[Stmt], roots: Mapping[Var, Sequence[Var]]) -> l
 
 
 def _early(stmt: Stmt, used: Iterable[Var], made: Mapping[Var, int]) -> int | None:
-    """Return behind which statement an accumulator may be stored, None for other statements."""
+    """Return the index after which an accumulator may be stored, None for other statements."""
     tile = _stored_accumulator(stmt)
     if tile is None or tile not in made:
         return None
@@ -95,10 +95,10 @@ def _stored_accumulator(stmt: Stmt) -> Var | None:
 def gathered(
     stmts: Sequence[Stmt], roots: Mapping[Var, Sequence[Var]], own: Container[Var]
 ) -> list[Stmt]:
-    """Return statements in an order in which vector work comes before products if it can.
+    """Return the statements with vector work before products where possible.
 
-    What makes an accumulator, adds to it and stores it stays together. ``own`` are the tensors
-    that one statement writes, whose name nobody else has.
+    Statements that make an accumulator, add to it and store it stay together. ``own`` are the
+    tensors that one statement writes, and that have no other name.
     """
     found = [part for stmt in stmts for part in _without_stores(stmt, own)]
     before = _order(found, roots)
@@ -131,11 +131,11 @@ def gathered(
             waits[follower] -= 1
             if not waits[follower]:
                 heappush(ready.setdefault(cores[follower], []), follower)
-    return out if len(out) == len(found) else list(stmts)  # a sum may need what is made of it
+    return out if len(out) == len(found) else list(stmts)  # a sum may need its own result
 
 
 def _rank(cores: frozenset[CoreType], current: CoreType) -> int:
-    """Return a smaller number for what comes first: scalars, then the work of the same core."""
+    """Return the scheduling rank, lowest first: scalars, then work of the current core."""
     if not cores:
         return 0
     if cores == BOTH_CORES:
@@ -144,7 +144,7 @@ def _rank(cores: frozenset[CoreType], current: CoreType) -> int:
 
 
 def _without_stores(stmt: Stmt, own: Container[Var]) -> list[Stmt]:
-    """Return a loop behind the stores of it that do the same in each iteration."""
+    """Return a loop, preceded by its stores that are the same in each iteration."""
     if not isinstance(stmt, ForStmt) or cores_of([stmt]) != BOTH_CORES:
         return [stmt]
     inside = {var for inner in stmts_in(stmt.body) for var in defined_by(inner)}
@@ -164,7 +164,7 @@ def _without_stores(stmt: Stmt, own: Container[Var]) -> list[Stmt]:
 
 
 def _chains(stmts: Sequence[Stmt]) -> list[int]:
-    """Return, for each statement, the first one that it shares an accumulator with."""
+    """Return, for each statement, the first one of its accumulator's chain."""
     heads = list(range(len(stmts)))
 
     def head(at: int) -> int:
@@ -187,11 +187,11 @@ def _chains(stmts: Sequence[Stmt]) -> list[int]:
 
 
 def _order(stmts: Sequence[Stmt], roots: Mapping[Var, Sequence[Var]]) -> list[set[int]]:
-    """Return the statements that each of them has to come after."""
+    """Return, for each statement, those that must come before it."""
     made: dict[Var, int] = {}
     readers: dict[Var, set[int]] = {}
     writers: dict[Var, set[int]] = {}
-    fixed = -1  # the last one that nothing passes
+    fixed = -1  # the last statement that none may move across
     before: list[set[int]] = []
     for at, stmt in enumerate(stmts):
         used = used_in(stmt)
@@ -202,7 +202,7 @@ def _order(stmts: Sequence[Stmt], roots: Mapping[Var, Sequence[Var]]) -> list[se
         tensors = [var for var in (*used, *defined_by(stmt)) if isinstance(var.type, TensorType)]
         for root in {root for var in tensors for root in roots.get(var, (var,))} | written:
             waits |= writers.get(root, set())
-            if root in written:  # what comes later need wait for this alone
+            if root in written:  # later accesses need to wait only for this one
                 waits |= readers.pop(root, set())
                 writers[root] = {at}
             else:
@@ -224,7 +224,7 @@ def _written(stmt: Stmt) -> list[Var]:
 
 
 def _is_fixed(stmt: Stmt) -> bool:
-    """True for a statement that keeps its place: it changes tiles, or more than tensors."""
+    """True for a statement that must not move: it changes tiles, or more than tensors."""
     for inner in stmts_in(stmt):
         if changed_in_place(inner):
             return True
