@@ -82,7 +82,7 @@ class Rewriter(Mutator):
 
         Raises:
             PassError: the rules change an expression without end, or a rule changes the type of a
-            call.
+                call.
         """
         if isinstance(node, Call) and _is_symbolic(node):
             self._as_written += 1  # its type follows from its operands

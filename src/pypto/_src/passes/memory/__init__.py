@@ -1,1 +1,1 @@
-"""Buffers: which tile shares which, and where each lies."""
+"""Buffers: which tiles share one, and the address of each."""

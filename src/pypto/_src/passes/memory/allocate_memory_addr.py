@@ -1,8 +1,8 @@
-"""AllocateMemoryAddr: every on-chip buffer gets its address, or the user learns what is too big.
+"""AllocateMemoryAddr: every on-chip buffer gets its address, or an error says what does not fit.
 
-Buffers of one memory space follow each other in order of first definition, those whose sizes are
-whole cache lines first: so each of these begins at a cache line, at no cost in bytes. MemoryReuse
-has decided before which buffers share; a space in which every buffer has an address stays as it is.
+Buffers of one memory space are placed in order of first definition, those whose sizes are whole
+cache lines first: so each of these begins at a cache line, at no cost in bytes. MemoryReuse has
+decided which buffers share; a space in which every buffer has an address stays as it is.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _P: Final = IRProperty
 
 
 class AllocateMemoryAddr(MemoryPass):
-    """Give addresses to on-chip buffers, from 0 up in each memory space, aligned for the target."""
+    """Assign addresses to on-chip buffers, from 0 up in each memory, aligned for the target."""
 
     requires = IRPropertySet(_P.TypeChecked, _P.SplitIncoreOrch, _P.HasMemRefs, _P.IncoreBlockOps)
     produces = IRPropertySet(_P.AllocatedMemoryAddr)
@@ -71,7 +71,7 @@ class AllocateMemoryAddr(MemoryPass):
 
 @makes_a_pass
 def allocate_memory_addr() -> Pass:
-    """Return the pass that gives addresses to on-chip buffers."""
+    """Return the pass that assigns addresses to on-chip buffers."""
     return AllocateMemoryAddr()
 
 
@@ -103,7 +103,7 @@ def _with_addresses(given: MemRefs, target: Target) -> MemRefs:
 
 
 def _is_placed(found: Iterable[MemRef], memory: Memory) -> bool:
-    """True if all buffers of a space have addresses, as MemoryReuse gives them when it must."""
+    """True if all buffers of a space have addresses, which MemoryReuse assigns when it must."""
     for memref in found:
         address = const_value(memref.addr_)
         if address is None or not 0 <= address <= memory.usable_bytes - memref.size_:
@@ -112,12 +112,12 @@ def _is_placed(found: Iterable[MemRef], memory: Memory) -> bool:
 
 
 def _overflow(function: Function, space: MemorySpace, memory: Memory) -> MemoryPlanError:
-    """Describe the moment at which most bytes are needed."""
+    """Return the error about the moment at which the most bytes are needed."""
     root = number(function)
     found = buffers(function, root)[space]
     needed, time = peak_bytes(found, memory)
     what = f"the tiles that are live here take {needed} bytes"
-    if needed <= memory.usable_bytes:  # lifetimes leave gaps that no whole buffer fills
+    if needed <= memory.usable_bytes:  # fragmentation: no whole buffer fits the gaps
         needed = total_bytes([b.memref.size_ for b in found], memory)
         what = f"its buffers take {needed} bytes"
     live = _live_at(function, root, found, time)
@@ -137,7 +137,7 @@ def _overflow(function: Function, space: MemorySpace, memory: Memory) -> MemoryP
 
 
 def _live_at(function: Function, root: Block, found: Sequence[Buffer], time: int) -> list[Live]:
-    """Return what is needed at ``time``, the largest first, each with its newest tile by then."""
+    """Return the buffers live at ``time``, largest first, each with its latest tile by then."""
     defined = {var: when for var, _, when in definitions(function, root)}
     makers = {
         point.stmt.var: point.stmt
@@ -157,7 +157,7 @@ def _live_at(function: Function, root: Block, found: Sequence[Buffer], time: int
 
 
 def _span_at(root: Block, time: int) -> Span:
-    """Return the source range of the innermost statement that happens at ``time``."""
+    """Return the span of the innermost statement that runs at ``time``."""
     span = UNKNOWN_SPAN
     for point in points_in(root):
         if point.begin <= time // 2 <= point.end:

@@ -1,13 +1,13 @@
-"""Dynamic storage allocation: where in one memory each buffer lies, given when it is needed.
+"""Dynamic storage allocation: the address of each buffer of one memory, given its live range.
 
-Two buffers that are needed at the same time must not overlap. `first_fit` takes near linear time.
+Two buffers that are live at the same time must not overlap. `first_fit` takes near linear time.
 `best_fit` looks for the lowest height: it tries several orders of first fit. Where none of them
-reaches the bound, the total size of buffers that are all needed at once, it runs a branch and bound
-over canonical placements, in which every buffer lies on another one or at the bottom. It counts its
-steps instead of looking at a clock, so that a program gets the same plan on every machine.
+reaches the bound, the total size of buffers that are all live at once, it runs a branch and bound
+over canonical placements, in which every buffer rests on another one or at the bottom. It counts
+its steps instead of using a clock, so that a program gets the same plan on every machine.
 
-`plan` adds what in-place results need: a buffer that begins in the very statement in which another
-one ends (times 2p + 1 and 2p) takes the same bytes, all of them, or none.
+`plan` adds what in-place results need: a buffer that begins in the same statement in which another
+one ends (times 2p + 1 and 2p) takes exactly the same bytes, or none of them.
 
 Knows sizes and times, not the IR.
 """
@@ -21,21 +21,21 @@ from pypto._src.analysis.liveness import Range, peak
 from pypto._src.records import NamedTuple
 
 MOST_STEPS: Final = 12_000
-"""How many placements the search of one memory tries: well below a second."""
+"""How many placements the search of one memory tries; takes well below a second."""
 
 MOST_SEARCHED: Final = 256
-"""Groups of more buffers than this that overlap in time are not searched."""
+"""Groups of more buffers than this are not searched; a group overlaps in time."""
 
 
 class Item(NamedTuple):
-    """One buffer: its size in bytes, a multiple of the alignment, and when it is needed."""
+    """One buffer: its size in bytes, a multiple of the alignment, and its live range."""
 
     size: int
     range: Range
 
 
 class Placement(NamedTuple):
-    """Addresses of items in their order, and what is known of their height, all in bytes."""
+    """Addresses of the items, in order, with their height and a bound for it, all in bytes."""
 
     addresses: tuple[int, ...]
     height: int
@@ -49,9 +49,9 @@ class Placement(NamedTuple):
 
 
 def first_fit(items: Sequence[Item], order: Sequence[int] | None = None) -> Placement:
-    """Place items one after another, each at the lowest address free while it is needed.
+    """Place items one after another, each at the lowest address free while it is live.
 
-    ``order`` is by size, the largest first, where it is not given.
+    ``order`` is by default by size, the largest first.
     """
     if order is None:
         order = sorted(range(len(items)), key=lambda i: (-items[i].size, i))
@@ -71,7 +71,7 @@ def first_fit(items: Sequence[Item], order: Sequence[int] | None = None) -> Plac
 
 
 class _Timeline:
-    """Address ranges by time, in slices of time that double in length like the levels of a tree."""
+    """Address ranges by time, in time slices whose lengths double like the levels of a tree."""
 
     def __init__(self) -> None:
         self._levels: dict[int, dict[int, list[tuple[Range, int, int]]]] = {}
@@ -81,14 +81,14 @@ class _Timeline:
         return (begin ^ end).bit_length()
 
     def add(self, range_: Range, low: int, high: int) -> None:
-        """Take the addresses from ``low`` to ``high`` for all times of a range."""
+        """Occupy the addresses from ``low`` to ``high`` for all times of a range."""
         for begin, end in range_:
             level = self._level(begin, end)
             slices = self._levels.setdefault(level, {})
             slices.setdefault(begin >> level, []).append((Range([(begin, end)]), low, high))
 
     def during(self, range_: Range) -> list[tuple[int, int]]:
-        """Return the address ranges taken at a time of ``range_``, sorted."""
+        """Return the address ranges occupied at any time of ``range_``, sorted."""
         found: list[tuple[int, int]] = []
         for begin, end in range_:
             for level, slices in self._levels.items():
@@ -104,9 +104,9 @@ class _Timeline:
 
 
 def plan(items: Sequence[Item], *, exact: bool, steps: int = MOST_STEPS) -> Placement:
-    """Return a placement in which results share the bytes of dying operands wholly or not at all.
+    """Return a placement in which results share all bytes of dying operands or none.
 
-    ``exact`` asks for the lowest one and for a proven bound; otherwise first fit has to do.
+    ``exact`` searches for the lowest one and proves a bound; otherwise first fit is used.
     """
     apart = [Item(item.size, _written(item.range)) for item in items]
     groups = _in_place(items)
@@ -136,14 +136,14 @@ def plan(items: Sequence[Item], *, exact: bool, steps: int = MOST_STEPS) -> Plac
 
 
 def _written(range_: Range) -> Range:
-    """Return the times at which a buffer may not be written by others: to the end of statements."""
+    """Return the times at which nothing else may write a buffer: up to the end of statements."""
     return Range((begin, end | 1) for begin, end in range_)
 
 
 def _least(items: Sequence[Item]) -> list[Item]:
-    """Return items of which no plan is higher than one of ``items``.
+    """Return a relaxation of the items, of which a lower bound also holds for ``items``.
 
-    Those that may share the bytes of others are as if they did not touch them.
+    Items that may share bytes in place are treated as if they did not overlap in time.
     """
     begins = {(item.size, begin) for item in items for begin in item.range.begins}
 
@@ -154,7 +154,7 @@ def _least(items: Sequence[Item]) -> list[Item]:
 
 
 def _in_place(items: Sequence[Item]) -> list[list[int]]:
-    """Return the items in groups in which each begins as one before it ends."""
+    """Return the items in groups in which each begins when an earlier one of its size ends."""
     ends: dict[tuple[int, int], int] = {}
     group_of: dict[int, int] = {}
     groups: list[list[int]] = []
@@ -178,7 +178,7 @@ def _in_place(items: Sequence[Item]) -> list[list[int]]:
 
 
 def _keeps_apart(items: Sequence[Item], found: Placement) -> bool:
-    """True if each item lies wholly on or wholly beside those that end as it begins."""
+    """True if each item has all bytes, or none, of those that end when it begins."""
     ends: dict[int, list[int]] = {}
     for index, item in enumerate(items):
         for end in item.range.ends:
@@ -195,9 +195,9 @@ def _keeps_apart(items: Sequence[Item], found: Placement) -> bool:
 
 
 def best_fit(items: Sequence[Item], steps: int = MOST_STEPS) -> Placement:
-    """Return the lowest placement found, with the highest lower bound proven.
+    """Return the lowest placement found, with the highest proven lower bound.
 
-    Never higher than `first_fit`. Groups of items that share no time are placed apart.
+    Never higher than `first_fit`. Groups of items that do not overlap in time are separate.
     """
     addresses = [0] * len(items)
     heights: list[tuple[int, int]] = []
@@ -216,7 +216,7 @@ def best_fit(items: Sequence[Item], steps: int = MOST_STEPS) -> Placement:
 
 
 def _groups(items: Sequence[Item]) -> list[list[int]]:
-    """Return the indices of items in groups that share no time, by first time."""
+    """Return the indices of items in groups that do not overlap in time, by first time."""
     order = sorted(
         (begin, end, index) for index, item in enumerate(items) for begin, end in item.range
     )
@@ -242,7 +242,7 @@ def _groups(items: Sequence[Item]) -> list[list[int]]:
 
 
 def _placed(items: Sequence[Item], steps: int) -> Placement:
-    """Place one group: the orders of first fit that are often best, then the search."""
+    """Place one group: first fit in the orders that are often best, then the search."""
 
     def span(index: int) -> int:
         return sum(end - begin + 1 for begin, end in items[index].range)
@@ -271,7 +271,7 @@ def _placed(items: Sequence[Item], steps: int) -> Placement:
 
 
 def _meetings(items: Sequence[Item]) -> list[int]:
-    """Return for each item, as bits, those that are needed at one time with it."""
+    """Return for each item, as bits, those whose live ranges overlap with it."""
     meets = [0] * len(items)
     for i, item in enumerate(items):
         for j in range(i):
@@ -285,11 +285,11 @@ _MOST_SETS: Final = 2_000
 
 
 def _heaviest(sizes: Sequence[int], meets: Sequence[int], most: int) -> int:
-    """Return the most bytes found of items each two of which meet; ``most`` if none are more.
+    """Return the most bytes found for items that overlap pairwise; at least ``most``.
 
-    No placement is lower. It can be more than is needed at any one time: of three items with holes
-    each two may meet at another time. The search is that for a heaviest clique, in which what the
-    groups of a colouring can add limits what is tried.
+    No placement is lower. It can be more than is live at any one time: with holes, each two of
+    three items may overlap at a different time. This is a search for a heaviest clique, bounded by
+    what the classes of a colouring can add.
     """
     everything = (1 << len(sizes)) - 1
     levels = [(everything, 0, _coloured(sizes, meets, everything))]
@@ -311,9 +311,9 @@ def _heaviest(sizes: Sequence[int], meets: Sequence[int], most: int) -> int:
 
 
 def _coloured(sizes: Sequence[int], meets: Sequence[int], rest: int) -> list[tuple[int, int]]:
-    """Return items in groups in which none meet, each with the most that it and those before weigh.
+    """Return items by colour class, each with a bound on cliques of it and the items before.
 
-    That is what one item of each group weighs together.
+    No two items of a class overlap; the bound is the sum of the largest sizes of the classes.
     """
     found: list[tuple[int, int]] = []
     below = 0
@@ -335,7 +335,7 @@ _MENDINGS: Final = 150
 
 
 def _mended(items: Sequence[Item], best: Placement) -> Placement:
-    """Repeat first fit, each time with those earlier in the order that came to lie too high."""
+    """Repeat first fit, each time moving up in the order what was placed above the bound."""
     count = len(items)
     blame = [items[i].size for i in range(count)]
     for _ in range(_MENDINGS):
@@ -353,16 +353,16 @@ def _mended(items: Sequence[Item], best: Placement) -> Placement:
 
 
 class _OutOfSteps(Exception):
-    """The search has used up its steps."""
+    """Raised when the search has used up its steps."""
 
 
 class _Search:
     """Branch and bound over canonical placements.
 
-    Items are placed by rising address. The lowest address an item can still have is its floor:
-    the top of what is placed below it. A limit on the height starts at the lower bound; a limit
-    that no placement meets is raised to the least height at which a branch was cut off, which is
-    a proven bound itself.
+    Items are placed by rising address. The lowest address that an item can still have is its floor:
+    the top of what is placed below it. A limit on the height starts at the lower bound; if no
+    placement meets it, it is raised to the least height at which a branch was cut off, which is a
+    proven bound itself.
     """
 
     def __init__(self, items: Sequence[Item], meets: Sequence[int], best: Placement) -> None:
@@ -374,7 +374,7 @@ class _Search:
         self.crowds_of = [
             [c for c, m in enumerate(self.crowds) if m >> i & 1] for i in range(count)
         ]
-        # Of items that nothing tells apart, the first is placed first.
+        # Break symmetry: of interchangeable items, the first is placed first.
         twins: dict[tuple[int, int], int] = {}
         self.before = [0] * count
         for i in range(count):
@@ -402,9 +402,9 @@ class _Search:
         return Placement(self.best.addresses, self.best.height, bound, "search")
 
     def _fits(self) -> list[int] | None:
-        """Return addresses below the limit, None if there are none.
+        """Return addresses within the limit, None if there are none.
 
-        A depth first search with a stack of its own: each level holds what it has left to try.
+        A depth-first search with an explicit stack: each level holds the choices left to try.
         """
         count = len(self.sizes)
         placed: list[int] = []
@@ -445,9 +445,9 @@ class _Search:
         return None
 
     def _can_fit(self, floors: Sequence[int], sums: Sequence[int], rest: int, low: int) -> bool:
-        """False if what is left of a crowd does not fit, however it is stacked.
+        """False if the rest of a crowd cannot fit, however it is stacked.
 
-        Nothing of a crowd overlaps, so that stacking by rising floor gives its least height.
+        The items of a crowd must not overlap, so stacking by rising floor gives their least height.
         """
         for crowd, left in zip(self.crowds, sums, strict=True):
             if left:
@@ -465,7 +465,7 @@ class _Search:
         found: list[tuple[int, int, int]] = []
         for item in _bits(rest):
             address = floors[item]
-            # Where another item fits below, placing that one first is no worse.
+            # If another item fits below, placing that one first is no worse.
             if low <= address < lowest_top and not self.before[item] & rest:
                 found.append((-address, self.sizes[item], item))
         found.sort()
@@ -473,7 +473,7 @@ class _Search:
 
 
 def _crowds(items: Sequence[Item]) -> list[int]:
-    """Return the sets of items needed at one time, as bits, without those inside another."""
+    """Return the maximal sets of items that are live at one time, as bits."""
     changes: dict[int, int] = {}
     for index, item in enumerate(items):
         for begin, end in item.range:

@@ -1,9 +1,9 @@
 """InitMemRef: every tensor and tile variable gets the buffer it lives in.
 
 Variables that name one buffer share one `MemRef`: views, the result of a store and its tensor, and
-everything that a loop carries or a branch hands on under one name. Where lifetimes forbid the last,
-a `block.move` into the carried buffer is inserted. Two values that are needed at the same time
-never share. Packing buffers into less memory is the work of other passes.
+everything that a loop carries or a branch merges under one name. Where lifetimes forbid the last, a
+`block.move` into the carried buffer is inserted. Two values that are live at the same time never
+share. Packing buffers into less memory is left to other passes.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ else:
 
 _P: Final = IRProperty
 
-# Looking a member up in its class takes CPython 3.11 five times as long as a global.
+# In CPython 3.11, looking up an enum member takes five times as long as a global.
 _VEC: Final = MemorySpace.Vec
 _ACC: Final = MemorySpace.Acc
 _DDR: Final = MemorySpace.DDR
@@ -51,8 +51,8 @@ _DDR: Final = MemorySpace.DDR
 class InitMemRef(MemoryPass):
     """Give every tensor and tile variable a MemRef with address -1.
 
-    Numbers count from 0 in the order in which the function defines its buffers. The size is what
-    the target allocates for a tile, or a tensor's dense bytes (0 if a dimension is symbolic).
+    They are numbered from 0 in the order in which the function defines its buffers. The size is
+    what the target allocates for a tile, or a tensor's dense bytes (0 if a dimension is symbolic).
     """
 
     requires = IRPropertySet(_P.SSAForm, _P.TypeChecked, _P.SplitIncoreOrch, _P.IncoreBlockOps)
@@ -63,7 +63,7 @@ class InitMemRef(MemoryPass):
         """Return the program with a memory reference on every tensor and tile type.
 
         Raises:
-            PassError: a loop or branch would have to copy a tile that no move can copy.
+            PassError: a loop or branch needs to copy a tile that no move can copy.
         """
         program = materialized(given)
         return MemRefAssignment(program, [_placed(f) for f in program.functions_])
@@ -87,7 +87,7 @@ def _placed(function: Function) -> MemRefs:
 
 
 class _Copy(NamedTuple):
-    """A value that a loop or branch takes over: at its entry, or at the yield of one block."""
+    """A copy into a carried or merged value: at a loop's entry, or at the yield of one block."""
 
     source: Var
     value: Carried
@@ -105,31 +105,31 @@ class _Copy(NamedTuple):
 class _Plan:
     """Which tile variables share a buffer, and which copies remain.
 
-    Lifetimes are asked for only where a loop or branch hands on a tile, or where the matrix unit
-    adds to one: all else follows from what makes the tiles.
+    Lifetimes are computed only if a loop or branch yields a tile, or the matrix unit adds to one:
+    everything else follows from the ops that make the tiles.
     """
 
     def __init__(self, function: Function) -> None:
         self.function = function
         self.root = number(function)
-        self.parent: dict[Var, Var] = {}  # of those that are not the representative of their class
+        self.parent: dict[Var, Var] = {}  # union-find; representatives have none
         self.space: dict[Var, MemorySpace] = {}  # of classes that are not in vector memory
         self.copies: list[_Copy] = []
         self.order: list[Var | ProgramPoint] = [p for p in function.params if is_data(p)]
         """The tensors and tiles in the order in which their buffers are numbered.
 
-        What a loop carries comes before what it holds, what a loop or branch hands on after it. In
-        between are the statements before which copies may stand.
+        The iter_args of a loop come before its contents, results of a loop or branch after it. In
+        between are the statements before which copies may be inserted.
         """
 
     @cached_property
     def lifetimes(self) -> Lifetimes:
-        """When each tile is needed."""
+        """The live range of each tile."""
         return Lifetimes(self.function, self.root)
 
     @cached_property
     def ranges(self) -> dict[Var, Range]:
-        """When each class is needed, by its representative."""
+        """The live range of each class, by its representative."""
         found: dict[Var, Range] = {}
         for var, range_ in self.lifetimes.ranges.items():
             if isinstance(var.type, TileType):
@@ -155,13 +155,13 @@ class _Plan:
         return self.space.get(self.find(var), _VEC)
 
     def join(self, a: Var, b: Var) -> None:
-        """Make one class of the classes of ``a`` and ``b`` before it is asked when they live."""
+        """Unite the classes of ``a`` and ``b``; only before their live ranges are computed."""
         a, b = self.find(a), self.find(b)
         if a is not b:
             self.parent[b] = a
 
     def merge(self, a: Var, b: Var) -> None:
-        """Make one class of the classes of ``a`` and ``b``; the space is that of ``a``."""
+        """Unite the classes of ``a`` and ``b``; the space is that of ``a``."""
         a, b = self.find(a), self.find(b)
         if a is b:
             return
@@ -174,14 +174,14 @@ class _Plan:
         self.space[a] = space
 
     def fits(self, a: Var, b: Var) -> bool:
-        """True if two classes can be one buffer: same memory, never both in use."""
+        """True if two classes can be one buffer: in the same memory, and never both live."""
         a, b = self.find(a), self.find(b)
         if a is b:
             return True
         return self.space_of(a) is self.space_of(b) and not self.ranges[a].meets(self.ranges[b])
 
     def share(self) -> None:
-        """Join what must be one buffer, then what may be, the innermost copies first."""
+        """Unite what must be one buffer, then what may be, the innermost copies first."""
         candidates: list[_Copy] = []
         products: list[AssignStmt] = []
         self._visit(self.root, candidates, products)
@@ -195,7 +195,7 @@ class _Plan:
                 self.copies.append(copy)
 
     def _visit(self, block: Block, candidates: list[_Copy], products: list[AssignStmt]) -> None:
-        """Join views with their tiles; collect copies, and what the matrix unit adds up."""
+        """Unite views with their tiles; collect copies, and results of the matrix unit."""
         order = self.order
         for point in block.points:
             stmt: Any = point.stmt
@@ -239,7 +239,7 @@ class _Plan:
     def _make(self, stmt: AssignStmt) -> MemorySpace:
         """Return the memory in which a statement makes a tile.
 
-        That is Vec where it has another's bytes, whose class it joins.
+        That is Vec for a tile that aliases another one, whose class it joins.
         """
         var, value = stmt.var, stmt.value
         op = op_of(value)
@@ -259,9 +259,9 @@ class _Plan:
         return space
 
     def _join_updates(self, products: Sequence[AssignStmt]) -> None:
-        """Join the result of an accumulating matrix product with what it accumulates in.
+        """Unite the result of an accumulating matrix product with its accumulator.
 
-        The matrix unit adds into the accumulator in place, and nothing copies accumulators.
+        The matrix unit adds to the accumulator in place, and accumulators cannot be copied.
         """
         for stmt in products:
             updated = self._updated(stmt.value)
@@ -278,7 +278,7 @@ class _Plan:
             self.merge(updated, stmt.var)
 
     def _updated(self, product: Expr) -> Var | None:
-        """Return the accumulator operand whose bytes the result of a product must have."""
+        """Return the accumulator operand whose bytes the result of a product must share."""
         op = op_of(product)
         if op is None or op.view_of is not None or not isinstance(product, Call):
             return None
@@ -313,10 +313,10 @@ class _Plan:
 
 
 _PLAIN: Final[set[Op]] = set()
-"""The ops, of those met so far, that make tiles of their own in vector memory whatever the call."""
+"""The ops found so far that always make new tiles in vector memory, whatever the call."""
 
 _IN_VEC: Final = (None, MemorySpace.Vec)
-"""How an op's definition says that its results are in vector memory."""
+"""The values of `OpDef.space` that mean vector memory."""
 
 
 def _variable(value: Expr) -> Var:
@@ -334,12 +334,12 @@ def _call_text(value: Expr) -> str:
 
 
 # --------------------------------------------------------------------------------------------
-# Writing it down
+# Applying the plan
 # --------------------------------------------------------------------------------------------
 
 
 class _Move(NamedTuple):
-    """One copy of a group that happens at one moment: all read before any writes."""
+    """One copy of a parallel group: all reads come before any write."""
 
     copy: _Copy
     reads: Var  # class
@@ -358,11 +358,11 @@ class _Writer:
 
     @cached_property
     def names(self) -> set[str]:
-        """The names that are taken; few functions need new ones."""
+        """The names in use; few functions need new ones."""
         return variable_names(self.plan.function)
 
     def write(self) -> MemRefs:
-        """Return the function of the plan, with its copies, and the memory references."""
+        """Return the function with the plan's copies, and its memory references."""
         groups: dict[ProgramPoint, list[_Copy]] = {}
         for copy in self.plan.copies:
             groups.setdefault(copy.point, []).append(copy)
@@ -385,7 +385,7 @@ class _Writer:
         return placed.knows(plan.root, vars(plan).get("lifetimes")) if same else placed
 
     def _order(self) -> list[Var]:
-        """Return the tensors and tiles, copies too, in the order in which they are numbered."""
+        """Return the tensors and tiles, including copies, in the order of their numbers."""
         before = self.before
         found: list[Var] = []
         for item in self.plan.order:
@@ -396,7 +396,7 @@ class _Writer:
         return found
 
     def _put_copies(self, point: ProgramPoint, copies: Sequence[_Copy]) -> None:
-        """Order the copies of one moment so that none overwrites what another still reads."""
+        """Serialize parallel copies so that none overwrites what another still reads."""
         find = self.plan.find
         pending = [_Move(c, find(c.source), find(c.target)) for c in copies]
         sources = {m.copy: m.copy.source for m in pending}
@@ -411,7 +411,7 @@ class _Writer:
                 self._emit(point, each.copy, sources[each.copy])
             pending = [m for m in pending if all(m is not f for f in free)]
             if pending and not free:
-                # A ring of exchanges: set the first one's source aside in a buffer of its own.
+                # A cycle: save the first one's source in a separate buffer.
                 first = pending[0]
                 aside = self._variable(first.copy.source, first.copy.source.name, None)
                 self._append(point, aside, first.copy.source)
@@ -474,7 +474,7 @@ class _Buffers:
             if memref is None:
                 where = space.get(class_, _VEC)
                 size = sizes.get(class_)
-                if size is None:  # it has no other member
+                if size is None:  # the class has one member
                     key = id(kind), where
                     size = known.get(key)
                     if size is None:
@@ -485,7 +485,7 @@ class _Buffers:
         return found
 
     def _sizes(self, order: Sequence[Var]) -> dict[Var, int]:
-        """Return the bytes of each class with several members: the most that one takes."""
+        """Return the bytes of each class with several members: the maximum over its members."""
         space, parent, find = self.plan.space, self.plan.parent, self.plan.find
         joined = {find(var) for var in parent}
         tiles = [var for var in order if var.type.__class__ is TileType] if joined else []
@@ -496,7 +496,7 @@ class _Buffers:
                 continue
             where = space.get(class_, _VEC)
             size = _BYTES_IN.of(var.type, where)
-            if size is None:  # reported is the first tile of the function without constant shape
+            if size is None:  # report the first tile without constant shape
                 size = max(_allocated_bytes(tile, where) for tile in tiles[: at + 1])
             sizes[class_] = max(size, sizes.get(class_, 0))
         return sizes
@@ -512,7 +512,7 @@ class _Buffers:
 
 
 _NOWHERE: Final = ConstInt(-1)
-"""The address of what has none yet."""
+"""The address of a buffer that has none yet."""
 
 
 def _dense_bytes(kind: TensorType) -> int:
@@ -526,7 +526,7 @@ _DENSE_BYTES: Final = Facts(_dense_bytes)
 
 
 def _bytes_in(kind: TileType, space: MemorySpace) -> int | None:
-    """Return what a tile takes in a memory, None if its shape is not constant."""
+    """Return the bytes that a tile takes in a memory, None if its shape is not constant."""
     return None if static_shape(kind) is None else alloc_bytes(kind, space)
 
 
@@ -547,7 +547,7 @@ def _allocated_bytes(tile: Var, space: MemorySpace) -> int:
 
 
 def _constant_sizes(shape: Sequence[Expr]) -> str:
-    """Return what to do instead of taking a tile of ``shape``, a size of which varies."""
+    """Return the hint for a tile of ``shape``, one size of which is not constant."""
     sizes = [const_value(dim) for dim in shape]
     if sizes[-1] is None or sizes[-1] < 0:
         return "take blocks of constant size, the last one up to the end of the tensor"
@@ -556,7 +556,7 @@ def _constant_sizes(shape: Sequence[Expr]) -> str:
 
 
 class _Start(Mutator):
-    """Lets loops start from copies."""
+    """Makes loops start from copies."""
 
     def __init__(self, inits: Mapping[Var, Var]) -> None:
         super().__init__()
@@ -571,5 +571,5 @@ class _Start(Mutator):
         return new
 
     def now(self, var: Var) -> Var:
-        """Return what has replaced a variable."""
+        """Return the replacement of a variable, or itself."""
         return self._redefined.get(var, var)

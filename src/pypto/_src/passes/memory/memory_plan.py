@@ -1,7 +1,7 @@
 """The memory plan of a program: which bytes each tile has and when, as text and as a drawing.
 
-Reads the addresses of a compiled program, or plans those that it does not have yet. Decides nothing
-that is for the passes to decide.
+Reads the addresses of a compiled program, or plans those that it does not have yet. Makes none of
+the decisions of the passes.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from pypto._src.targets import A2A3, Memory, Target
 
 
 class Lines(NamedTuple):
-    """The lines of one file on which a buffer is needed."""
+    """The lines of one file on which a buffer is live."""
 
     file: str  # "" for the file of the kernel
     first: int
@@ -41,7 +41,7 @@ class Lines(NamedTuple):
 
 
 class PlannedBuffer(NamedTuple):
-    """One buffer: its tiles, its bytes, and the source lines on which it is needed."""
+    """One buffer: its tiles, its bytes, and the source lines on which it is live."""
 
     names: tuple[str, ...]  # of its tiles, in order of definition
     text: str  # shape and element type of the first
@@ -49,12 +49,12 @@ class PlannedBuffer(NamedTuple):
     size: int  # bytes
     times: Range  # statement p reads at 2p and writes at 2p + 1
     lines: tuple[int, int]  # first and last of the kernel's file; (0, 0) where there are none
-    elsewhere: tuple[Lines, ...] = ()  # of the files of functions that are inline
-    padding: int = 0  # bytes that hold elements of none of its tiles
+    elsewhere: tuple[Lines, ...] = ()  # in the files of inlined functions
+    padding: int = 0  # bytes that hold no elements of its tiles
 
     @property
     def note(self) -> str:
-        """What padding costs, "" where there is none."""
+        """The cost of padding, "" if there is none."""
         if not self.padding:
             return ""
         share = 100 * self.padding / self.size
@@ -105,9 +105,9 @@ class MemoryPlan:
     def of(cls, program: Program, target: Target = A2A3, *, planner: str = "") -> MemoryPlan:
         """Return the plan of a program in which tiles have memory references.
 
-        By default that is the plan the program holds: after AllocateMemoryAddr what the generated
-        code uses. ``planner`` makes another one from the lifetimes: ``"fast"`` (first fit) or
-        ``"exact"`` (the lowest that is found, with a proven bound).
+        By default that is the program's own plan: after AllocateMemoryAddr the one that the
+        generated code uses. ``planner`` computes another one from the lifetimes: ``"fast"`` (first
+        fit) or ``"exact"`` (the lowest that is found, with a proven bound).
 
         Raises:
             MemoryPlanError: tiles have no memory references yet.
@@ -131,7 +131,7 @@ class MemoryPlan:
         return "\n".join(line for kernel in self.kernels for line in _kernel_text(kernel))
 
     def as_data(self) -> list[dict[str, Any]]:
-        """Return the plan as lists, dictionaries, texts and numbers."""
+        """Return the plan as lists, dictionaries, strings and numbers."""
         return [
             {
                 "kernel": kernel.kernel,
@@ -196,7 +196,7 @@ def _check_references(function: Function, root: Block) -> None:
 
 
 def _lines(function: Function, root: Block) -> list[_Line]:
-    """Return file and source line of each statement number; line 0 where there is none."""
+    """Return file and source line of each statement number; line 0 if there is none."""
     lines: list[_Line] = [("", 0)] * (root.end + 2)
     own = function.span.filename
     for point in points_in(root):

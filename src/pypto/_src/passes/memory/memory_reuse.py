@@ -1,8 +1,8 @@
-"""MemoryReuse: buffers that are never needed at the same time become one.
+"""MemoryReuse: buffers that are never live at the same time become one.
 
 Why only when memory is short, and how buffers are chosen: docs/decisions/0005-memory-reuse.md.
-Works on whole buffers, whose addresses are decided later. It gives addresses itself only where the
-buffers do not fit although the bytes needed at any one time do.
+Works on whole buffers, whose addresses are decided later. It assigns addresses itself only where
+the buffers do not fit although the bytes live at any one time do.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ if TYPE_CHECKING:
 _P: Final = IRProperty
 
 LINE_BYTES: Final = 64
-"""A cache line of the CPU: its vector accesses are slower where they cross from one to the next."""
+"""A cache line of the CPU: vector accesses that cross a line boundary are slower."""
 
 
 class Buffer:
-    """One on-chip buffer of a function: its memory reference, when it is needed, and its tiles."""
+    """One on-chip buffer of a function: its memory reference, live range, and tiles."""
 
     __slots__ = ("memref", "range", "size", "tiles")
 
@@ -72,7 +72,7 @@ class MemoryReuse(MemoryPass):
 
 
 class BasicMemoryReuse(MemoryReuse):
-    """Share buffers wherever lifetimes allow, also where memory is plenty."""
+    """Share buffers wherever lifetimes allow, even if memory is plentiful."""
 
     def __init__(self, target: Target = A2A3) -> None:
         super().__init__(target, always=True)
@@ -106,10 +106,10 @@ def _with_shared(given: MemRefs, target: Target, *, always: bool) -> MemRefs:
 
 
 def _shared(found: Sequence[Buffer], memory: Memory, *, always: bool) -> dict[MemRef, MemRef]:
-    """Return which memory references replace others so that the buffers fit.
+    """Map memory references to their replacements so that the buffers fit.
 
-    If even the peak does not fit, no sharing helps: AllocateMemoryAddr will report it. Then nothing
-    is shared unless that is wanted ``always``.
+    If even the peak does not fit, sharing cannot help, and AllocateMemoryAddr will report it. Then
+    nothing is shared, except with ``always``.
     """
     slots = _slots(found, _by_size(found), memory.usable_bytes)
     if _taken(slots, memory) <= memory.usable_bytes:
@@ -136,7 +136,7 @@ def buffers(function: Function, root: Block) -> dict[MemorySpace, list[Buffer]]:
 
 
 def buffers_of(found: Mapping[MemRef, Sequence[Var]], ranges: Mapping[Var, Range]) -> list[Buffer]:
-    """Return the buffers of one memory with the times at which they are needed."""
+    """Return the buffers of one memory with their live ranges."""
     return [
         Buffer(
             memref,
@@ -152,17 +152,17 @@ def _all_times(tiles: Sequence[Var], ranges: Mapping[Var, Range]) -> Range:
 
 
 def total_bytes(sizes: Sequence[int], memory: Memory) -> int:
-    """Return the bytes that buffers of these sizes take one after another."""
+    """Return the bytes that buffers of these sizes take without sharing."""
     return sum([round_up(size, memory.align_bytes) for size in sizes])
 
 
 def peak_bytes(found: Sequence[Buffer], memory: Memory) -> tuple[int, int]:
-    """Return (bytes, time) of the moment at which most is needed: no plan can do with less."""
+    """Return (bytes, time) of the peak, which is a lower bound for any plan."""
     return peak([(b.range, round_up(b.memref.size_, memory.align_bytes)) for b in found])
 
 
 class _Slot:
-    """Buffers that share their bytes, needed from ``begin`` to ``end`` for the last time."""
+    """Buffers that share their bytes, live for the last time from ``begin`` to ``end``."""
 
     __slots__ = ("_times", "begin", "buffers", "end", "size")
 
@@ -171,10 +171,10 @@ class _Slot:
         times = buffer.range
         self.begin, self.end = times.begins[-1], times.ends[-1]
         self.buffers = [buffer]
-        self._times: tuple[Range, int] = Range(), 0  # of so many of the buffers
+        self._times: tuple[Range, int] = Range(), 0  # union of the first so many ranges
 
     def take(self, buffer: Buffer) -> None:
-        """Add a buffer that `is_free`."""
+        """Add a buffer for whose range `is_free` is true."""
         self.buffers.append(buffer)
         if buffer.size > self.size:
             self.size = buffer.size
@@ -184,7 +184,7 @@ class _Slot:
             self.begin, self.end = times.begins[-1], end
 
     def is_free(self, wanted: Range) -> bool:
-        """True if no buffer is needed at a time that is wanted."""
+        """True if no buffer is live at any of the wanted times."""
         times, known = self._times
         for buffer in self.buffers[known:]:
             times = times.absorb(buffer.range)
@@ -197,15 +197,15 @@ def _taken(slots: Sequence[_Slot], memory: Memory) -> int:
 
 
 _MOST_SLOTS: Final = 512
-"""How many slots one buffer is compared with; keeps the pass near linear on hopeless programs."""
+"""How many slots one buffer is compared with; keeps the pass near linear in the worst case."""
 
 
 def share(found: Sequence[Buffer], memory: Memory) -> dict[MemRef, MemRef]:
-    """Return the memory reference that replaces each one that joins another.
+    """Map each memory reference that joins another one to its replacement.
 
     The largest buffers come first, each into the first slot that is free whenever the buffer is
-    needed; so a slot has the size of its first buffer. If that overflows, the order of definition
-    is tried too, where slots grow.
+    live; so a slot has the size of its first buffer. If that overflows, the order of definition is
+    tried too, in which slots may grow.
     """
     best = _slots(found, _by_size(found))
     if _taken(best, memory) > memory.usable_bytes:
@@ -220,7 +220,7 @@ def _by_size(found: Sequence[Buffer]) -> list[int]:
 
 
 def merged(slots: Iterable[Sequence[Buffer]]) -> dict[MemRef, MemRef]:
-    """Return which memory reference replaces others where buffers share their bytes."""
+    """Map memory references to the one that replaces them where buffers share their bytes."""
     found: dict[MemRef, MemRef] = {}
     for slot in slots:
         memrefs = [buffer.memref for buffer in slot]
@@ -236,7 +236,7 @@ _ID: Final = attrgetter("id_")
 
 
 def _slots(found: Sequence[Buffer], order: Iterable[int], most: int | None = None) -> list[_Slot]:
-    """Put each buffer in the first slot that is free whenever it is needed.
+    """Put each buffer in the first slot that is free whenever it is live.
 
     Stop when the slots take more than ``most`` bytes.
     """
@@ -259,10 +259,10 @@ def _slots(found: Sequence[Buffer], order: Iterable[int], most: int | None = Non
 
 
 def assign(found: Sequence[Buffer], memory: Memory) -> dict[MemRef, MemRef] | None:
-    """Return addresses at which parts of buffers overlap when their lifetimes allow; None if none.
+    """Return addresses at which buffers may overlap in part if lifetimes allow; None if none fit.
 
-    For memories that whole buffers do not fit. The search is asked only when first fit fails. A
-    plan in which all buffers begin at cache lines is taken where it fits.
+    For memories in which sharing whole buffers is not enough. The search runs only if first fit
+    fails. A plan in which all buffers begin at cache lines is preferred if it fits.
     """
     lines = memory._replace(align_bytes=max(memory.align_bytes, LINE_BYTES))
     for each, exact in ((lines, False), (memory, False), (lines, True), (memory, True)):
@@ -278,7 +278,7 @@ def assign(found: Sequence[Buffer], memory: Memory) -> dict[MemRef, MemRef] | No
 
 
 def allocated(found: Sequence[Buffer], memory: Memory, *, exact: bool) -> Placement:
-    """Return where the buffers of one memory may lie; see `storage.plan`."""
+    """Return a placement for the buffers of one memory; see `dynamic_storage_allocation.plan`."""
     from pypto._src.passes.memory.dynamic_storage_allocation import Item
 
     items = [Item(round_up(b.memref.size_, memory.align_bytes), b.range) for b in found]

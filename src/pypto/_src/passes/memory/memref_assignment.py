@@ -1,11 +1,11 @@
-"""Which memory references the tensors and tiles of a function have, before their types say so.
+"""The memory references of a function's tensors and tiles, before they are part of their types.
 
-A memory reference is part of a type, the type of a variable, and that of all that names it: to
-change one is to copy all statements behind it. Four passes in a row change references, or only look
-at them. So in a pipeline they hand on the statements that they got, with the references beside
-them, and the statements are rebuilt once, when something else asks for the program.
+A memory reference is part of a variable's type, and so of every use of the variable: changing one
+means copying all later statements. Four passes in a row change references, or only read them. So in
+a pipeline they pass on the unchanged statements, with the references beside them, and the
+statements are rebuilt once, when something else asks for the program.
 
-Knows how references get into types; the passes decide which ones these are.
+Knows how references get into types; the passes decide which references.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ Buffers: TypeAlias = "dict[MemorySpace, list[MemRef]]"
 
 
 class MemRefs:
-    """A function with the memory reference that each of its tensors and tiles is to have.
+    """A function with the memory references that are assigned to its tensors and tiles.
 
-    ``of`` has them in the order of `liveness.defined`. The types in ``function`` have others, or
-    none yet. With ``is_normal`` the function is written with normal bodies.
+    ``of`` has them in the order of `liveness.defined`. The types in ``function`` may have others,
+    or none yet. With ``is_normal`` the function is materialized with normal bodies.
     """
 
     def __init__(
@@ -61,7 +61,7 @@ class MemRefs:
 
     @cached_property
     def lifetimes(self) -> Lifetimes:
-        """When each tensor and tile is needed."""
+        """The live ranges of the tiles."""
         return Lifetimes(self.function, self.root)
 
     @cached_property
@@ -93,7 +93,7 @@ class MemRefs:
         lifetimes: Lifetimes | None = None,
         buffers: Buffers | None = None,
     ) -> MemRefs:
-        """Take over what was found out before; return the object itself."""
+        """Reuse results that were computed before; return the object itself."""
         if root is not None:
             self.root = root
         if lifetimes is not None:
@@ -103,7 +103,7 @@ class MemRefs:
         return self
 
     def replaced(self, merged: Mapping[MemRef, MemRef]) -> MemRefs:
-        """Return the same statements with other references for those that ``merged`` has."""
+        """Return the same statements, with the references in ``merged`` replaced."""
         if not merged:
             return self
         other, old, known = merged.get, self.of.values(), vars(self)
@@ -116,9 +116,9 @@ class MemRefs:
         return made.knows(known.get("root"), known.get("lifetimes"), buffers)
 
     def within(self, function: Function) -> MemRefs:
-        """Return the same references for other statements about the same variables.
+        """Return the same references for other statements on the same variables.
 
-        The bodies of ``function`` are normal where those of this one are to be.
+        The bodies of ``function`` must be normal if ``is_normal`` is set here.
         """
         if function is self.function:
             return self
@@ -127,7 +127,7 @@ class MemRefs:
     def materialize(self) -> Function:
         """Return the function with these references in its types.
 
-        Of equal types of variables there is one object, as far as that was so before.
+        Variables that shared a type object and have one reference still share a type object.
         """
         types: dict[Var, Type] = {}
         known: dict[tuple[int, MemRef], Type] = {}
@@ -146,7 +146,7 @@ class MemRefs:
 
 
 class _Normal(Retype):
-    """Also brings bodies into the form of `NormalizeStmtStructure`."""
+    """Also normalizes bodies, as `NormalizeStmtStructure` does."""
 
     def body(self, stmt: Stmt) -> Stmt:
         """Return the body with its variables replaced."""
@@ -162,11 +162,11 @@ class MemRefAssignment(Unmaterialized):
         super().__init__(program if same else program.with_functions(bare))
         self.functions = functions
         self.guard: Callable[[Callable[[], Any], Program], Any] = with_room
-        """What makes the statements: with the errors of the pass that left them to be made."""
+        """Runs the rebuilding, with errors attributed to the pass that has deferred it."""
 
     @staticmethod
     def of(given: AnyProgram) -> MemRefAssignment:
-        """Return a program with the memory references that its types have, or are to have."""
+        """Return a program with the memory references of its types, or those already assigned."""
         if isinstance(given, MemRefAssignment):
             return given
         program = materialized(given)
@@ -189,10 +189,10 @@ class MemRefAssignment(Unmaterialized):
 
 
 class MemoryPass(Pass):
-    """A pass that makes, changes or looks at memory references that need not be in types yet."""
+    """A pass that makes, changes or reads memory references, which need not be in types yet."""
 
     def go_on(self, given: AnyProgram) -> AnyProgram:
-        """Return what the pass makes of a program; errors are those of `run`."""
+        """Return the transformed program, perhaps unmaterialized; errors are those of `run`."""
         raise NotImplementedError(f"{type(self).__name__} does not define go_on()")
 
     def run(self, program: Program) -> Program:
@@ -200,12 +200,12 @@ class MemoryPass(Pass):
         return materialized(self.go_on(program))
 
     def step(self, given: AnyProgram, facts: PassFacts) -> AnyProgram:
-        """Do what a call does; statements are not made unless an instrument looks at them."""
+        """Do what a call does; statements are not rebuilt unless an instrument inspects them."""
         context = PassContext.current()
         is_seen = context is not None and context.get_instruments()
         cls = type(self)
         if is_seen or cls.run is not MemoryPass.run or cls.__call__ is not Pass.__call__:
-            return self(materialized(given))  # a subclass may do more than `go_on`
+            return self(materialized(given))  # a subclass overrides more than `go_on`
         made = self.guarded(lambda: self._gone_on(given, facts), given)
         if isinstance(made, MemRefAssignment) and made is not given:
             made.guard = self.guarded

@@ -1,7 +1,7 @@
-"""What to change so that the tiles of a kernel fit: each change is planned before it is suggested.
+"""Hints for a kernel whose tiles do not fit: each change is planned before it is suggested.
 
-Tries the cheapest change first: a load that moves down to where it is needed, then tiles
-of half as many rows, a quarter, and so on, then of fewer columns.
+Tries the cheapest change first: a load that moves down to its first use, then tiles of half as many
+rows, a quarter, and so on, then of fewer columns.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _COPY: Final = re.compile(r"_copy\d+$")  # ends the names that InitMemRef gives 
 
 
 class Live(NamedTuple):
-    """A buffer that is needed at the peak, and the statement that made its tile."""
+    """A buffer that is live at the peak, and the statement that made its tile."""
 
     buffer: Buffer
     tile: Var
@@ -44,7 +44,7 @@ class Live(NamedTuple):
 
     @property
     def name(self) -> str:
-        """What the user calls the tile."""
+        """The user's name for the tile."""
         name = user_name(self.tile)
         if self.is_scratch:
             return f"the scratch tile of {name}"
@@ -53,7 +53,7 @@ class Live(NamedTuple):
 
     @property
     def is_scratch(self) -> bool:
-        """True if the user's text has a call that works in the tile, and does not make it."""
+        """True if a call in the user's source uses the tile as scratch, and does not make it."""
         name = user_name(self.tile)
         op = None if self.maker is None else op_of(call_of(self.maker))
         if self.maker is None or op is None or (op is not create_tile and op is not full):
@@ -99,7 +99,7 @@ def _items(found: Sequence[Buffer], memory: Memory) -> list[Item]:
 # ----- a load moves down ----------------------------------------------------------------------
 
 _MOST_MOVED: Final = 64
-"""How many moves of statements are tried."""
+"""How many moves of loads are tried."""
 
 
 def _later(
@@ -113,7 +113,7 @@ def _later(
     points = {point.stmt: point for point in points_in(root)}
     items = _items(found, memory)
     index_of = {buffer.memref: index for index, buffer in enumerate(found)}
-    # Where one goes from the fullest moment, the others still have to fit there.
+    # Without the moved buffer, the others must still fit at the peak.
     least = peak([(item.range, item.size) for item in items])[0] - memory.usable_bytes
     large = [each for each in live if items[index_of[each.buffer.memref]].size >= least]
     from pypto._src.ir.text.printer import python_print
@@ -149,7 +149,7 @@ def _later(
 def _first_user(maker: ProgramPoint, tile: Var) -> ProgramPoint | None:
     """Return the statement of the maker's block that first reads its tile.
 
-    None if that is the very next one.
+    None if that is the next statement.
     """
     for point in maker.block.points[maker.index + 1 :]:
         inside = (uses(read_by(inner.stmt)) for inner in (point, *_below(point)))
@@ -169,7 +169,7 @@ _MOST_PARTS: Final = 64
 
 
 def _smaller(found: Sequence[Buffer], live: Sequence[Live], memory: Memory) -> str | None:
-    """Return the largest tile to write instead of one that is live, the others cut like it."""
+    """Return the hint for the largest tile that fits in place of a live one, others cut alike."""
     tried = set[tuple[int, int]]()
     for each in sorted(live, key=_preference):
         kind = each.tile.type
@@ -178,7 +178,7 @@ def _smaller(found: Sequence[Buffer], live: Sequence[Live], memory: Memory) -> s
             continue
         for dim in (0, len(shape) - 1):
             if (dim, shape[dim]) in tried:
-                continue  # then all others like it have been cut too
+                continue  # all tiles of this size have been cut already
             tried.add((dim, shape[dim]))
             parts = 2
             while parts <= min(shape[dim], _MOST_PARTS):
@@ -200,12 +200,12 @@ def _smaller(found: Sequence[Buffer], live: Sequence[Live], memory: Memory) -> s
 def _cut(
     found: Sequence[Buffer], dim: int, size: int, parts: int, memory: Memory
 ) -> Iterator[Item]:
-    """Yield buffers as they are when tiles of ``size`` along ``dim`` are cut into ``parts``."""
+    """Yield the buffers with tiles of ``size`` along ``dim`` cut into ``parts``."""
     for buffer in found:
         kind = buffer.tiles[0].type
         shape = static_shape(kind) if isinstance(kind, TileType) else None
         old = buffer.memref.size_
-        # A vector of that many rows may lie as one row of that many columns.
+        # A vector of that many rows may be stored as one row of that many columns.
         at = dim if shape is None or shape[dim] == size else len(shape) - 1 - dim
         is_cut = shape is not None and shape[at] == size and (at == dim or shape[dim] == 1)
         new = -(-old * -(-size // parts) // size) if is_cut else old
@@ -213,7 +213,7 @@ def _cut(
 
 
 def _preference(live: Live) -> tuple[int, bool, bool]:
-    """Return what orders tiles to write: large ones, then those whose call says how large."""
+    """Return the sort key of tiles: large ones first, then those whose call gives the size."""
     return -live.buffer.memref.size_, live.is_scratch, not _is_sized(live.maker)
 
 
@@ -223,7 +223,7 @@ def _is_sized(maker: Stmt | None) -> bool:
 
 
 def _sizes(call: Call) -> int | None:
-    """Return the operand that says how large the result of a call is, None if none does."""
+    """Return the operand that gives the shape of a call's result, None if there is none."""
     op = op_of(call)
     for index, param in enumerate(() if op is None else op.operands):
         if param.kind == INTS and param.name in ("shape", "shapes"):
@@ -232,7 +232,7 @@ def _sizes(call: Call) -> int | None:
 
 
 def _part_of_tensor(maker: Stmt | None, shape: Sequence[int], dim: int) -> str | None:
-    """Return what to write for a whole tensor that a region loads without saying so, else None."""
+    """Return the replacement for a tensor that a region loads implicitly, else None."""
     call = None if maker is None else call_of(maker)
     if maker is None or call is None or op_of(call) is not load:
         return None
@@ -252,7 +252,7 @@ def _part_of_tensor(maker: Stmt | None, shape: Sequence[int], dim: int) -> str |
 
 
 def _retold(maker: Stmt | None, shape: Sequence[int], dim: int) -> str:
-    """Return the call of a statement with ``shape``, new in ``dim``, for the shape that it has."""
+    """Return the call of a statement with ``shape``, which is new in ``dim``."""
     call = None if maker is None else call_of(maker)
     index = None if call is None else _sizes(call)
     if call is None or index is None:

@@ -1,4 +1,4 @@
-"""PipelineLoops: iterations of a loop get buffers of their own, so that they overlap.
+"""PipelineLoops: iterations of a loop get separate buffers, so that they overlap.
 
     for i in pl.pipeline(0, 8, 1, stage=2):        for i in pl.range(0, 8, 2):
         t = load(x, [i, 0])                            t_1 = load(x, [i, 0])
@@ -6,14 +6,14 @@
                                                        t_2 = load(x, [i + 1, 0])
                                                        out_2 = store(exp(t_2), [i + 1, 0], out_1)
 
-Nothing is reordered: the pipes of a core do that. Where ``t_1`` and ``t_2`` are different bytes, a
+Nothing is reordered: the pipes of a core do that. If ``t_1`` and ``t_2`` have different bytes, a
 load waits, by a flag of its own, only for the last use of its own buffer, ``stage`` iterations
-before. Where ``stage`` does not divide the number of iterations, those that are left over follow,
-in the same buffers.
+before. If ``stage`` does not divide the number of iterations, the remaining ones follow, in the
+same buffers.
 
-Copies have buffers of their own only where several pipes work with these: what one pipe does alone
-is in order anyway. Where memory is short, buffers of one iteration share bytes first, as far as
-that delays nothing; then the loop gets fewer stages, and the log says so.
+Copies have separate buffers only where several pipes use these: the work of a single pipe is in
+order anyway. If memory is short, buffers of one iteration share bytes first, as far as that delays
+nothing; then the loop gets fewer stages, and the log says so.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ Stages: TypeAlias = "Mapping[ForStmt, int]"
 
 
 def pipelined(given: MemRefs, target: Target) -> MemRefs:
-    """Return a function with copies of iterations in place of its pipelined loops."""
+    """Return a function with its pipelined loops expanded into copies of iterations."""
     function = given.materialize()
     loops = [s for s in stmts_in(function.body) if isinstance(s, ForStmt) and s.stages > 1]
     if not loops:
@@ -60,7 +60,7 @@ def pipelined(given: MemRefs, target: Target) -> MemRefs:
 
 
 def _useful_stages(loop: ForStmt) -> int:
-    """Return how many iterations of a loop can overlap, whatever memory there is."""
+    """Return how many iterations of a loop can overlap, regardless of memory."""
     if not can_copy_iterations(loop):
         return 1
     count = trips(loop)
@@ -71,7 +71,7 @@ def _useful_stages(loop: ForStmt) -> int:
 
 
 def _say(function: Function, buffers: _Buffers) -> None:
-    """Log in which memories tiles have fewer buffers than they should."""
+    """Log the memories in which tiles have fewer buffers than wanted."""
     found = [
         f"{count} in {space.name}, not {buffers.most}" for space, count in buffers.short.items()
     ]
@@ -87,14 +87,14 @@ def _say(function: Function, buffers: _Buffers) -> None:
 
 
 Sharing: TypeAlias = "dict[MemRef, MemRef]"
-"""Which memory reference replaces another one, where buffers share their bytes."""
+"""Memory references and their replacements, where buffers share their bytes."""
 
 Slot: TypeAlias = "dict[MemRef, MemRef]"
-"""The buffers of one copy of a body, in place of those of the loop."""
+"""The buffers of the loop, and those that replace them in one copy of the body."""
 Slots: TypeAlias = "Sequence[Slot]"
 
 _LEVELS: Final = 4
-"""How much may be shared: nothing; what one pipe alone uses, among itself; with others; all."""
+"""What may share: nothing; buffers of one pipe; these with one of several pipes; all."""
 
 
 class _Shared(NamedTuple):
@@ -102,9 +102,9 @@ class _Shared(NamedTuple):
 
     buffers: list[Buffer]
     alternates: bool = False
-    """True if tiles of one iteration, one after another, are in this buffer and others like it.
+    """True if successive tiles of one iteration alternate between this buffer and others like it.
 
-    They overlap as copies of an iteration would, so that these need no buffers of their own.
+    They overlap as copies of an iteration would, so that copies need no separate buffers.
     """
 
 
@@ -127,12 +127,12 @@ class _Buffers:
         ranges = given.lifetimes.ranges
         self.found = {space: buffers_of(tiles, ranges) for space, tiles in given.tiles.items()}
         self.own = {loop: self._own(loop) for loop in wanted}
-        """The buffers of each loop of which every copy of its body may need another one."""
+        """The buffers of each loop that every copy of its body may need to have separately."""
         self.shared: Sharing = {}
         self.depths: dict[MemorySpace, int] = {}
         """How many buffers a tile in each memory may have."""
         self.short: dict[MemorySpace, int] = {}
-        """Those that are fewer than wanted."""
+        """The depths that are smaller than wanted."""
         self._together: dict[MemRef, set[int]] = {}
         self._alternating: set[MemRef] = set()
         for space in self.found:
@@ -144,14 +144,14 @@ class _Buffers:
         return min(max(depths, default=1), wanted)
 
     def count(self, memref: MemRef, stages: int) -> int:
-        """Return how many buffers a tile of a loop has, which divides the copies of its body."""
+        """Return how many buffers a tile of a loop has, a divisor of the number of copies."""
         if not self.is_for_several(memref) or self.shared.get(memref, memref) in self._alternating:
             return 1
         most = min(self.depths[memref.memory_space_], stages)
         return next(count for count in range(most, 0, -1) if stages % count == 0)
 
     def is_for_several(self, memref: MemRef) -> bool:
-        """True if several pipes work with the bytes of a buffer."""
+        """True if several pipes access the bytes of a buffer."""
         return len(self._together[self.shared.get(memref, memref)]) > 1
 
     def _own(self, loop: ForStmt) -> dict[MemRef, None]:
@@ -173,10 +173,10 @@ class _Buffers:
         }
 
     def _fit(self, space: MemorySpace, wanted: Stages) -> None:
-        """Find how many buffers of a memory fit, and which have to share for it."""
+        """Find how many buffers per tile fit into a memory, and which must share for that."""
         usable = self.target.memories[space].usable_bytes
         found = [_Shared([buffer]) for buffer in self.found[space]]
-        self.depths[space] = 1  # where nothing is shared here: it is MemoryReuse that does
+        self.depths[space] = 1  # then nothing is shared here, but by MemoryReuse
         for depth in range(self.most, 1, -1):
             stages = {loop: min(count, depth) for loop, count in wanted.items()}
             levels = (self._slots(space, level, depth) for level in range(_LEVELS))
@@ -197,7 +197,7 @@ class _Buffers:
             self.short[space] = self.depths[space]
 
     def _slots(self, space: MemorySpace, level: int, depth: int) -> list[_Shared]:
-        """Return the buffers of a memory by the bytes that they share."""
+        """Return the buffers of a memory, grouped by shared bytes."""
         slots: list[list[Buffer]] = []
         for buffer in sorted(self.found[space], key=lambda b: -b.size):
             for slot in slots if level else ():
@@ -213,9 +213,9 @@ class _Buffers:
         return [part for slot in slots for part in self._alternating_parts(slot, depth)]
 
     def _alternating_parts(self, slot: list[Buffer], depth: int) -> Iterator[_Shared]:
-        """Yield ``depth`` slots in place of one with ``depth`` copies, where they overlap more.
+        """Yield ``depth`` slots instead of one with ``depth`` copies, if that gives more overlap.
 
-        They do if each loop has several tiles, all of which go from one pipe to the same other one.
+        It does if each loop has none or several tiles, and all of them use the same pipes.
         """
         several = [buffer for buffer in slot if len(self._pipes(buffer)) > 1]
         by_loop = [sum([each.memref in own for each in several]) for own in self.own.values()]
@@ -237,7 +237,7 @@ class _Buffers:
         return self.pipes.get(buffer.memref, set())
 
     def _pipes_of(self, slot: Iterable[Buffer]) -> set[int]:
-        """Return the pipes that work with bytes that buffers share."""
+        """Return the pipes that access bytes that buffers share."""
         return {pipe for buffer in slot for pipe in self._pipes(buffer)}
 
     def _bytes(self, space: MemorySpace, slots: Sequence[_Shared], stages: Stages) -> int:
@@ -297,7 +297,7 @@ class _Pipeliner(Mutator):
         return self._grouped(loop, slots)
 
     def _slot(self, loop: ForStmt, number: int) -> Slot:
-        """Return which buffers the copies of a body with this number have in place of others."""
+        """Return the buffer replacements in the copy of a body with this number."""
         buffers, slot = self._buffers, dict[MemRef, MemRef]()
         for memref in buffers.own[loop]:
             copy = number % buffers.count(memref, buffers.stages[loop])
@@ -315,7 +315,7 @@ class _Pipeliner(Mutator):
         return known
 
     def _grouped(self, loop: ForStmt, slots: Slots) -> list[Stmt]:
-        """Return a loop over groups of iterations, and those that are left over."""
+        """Return a loop over groups of iterations, and the remaining iterations."""
         stages = len(slots)
         assert isinstance(loop.step, ConstInt)
         count, step = trips(loop), loop.step.value
@@ -337,7 +337,7 @@ class _Pipeliner(Mutator):
         return out
 
     def _grouped_at_run_time(self, loop: ForStmt, slots: Slots, step: int) -> list[Stmt]:
-        """Return a loop over groups of iterations, and one over those that are left over."""
+        """Return a loop over groups of iterations, and one over the remaining iterations."""
         stages = len(slots)
         dtype, span = dtype_of(loop.loop_var), loop.span
         bounds = {"start": _as_type(loop.start, dtype), "stop": _as_type(loop.stop, dtype)}
@@ -377,7 +377,7 @@ class _Pipeliner(Mutator):
         return copy_with(loop, {"stop": stop, "step": step, "body": body})
 
     def _with_new_results(self, loop: ForStmt) -> tuple[ForStmt, Sequence[Expr]]:
-        """Return a loop whose results are not yet those of the whole, and these."""
+        """Return a loop with new result variables, and these, as more iterations follow it."""
         results = tuple([self._new(var) for var in loop.return_vars])
         return copy_with(loop, {"return_vars": results}), results
 
@@ -394,7 +394,7 @@ def _number(value: int, loop: ForStmt) -> ConstInt:
 
 
 def _as_type(bound: Expr, dtype: DataType) -> Expr:
-    """Return a bound as a number of the loop variable's type: a length may be an INT32, say."""
+    """Return a bound cast to the loop variable's type: a length may be an INT32, for example."""
     if dtype_of(bound) is dtype:
         return bound
     if isinstance(bound, ConstInt):
@@ -403,7 +403,7 @@ def _as_type(bound: Expr, dtype: DataType) -> Expr:
 
 
 def _constant(value: Expr) -> int:
-    """Return what a constant is, 0 for what is known at run time only."""
+    """Return the value of a constant, 0 if it is known only at run time."""
     return value.value if isinstance(value, ConstInt) else 0
 
 
