@@ -1,1 +1,1 @@
-"""Flags and barriers: what needs them, where they go, and the proof that they are enough."""
+"""Flags and barriers: what needs them, where they go, and the proof that they are sufficient."""

@@ -1,7 +1,7 @@
 """Numbers for the instructions of a function, and which of them touch the same bytes.
 
 Gives every instruction the bits that `checker_state` describes, and for each access the set of bits
-that it conflicts with. Knows loops only by how deep they nest.
+with which it conflicts. Of loops it knows only how they nest.
 """
 
 from __future__ import annotations
@@ -43,18 +43,18 @@ class Bit(NamedTuple):
 
 
 class _Iteration(NamedTuple):
-    """The bits of what a loop holds."""
+    """The bits of the instructions in a loop."""
 
-    present: Bits  # about the present iterations of all loops, one for each instruction
-    inner: Bits  # about its own present iteration, and the iterations of loops inside it
+    present: Bits  # about the current iterations of all loops, one for each instruction
+    inner: Bits  # about its own current iteration, and the iterations of loops inside it
     others: Bits  # all but those about its earlier iterations
 
 
 class Numbering:
     """The bits of each instruction: a plane for each loop around it, one for this iteration.
 
-    The bits of one instruction stand side by side, those of outer loops higher; instructions in
-    more loops come first.
+    The bits of one instruction are adjacent, those of outer loops higher; instructions in more
+    loops come first.
     """
 
     def __init__(self, accesses: Accesses, flags: int) -> None:
@@ -79,7 +79,7 @@ class Numbering:
         self.iterations: dict[ProgramPoint, _Iteration] = self._iterations()
 
     def _iterations(self) -> dict[ProgramPoint, _Iteration]:
-        """Return the bits of what each loop holds."""
+        """Return the bits of the instructions in each loop."""
         inside: dict[ProgramPoint, tuple[list[int], list[int]]] = {}
         for base, around in zip(self.bases, self.loops, strict=True):
             for earlier, loop in zip(count(base + len(around), -1), around, strict=False):
@@ -94,7 +94,7 @@ class Numbering:
         return found
 
     def with_flags(self, flags: int) -> Numbering:
-        """Return the same numbering with so many flags behind the instructions."""
+        """Return the same numbering with ``flags`` flag bits after those of the instructions."""
         new = copy(self)
         new.all = (1 << (self.instruction_bits + flags)) - 1
         return new
@@ -109,7 +109,7 @@ class Numbering:
         return _bits(self.positions(self.index[point]))
 
     def now(self, point: ProgramPoint) -> int:
-        """Return the position of the bit about the present iteration of all loops."""
+        """Return the position of the bit about the current iteration of all loops."""
         return self.bases[self.index[point]]
 
     def flag(self, number: int) -> Bits:
@@ -117,9 +117,9 @@ class Numbering:
         return 1 << (self.instruction_bits + number)
 
     def meanings(self, bits: Bits) -> list[tuple[int, Bit]]:
-        """Return the positions of a set of instructions' bits, and what they stand for.
+        """Return the positions of a set of instructions' bits, and their meanings.
 
-        What was done in earlier iterations of outer loops comes first.
+        Executions in earlier iterations of outer loops come first.
         """
         found: list[tuple[int, Bit]] = []
         for position in positions(bits):
@@ -131,9 +131,9 @@ class Numbering:
     def next_iteration(self, loop: ProgramPoint, bits: Bits) -> Bits:
         """Return ``bits`` at the beginning of the next iteration of a loop.
 
-        Nothing has been done in that iteration, so all that has been is complete. What earlier
-        iterations did is complete if that was so before, and all that the last one did is: a one
-        that is added to the lowest bit of an instruction is carried as far as that.
+        Nothing has run in that iteration yet, so its bits are set. The bit about earlier iterations
+        is set if it was set before, and so were all bits of the last iteration: adding one to the
+        lowest bit of an instruction carries into it exactly then.
         """
         iteration = self.iterations.get(loop)
         if iteration is None:
@@ -165,17 +165,17 @@ def positions(bits: Bits) -> Iterator[int]:
 
 
 class Conflict(NamedTuple):
-    """What an access of an instruction conflicts with."""
+    """The conflicts of one access of an instruction."""
 
     candidates: Bits
     writes: bool
     written: Bits  # the candidates that write
     access: TensorAccess | None  # of a tensor, None for on-chip memory
-    moves: bool  # boxes have to be compared in the present iterations
+    moves: bool  # boxes must be compared in the current iterations
 
 
 class Conflicting(NamedTuple):
-    """What an instruction conflicts with."""
+    """The conflicts of an instruction."""
 
     candidates: Bits  # on on-chip memory
     on_chip: Sequence[Conflict]
@@ -183,7 +183,7 @@ class Conflicting(NamedTuple):
 
 
 class Conflicts:
-    """For each instruction the sets of bits that it conflicts with."""
+    """For each instruction, the sets of bits with which it conflicts."""
 
     def __init__(self, accesses: Accesses, numbering: Numbering) -> None:
         self.numbering = numbering
@@ -192,7 +192,7 @@ class Conflicts:
         self.tensors: dict[Var, _Tensor] = {}
         self.of_chunk: dict[tuple[Chunk, bool], Conflict] = {}
         self.known: dict[Instruction, Conflicting] = {}
-        self.alike: dict[object, Conflicting] = {}  # by the pieces of on-chip memory touched
+        self.alike: dict[object, Conflicting] = {}  # by the on-chip chunks touched
         reads: dict[Chunk, list[int]] = {}
         writes: dict[Chunk, list[int]] = {}
         for index, instruction in enumerate(numbering.instructions):
@@ -203,7 +203,7 @@ class Conflicts:
                 writes.setdefault(chunk, []).extend(positions)
             for access in instruction.tensors:
                 if access.root not in accesses.written:
-                    continue  # what nothing writes is in no conflict
+                    continue  # never written, hence no conflict
                 tensor = self.tensors.get(access.root)
                 if tensor is None:
                     tensor = self.tensors[access.root] = _Tensor()
@@ -214,14 +214,14 @@ class Conflicts:
             tensor.close()
 
     def of(self, instruction: Instruction) -> Conflicting:
-        """Return what the accesses of an instruction conflict with."""
+        """Return the conflicts of an instruction's accesses."""
         known = self.known.get(instruction)
         if known is None:
             known = self.known[instruction] = self._of(instruction)
         return known
 
     def _of(self, instruction: Instruction) -> Conflicting:
-        """Return the same of all instructions that touch the same."""
+        """Return the conflicts; instructions that touch the same share one object."""
         touched = instruction.reads, instruction.writes
         alike = self.alike.get(touched)
         if alike is None:
@@ -261,17 +261,17 @@ class _Tensor:
         self.moving: tuple[list[int], list[int]] = ([], [])
         self.moving_sets: tuple[Bits, Bits] = (0, 0)
         self.dim: int = 0
-        self.order: list[tuple[int, _FixedBox]] = []  # by the begin in dimension ``dim``
+        self.order: list[tuple[int, _FixedBox]] = []  # by offset in dimension ``dim``
         self.longest: int = 0
 
     def add(self, access: TensorAccess, positions: Sequence[int]) -> None:
-        """Take note of an access."""
+        """Record an access."""
         box = _fixed(access.box)
         lists = self.moving if box is None else self.fixed.setdefault(box, ([], []))
         lists[access.writes].extend(positions)
 
     def close(self) -> None:
-        """Prepare to be asked: order the constant boxes by the dimension that parts them best."""
+        """Prepare for queries: sort constant boxes along the dimension that separates them best."""
         self.sets = {box: (_bits(r), _bits(w)) for box, (r, w) in self.fixed.items()}
         self.moving_sets = (_bits(self.moving[0]), _bits(self.moving[1]))
         ranks = {len(box) for box in self.sets}
@@ -300,7 +300,7 @@ class _Tensor:
             yield _conflict((reads, writes), access, moves=True)
 
     def _meeting(self, box: _FixedBox) -> tuple[Bits, Bits]:
-        """Return what reads and writes the constant boxes that meet ``box``."""
+        """Return the readers and the writers of the constant boxes that overlap ``box``."""
         reads = writes = 0
         low, high = 0, len(self.order)
         if self.order[0][0] != self.order[-1][0]:
@@ -319,7 +319,7 @@ def _conflict(sets: tuple[Bits, Bits], access: TensorAccess, *, moves: bool) -> 
 
 
 def _fixed(box: Box | None) -> _FixedBox | None:
-    """Return a box of constants, None for any other."""
+    """Return a box as constants, None if it is not constant."""
     if box is None or any(offset.terms for offset in box.offsets) or None in box.sizes:
         return None
     pairs = zip(box.offsets, box.sizes, strict=True)

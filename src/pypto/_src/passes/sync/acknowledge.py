@@ -1,11 +1,11 @@
-"""Lets no pipe raise an event again while the last wait for it may still be under way.
+"""Keeps pipes from raising an event again while the last wait for it may still be pending.
 
-Where nothing tells the source of a flag that this wait is over, the target *acknowledges* it: a
-flag the other way, set and waited for just before. It is not known what the hardware does when a
-raised flag is set again (hardware sheet, 3.3, F5); if the second set is lost, the waiting pipe
-hangs.
+Where nothing orders that wait before the next set, the target *acknowledges* it: by a flag in the
+reverse direction, set and waited for just before the set. It is not known what the hardware does
+when a raised flag is set again (hardware sheet, 3.3, F5); if the second set is lost, the waiting
+pipe hangs.
 
-Knows events; leaves it to `insert_sync` to write them down.
+Knows events; `insert_sync` emits the statements.
 """
 
 from __future__ import annotations
@@ -32,40 +32,40 @@ def acknowledge(
     flags: Sequence[Flag],
     spare: Mapping[tuple[int, int], Sequence[int]],
 ) -> set[Flag | ProgramPoint]:
-    """Let the source of a flag hear from its target where it might raise an event too early.
+    """Add acknowledgements where the source of a flag might raise an event too early.
 
-    That is where the last wait for the event may still be under way. ``flags`` have their events;
-    ``spare`` has free ones, by source and target of the acknowledgement. Where none of these will
-    do, a barrier of all pipes stands for the acknowledgement. Returns the flags, and the places of
-    barriers, that acknowledgements make superfluous.
+    That is where the last wait for the event may still be pending. ``flags`` have their events;
+    ``spare`` has free ones, by source and target of the acknowledgement. If none of these can be
+    used, a barrier of all pipes replaces the acknowledgement. Returns the flags, and the program
+    points of barriers, that acknowledgements make superfluous.
     """
     for iteration in count():
         flow = _EventFlow(planner, function, flags, spare, in_haste=iteration >= _ROUNDS)
-        with suppress(RaceError):  # of a plan that is not sufficient nothing can be said
+        with suppress(RaceError):  # nothing is known about an insufficient plan
             flow.run()
         if not flow.changed:
-            break  # what holds with these acknowledgements asks for no others
+            break  # a fixed point: no more acknowledgements are needed
     if all(flag.ack == NONE and flag.ack_first == NONE for flag in flags):
         return set()
-    # Acknowledgements of what goes from one iteration to the next act before that is tried.
+    # Carried flags with acknowledgements act earlier than where they would be tried.
     tried = [f for f in flags if f.form is FORWARD or f.ack == f.ack_first == NONE]
     settled = _EventFlow(planner, function, flags, spare, settled=True)
     return superfluous(settled, [*planner.bars, *tried])
 
 
 _ROUNDS: Final = 4
-"""How often the events of acknowledgements change before a barrier replaces one of them."""
+"""How many rounds may change the events of acknowledgements before barriers replace some."""
 
 
 class _EventFlow(PlanFlow):
-    """Goes through a plan whose flags have events; gives `Flag.ack` where it is needed.
+    """Follows a plan whose flags have events; sets `Flag.ack` where one is needed.
 
     An acknowledgement takes an event whose last wait is over, else one that no other
     acknowledgement has. One that turns out to be too early itself, on another path or in another
-    iteration, gets an event of its own: the flag that it goes before comes back between its
-    iterations, so that it cannot be too early then either, unless others take its event later.
-    `changed` says that acknowledgements are others than those that all of the states were found
-    with. Once they are ``settled`` a flag or an acknowledgement that is too early is an error.
+    iteration, gets an event of its own: the flag that it precedes is waited for before it is raised
+    again, so that it cannot be too early, unless others take its event later. `changed` says that
+    acknowledgements have changed since some of the states were computed. Once they are ``settled``,
+    a flag or an acknowledgement that is too early is an error.
     """
 
     def __init__(
@@ -118,7 +118,7 @@ class _EventFlow(PlanFlow):
     def told(
         self, point: ProgramPoint, pipe: int, state: State, suspect: Flag | ProgramPoint
     ) -> Bits:
-        """As `PlanFlow.told`; nothing is said where pipes acknowledge: all is known there."""
+        """As `PlanFlow.told`; before acknowledgements it gives no answer: all counts as known."""
         for act in self.before.get(point, ()):
             flag = act.flag
             if flag is not None and act.sets and (flag.ack != NONE or flag.ack_first != NONE):
@@ -145,7 +145,7 @@ class _EventFlow(PlanFlow):
         state.tokens[flag] = self._tells(source, state)
 
     def _is_early(self, flag: Flag, ack: int, state: State) -> bool:
-        """True if the acknowledgement before a flag might be raised too early itself."""
+        """True if the acknowledgement of a flag might itself be raised too early."""
         if ack == BARRIER:
             return False
         number = self.flags[Triple(flag.target, flag.source, ack)]
@@ -154,7 +154,7 @@ class _EventFlow(PlanFlow):
     def _ack_event(self, flag: Flag, old: int, state: State) -> int:
         """Return an event for the acknowledgement of a flag to replace ``old``, or a barrier.
 
-        The first one may be an event that others have if its last wait is over.
+        The first choice may be an event that others use, if its last wait is over.
         """
         source, target = flag.target, flag.source
         events = self.spare.get((source, target), ())
@@ -174,11 +174,11 @@ class _EventFlow(PlanFlow):
         return next((event for event in events if event not in taken), BARRIER)
 
     def _tells(self, pipe: int, state: State) -> Bits:
-        """Return what a flag says that a pipe sets."""
+        """Return the token of a flag that a pipe sets now."""
         return state.known[pipe] | self.numbering.of_pipe[pipe] | self.waits[pipe]
 
     def _took(self, key: Triple, token: Bits, state: State) -> None:
-        """Let a pipe have waited for an event."""
+        """Apply a pipe's wait for an event."""
         bit = self.numbering.flag(self.flags[key])
         state.forget(~bit)
         state.learn(PipeType(key.target), token | bit)

@@ -1,13 +1,13 @@
 """Checks the synchronisation of functions: races, and the discipline of flags and barriers.
 
-Two accesses of the same bytes, one of them a write, that nothing orders are a race (hardware sheet,
-3.1 and 3.2). All of a function is covered: every path, any number of iterations; the
-argument is in `checker_dataflow`. Works on any function with memory references, whoever put the
-flags there.
+Two unordered accesses of the same bytes, one of them a write, are a race (hardware sheet, 3.1 and
+3.2). All of a function is covered: every path, any number of iterations; the argument is in
+`checker_dataflow`. Works on any function with memory references, whether its flags come from a pass
+or from the user.
 
 It decides the sheet's model exactly, with these exceptions: it may report paths that conditions
-exclude; distinct parameters count as distinct memory where no call in the program gives them the
-same, and iterations of a parallel loop as independent.
+exclude; distinct parameters count as distinct memory unless a call in the program passes the same
+memory to both, and iterations of a parallel loop count as independent.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ from pypto._src.usage_errors import not_a_program
 
 
 class FlagIdentity(Enum):
-    """What tells two flags apart. The vendor says the first; field reports suspect the second."""
+    """What identifies a flag. The vendor documents the first; field reports suspect the second."""
 
     PAIR = "pair"
     """Source pipe, waiting pipe and event."""
     SOURCE = "source"
-    """Source pipe and event: whoever waits first takes the flag."""
+    """Source pipe and event: the first pipe that waits takes the flag."""
 
 
 def check_sync(
@@ -46,15 +46,15 @@ def check_sync(
     identity: FlagIdentity = FlagIdentity.PAIR,
     every_way: bool = False,
 ) -> list[Diagnostic]:
-    """Return what is wrong with the flags and barriers of a program's kernels, each finding once.
+    """Return findings about the flags and barriers of a program's kernels, each one once.
 
-    Rules: ``sync-race`` two accesses that nothing orders; ``sync-deadlock`` a wait before its set;
+    Rules: ``sync-race`` two unordered accesses; ``sync-deadlock`` a wait before its set;
     ``sync-double-set`` a flag raised twice; ``sync-taken`` a flag that another pipe takes;
     ``sync-leak`` a flag left raised; ``sync-flag`` a flag that the hardware does not have;
     ``sync-tail`` work in flight at the end; ``sync-overtake`` (a warning) a flag raised again while
-    its wait may still be under way.
+    its wait may still be pending.
 
-    With ``every_way`` nothing is made of conditions: any arm may follow any other.
+    With ``every_way`` conditions are ignored: any arm may follow any other.
 
     Raises:
         CallError: it is neither a program nor a function.
@@ -91,9 +91,9 @@ class _Check(NamedTuple):
     every_way: bool
 
     def of_alias(self, kernel: Function, root: Block, alias: Alias, known: Findings) -> Findings:
-        """Return what is found where two parameters are one memory, but for the races known.
+        """Return the findings if two parameters share memory, without the known races.
 
-        Nor do races count of statements that touch different elements: there may be very many.
+        Races of statements that touch different elements are left out, too: there may be very many.
         """
         return self.run(
             kernel,
@@ -112,7 +112,7 @@ class _Check(NamedTuple):
         *,
         skips: Skips | None = None,
     ) -> Findings:
-        """Return what is found in a function some of whose parameters are one memory."""
+        """Return the findings in a function, some of whose parameters may share memory."""
         findings = Findings(self.target.event_ids, skips, function)
         key_of = _by_pair if self.identity is FlagIdentity.PAIR else _by_source
         accesses = Accesses(function, root, shared)
@@ -123,7 +123,7 @@ class _Check(NamedTuple):
 def _of_alias(
     kernel: Function, alias: Alias, known: Findings, findings: Findings
 ) -> list[Diagnostic]:
-    """Return the races that there are only where a call gives two parameters one memory."""
+    """Return the races that exist only because a call passes two parameters the same memory."""
     names = [user_name(kernel.params[i]) for i in (alias.params.first, alias.params.second)]
     what, verb = " and ".join(names), "are" if alias.is_sure else "may be"
     severity = DiagnosticSeverity.Error if alias.is_sure else DiagnosticSeverity.Warning

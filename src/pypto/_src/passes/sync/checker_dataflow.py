@@ -1,13 +1,13 @@
-"""Follows every path through a function and finds what its flags and barriers leave open.
+"""Forward dataflow over every path of a function; finds what its flags and barriers leave open.
 
-Paths are joined where they meet, and a loop is followed until its state no longer changes. A join
-keeps only what holds on both paths, and there are finitely many bits. So this ends, and what
-holds then holds for any number of iterations: no race, deadlock or leak is missed. It can report
-one on a path that no run takes, when two conditions exclude it; conditions that depend on the
-iteration of a loop, or are equal, are decided (`branch_conditions`).
+Paths are joined where they meet, and a loop is iterated to a fixed point. A join keeps only what
+holds on both paths, and there are finitely many bits. So this terminates, and what holds then holds
+for any number of iterations: no race, deadlock or leak is missed. It can report one on a path that
+no run takes, when two conditions exclude it; conditions that depend on the iteration of a loop, or
+are equal, are decided (`branch_conditions`).
 
-It takes one pass over a function's statements for each state that its loops take, with sets
-of as many bits as it has instructions.
+It takes one pass over a function's statements for each state of its loops, with sets of as many
+bits as it has instructions.
 """
 
 from __future__ import annotations
@@ -43,9 +43,9 @@ _BARRIERS: Final[dict[Op, PipeType]] = {
     bar_all: PipeType.ALL,
 }
 _MOST_TOLD_APART: Final = 3
-"""Up to this nesting depth first, last and other iterations are told apart; inside, not."""
+"""Up to this nesting depth first, last and other iterations are distinguished."""
 _MOST_SPLITS: Final = 4
-"""How many repeated conditions are held apart at one time."""
+"""On how many repeated conditions paths are split at one time."""
 
 KeyOf = Callable[[Triple], Key]
 
@@ -59,14 +59,14 @@ class _Sync(NamedTuple):
 
 
 class OpenLoop(NamedTuple):
-    """An open loop, with the states in which it is left or goes on early."""
+    """An open loop, with the states at its ``break`` and ``continue`` statements."""
 
     breaks: list[State]
     continues: list[State]
 
 
 class Flow:
-    """Goes through one function; the findings collect in ``findings``."""
+    """The dataflow over one function; ``findings`` collects the results."""
 
     def __init__(
         self,
@@ -79,7 +79,7 @@ class Flow:
         every_way: bool = False,
         like: Flow | None = None,
     ) -> None:
-        """Prepare to go through; ``like`` has gone through the same function, with other flags."""
+        """Prepare a run; ``like`` is a flow over the same function, with other flags."""
         self.function = function
         self.root = root
         self.accesses = accesses
@@ -106,7 +106,7 @@ class Flow:
         self.iterations: dict[ProgramPoint, Iterations] = {}  # of outermost loops
         self.visits: dict[ProgramPoint, dict[tuple[object, ...], _Visit]] = {}
         self.returns: list[State] = []
-        self.in_loop: bool = False  # a loop is being gone through
+        self.in_loop: bool = False  # inside `_fix` of a loop
         self.unsettled: bool = False  # one inside it has pending iterations
 
     def _find_syncs(self) -> None:
@@ -123,7 +123,7 @@ class Flow:
             self.syncs[point] = sync
 
     def _find_last_values(self) -> dict[ProgramPoint, tuple[Var, int]]:
-        """Return each loop's variable with its value in the last iteration, where known."""
+        """Return each loop's variable with its value in the last iteration, if known."""
         points = list(points_in(self.root))
         if any(isinstance(point.stmt, BreakStmt) for point in points):
             return {}
@@ -135,7 +135,7 @@ class Flow:
         return found
 
     def _wait_bits(self) -> list[int]:
-        """Return for each pipe the bits of the flags that it waits for: its queue has the waits."""
+        """Return the bits of the flags for which each pipe waits: its queue has the waits."""
         found = [0] * PIPES
         for sync in self.syncs.values():
             if sync.triple is not None and not sync.raises:
@@ -145,7 +145,7 @@ class Flow:
         return found
 
     def _repeated_conditions(self) -> set[object]:
-        """Return the conditions that decide more than once about instructions, sets or waits."""
+        """Return the conditions on which instructions, sets or waits depend in several places."""
         at, syncs = self.accesses.at, self.syncs
         seen: set[object] = set()
         again: set[object] = set()
@@ -163,14 +163,14 @@ class Flow:
     # ----- paths --------------------------------------------------------------------------------
 
     def run(self) -> None:
-        """Go through the function."""
+        """Run the dataflow over the function."""
         state = self.block(self.root, State([self.numbering.all] * PIPES))
         for ended in (*self.returns, state):
             if ended is not None:
                 self._end(ended)
 
     def block(self, block: Block, state: State | None, begin: int = 0) -> State | None:
-        """Return what holds after the statements of a block from number ``begin`` on."""
+        """Return the state after the statements of a block from index ``begin`` on."""
         for point in block.points[begin:]:
             if state is None:
                 return None
@@ -189,7 +189,7 @@ class Flow:
         return state
 
     def compound(self, point: ProgramPoint, state: State) -> State | None:
-        """Return what holds after a statement with bodies."""
+        """Return the state after a compound statement."""
         stmt = point.stmt
         if isinstance(stmt, ForStmt | WhileStmt):
             return self._loop(point, stmt, state)
@@ -222,7 +222,7 @@ class Flow:
         return joined(first, second, point)
 
     def split_key(self, point: ProgramPoint) -> object:
-        """Return the key of a condition that the rest of a block is to be held apart by."""
+        """Return the key of a condition on which to split the paths of the rest of a block."""
         stmt = point.stmt
         if not self.repeated or not isinstance(stmt, IfStmt) or self.splits >= _MOST_SPLITS:
             return None
@@ -232,11 +232,11 @@ class Flow:
         return key if self.conditions.decide(stmt.condition, point.block) is None else None
 
     def rest(self, point: ProgramPoint, state: State) -> State | None:
-        """Return what holds after a statement, now reached, and the rest of its block."""
+        """Return the state after ``point``, now reached, and the rest of its block."""
         return self.block(point.block, state, point.index)
 
     def _split(self, point: ProgramPoint, key: object, state: State) -> State | None:
-        """Go through the rest of a block for either value of a condition."""
+        """Follow the rest of a block separately for each value of a condition."""
         self.splits += 1
         results: list[State | None] = []
         for value in (True, False):
@@ -249,13 +249,13 @@ class Flow:
     # ----- loops --------------------------------------------------------------------------------
 
     def _loop(self, point: ProgramPoint, stmt: ForStmt | WhileStmt, entry: State) -> State | None:
-        """Return what holds after a loop.
+        """Return the state after a loop.
 
-        Each head is a join of what leads to the beginning of such an iteration, so it only loses
-        bits and ends somewhere. A loop inside others is met again with ever lower states: it goes
-        on from its heads then. Only the outermost loop is gone through until all that it holds has
-        settled; in one iteration of it, those inside look at each of their iterations once. So the
-        time does not multiply with the depth.
+        Each head is a join of all states at the beginning of such an iteration, so it only loses
+        bits and reaches a fixed point. An inner loop is entered again with ever lower states: it
+        then continues from its heads. Only the outermost loop is iterated until all loops in it
+        have settled; within one of its iterations, inner loops visit each of their iterations once.
+        So the time does not multiply with the depth.
         """
         trips = trip_count(stmt)
         if trips == 0:
@@ -272,7 +272,7 @@ class Flow:
         self._fix(point, iterations, visit)
         ends = [end for each in visit.ends.values() for end in each]
         if isinstance(stmt, WhileStmt):
-            ends += visit.heads.values()  # it ends where its condition is looked at
+            ends += visit.heads.values()  # it ends where its condition is tested
         elif trips is None:
             ends.append(entry)
         result: State | None = None
@@ -282,9 +282,9 @@ class Flow:
         return None if result is None else result.copy()
 
     def iterations_of(self, point: ProgramPoint, trips: int | None) -> Iterations:
-        """Return the iterations of a loop that are looked at, inside the loops that are open."""
+        """Return the iterations to distinguish in a loop, inside the open loops."""
         blind = self.every_way or len(self.loops) >= _MOST_TOLD_APART
-        if self.loops:  # their iterations may decide what the conditions in this one ask
+        if self.loops:  # their iterations may decide conditions in this one
             return Iterations(self.conditions, point, trips, blind=blind)
         known = self.iterations.get(point)
         if known is None:
@@ -292,7 +292,7 @@ class Flow:
         return known
 
     def _fix(self, point: ProgramPoint, iterations: Iterations, visit: _Visit) -> None:
-        """Go through the iterations of a loop whose heads have changed, until that ends or once."""
+        """Visit iterations whose heads have changed: to a fixed point if outermost, else once."""
         heads, pending = visit.heads, visit.pending
         for iteration in iterations.first():
             self._lead(point, visit.entry, iteration, heads, pending)
@@ -322,7 +322,7 @@ class Flow:
         self.unsettled = unsettled or bool(pending)
 
     def _in_next_iteration(self, point: ProgramPoint, after: State) -> State:
-        """Return what holds after an iteration, in the terms of the next one."""
+        """Return the state after an iteration, in terms of the next one."""
         state = after.copy()
         state.each(lambda bits: self.numbering.next_iteration(point, bits))
         return state
@@ -335,7 +335,7 @@ class Flow:
         heads: dict[Iteration, State],
         pending: dict[Iteration, None],
     ) -> None:
-        """Let a state lead to the beginning of an iteration."""
+        """Join a state into the head of an iteration."""
         known = heads.get(iteration)
         new = state if known is None else joined(known, state, point)
         assert new is not None
@@ -346,7 +346,7 @@ class Flow:
     def _iteration(
         self, point: ProgramPoint, iteration: Iteration, head: State, iterations: Iterations
     ) -> tuple[State | None, list[State]]:
-        """Return what holds after one iteration, and where it leaves the loop."""
+        """Return the state after one iteration, and the states in which it leaves the loop."""
         loop = OpenLoop([], [])
         self.loops.append(loop)
         if iterations.counter is not None:
@@ -362,9 +362,9 @@ class Flow:
     # ----- instructions -------------------------------------------------------------------------
 
     def instruction(self, instruction: Instruction, state: State) -> None:
-        """Compare an instruction with all that is under way, and let it be under way itself."""
+        """Check an instruction against all that is in flight, and add it to that."""
         pipe = instruction.queue
-        if instruction.in_order:  # it and what follows start when all before it is complete
+        if instruction.in_order:  # it and later ones start when all before it is complete
             state.known[pipe] |= self.numbering.of_pipe[pipe]
         found = self.conflicts.of(instruction)
         unknown = ~state.known[pipe]
@@ -392,7 +392,7 @@ class Flow:
         if loop is not None:
             stmt, block = loop.stmt, loop.blocks[0]
             if isinstance(stmt, ForStmt) and stmt.kind is ForKind.Parallel:
-                return False  # the user said that its iterations touch different parts
+                return False  # a parallel loop: the user says that iterations are independent
         else:
             met = meeting(bit.instruction.point, instruction.point)
             block = None if met is None else met[0].block
@@ -413,7 +413,7 @@ class Flow:
         )
 
     def _last_box(self, box: Box | None, bit: Bit, instruction: Instruction) -> Box | None:
-        """Return a box as it was in the last iterations of the loops that are over by now."""
+        """Return a box as it was in the last iterations of the loops that have ended by now."""
         if box is None:
             return None
         offsets = box.offsets
@@ -472,7 +472,7 @@ class Flow:
     # ----- the end ------------------------------------------------------------------------------
 
     def _end(self, state: State) -> None:
-        """Report what the function leaves behind."""
+        """Report raised flags and work in flight at the end of the function."""
         name = self.function.name
         for triple, points in self.sets.items():
             key = self.key_of(triple)
@@ -494,7 +494,7 @@ class Flow:
 
 
 class _Visit(NamedTuple):
-    """What going through a loop gave, for one state before it."""
+    """The result of a loop, for one entry state."""
 
     entry: State
     heads: dict[
@@ -508,20 +508,20 @@ class _Visit(NamedTuple):
 
 
 def _is_lower(state: State, other: State, point: ProgramPoint) -> bool:
-    """True if ``other`` knows all that ``state`` does."""
+    """True if ``other`` knows everything that ``state`` knows."""
     both = joined(other, state, point)
     return both is not None and both.same(state)
 
 
 class Iterations:
-    """The iterations of one loop that are looked at on their own."""
+    """The kinds of iterations of one loop that are distinguished."""
 
     def __init__(
         self, conditions: Conditions, point: ProgramPoint, trips: int | None, *, blind: bool
     ) -> None:
         self.counter = None if blind else conditions.counter(point)
         self.trips = trips
-        self.asks_first = not blind and trips is not None and trips > 1  # it does not end then
+        self.asks_first = not blind and trips is not None and trips > 1  # it cannot end then
         self.asks_last = False
         self.modulus = 1
         self.start: int | None = None
@@ -534,7 +534,7 @@ class Iterations:
         self.step = 0 if self.counter is None else self.counter.step
 
     def first(self) -> list[Iteration]:
-        """Return what the first iteration may be."""
+        """Return the possible first iterations."""
         first = True if self.asks_first else None
         if self.modulus == 1:
             return [Iteration(first)]
@@ -542,7 +542,7 @@ class Iterations:
         return [Iteration(first, None, remainder, self.modulus) for remainder in starts]
 
     def endings(self, iteration: Iteration) -> tuple[bool | None, ...]:
-        """Return whether an iteration is looked at as the last one, as another, or as either."""
+        """Return the values of ``last`` to follow for an iteration; None stands for both."""
         if not self.asks_last:
             return (None,)
         return (True, False) if self.may_end(iteration) else (False,)
@@ -559,7 +559,7 @@ class Iterations:
         return last % self.modulus == iteration.remainder
 
     def next(self, iteration: Iteration) -> Iteration:
-        """Return what the iteration after one is."""
+        """Return the successor of an iteration."""
         remainder = iteration.remainder
         if remainder is not None:
             remainder = (remainder + self.step) % self.modulus
@@ -567,7 +567,7 @@ class Iterations:
 
 
 def _common_loop(bit: Bit, instruction: Instruction) -> ProgramPoint | None:
-    """Return the loop around both instructions of which they are in different iterations."""
+    """Return the loop around both instructions that they execute in different iterations."""
     if bit.plane >= len(bit.loops):
         return None
     loop = bit.loops[bit.plane]
@@ -576,13 +576,13 @@ def _common_loop(bit: Bit, instruction: Instruction) -> ProgramPoint | None:
 
 
 def _pinned(form: Affine, var: Var, value: int) -> Affine:
-    """Return a linear form with a value in place of a variable."""
+    """Return a linear form with ``value`` substituted for a variable."""
     factor = form.terms.get(var, 0)
     return combine(combine(form, Affine(0, {var: factor}), -1), Affine(value, {}), factor)
 
 
 def _last_value(stmt: ForStmt) -> int | None:
-    """Return what the variable of a loop is in its last iteration, None if that is not known."""
+    """Return the value of a loop variable in the last iteration, None if unknown."""
     trips, start, step = trip_count(stmt), const_value(stmt.start), const_value(stmt.step)
     if not trips or start is None or step is None:
         return None

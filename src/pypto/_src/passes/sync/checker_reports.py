@@ -1,6 +1,6 @@
 """What the sync checker reports, in words: message, lines, and the flag or barrier to add.
 
-Keeps each finding once. Knows nothing of how findings are made.
+Keeps each finding once. Does not know how findings are computed.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Triple(NamedTuple):
 
 
 class _Race(NamedTuple):
-    """Two accesses that nothing orders; ``more`` earlier ones on that pipe race with the later."""
+    """Two unordered accesses; ``more`` earlier ones on that pipe race with the later one, too."""
 
     first: Instruction
     second: Instruction
@@ -48,21 +48,21 @@ class _Race(NamedTuple):
 
 
 Skips: TypeAlias = Callable[[ProgramPoint, ProgramPoint, ProgramPoint | None], bool]
-"""True for races that are not to be reported: earlier and later statement, and the loop."""
+"""True for races not to report, given the earlier and later statement, and the loop."""
 
 
 class Findings:
-    """Collects the findings of one function, but for the races that ``skips`` is true of."""
+    """Collects the findings of one function, except the races for which ``skips`` is true."""
 
     def __init__(
         self, event_ids: int, skips: Skips | None = None, function: Function | None = None
     ) -> None:
         self._function = function
-        self._shared: SharedBytes | None = None  # made for the first race
+        self._shared: SharedBytes | None = None  # computed for the first race
         self.skips = skips
         self._calls: dict[Call, str] = {}  # as the user wrote them
         self.found: dict[tuple[object, ...], Diagnostic | _Race] = {}
-        # Those whose race is known.
+        # The pairs whose race is reported or counted.
         self._pairs: set[tuple[ProgramPoint, ProgramPoint, ProgramPoint | None]] = set()
         self.event_ids = event_ids
         self.used: set[Triple] = set()
@@ -87,7 +87,7 @@ class Findings:
         label: str = "",
         severity: DiagnosticSeverity = DiagnosticSeverity.Error,
     ) -> None:
-        """Note a finding unless it is known."""
+        """Record a finding unless it is known."""
         if (rule, *what) not in self.found:
             self.found[rule, *what] = Diagnostic(
                 severity, rule, 0, message, span, label, related, hint
@@ -98,7 +98,7 @@ class Findings:
     def knows_race(
         self, first: Instruction, second: Instruction, loop: ProgramPoint | None
     ) -> bool:
-        """True if this race has been reported, or is not to be."""
+        """True if this race is already known, or is to be skipped."""
         if self.has_race(first.point, second.point, loop):
             return True
         return self.skips is not None and self.skips(first.point, second.point, loop)
@@ -106,7 +106,7 @@ class Findings:
     def has_race(
         self, first: ProgramPoint, second: ProgramPoint, loop: ProgramPoint | None
     ) -> bool:
-        """True if the race of two statements is reported, or counted with another one."""
+        """True if the race of two statements is reported, or counted in another report."""
         return (first, second, loop) in self._pairs
 
     def race(
@@ -117,10 +117,10 @@ class Findings:
         writes: bool,
         loop: ProgramPoint | None,
     ) -> None:
-        """Report two accesses that nothing orders, in two iterations of ``loop`` if there is one.
+        """Report two unordered accesses, in different iterations of ``loop`` if there is one.
 
-        Of the earlier ones on a pipe the last in the text stands for all: what makes the later one
-        wait for it orders the others, too.
+        The last of the earlier ones on a pipe, in the text, represents them all: a wait for it
+        orders the others, too.
         """
         self._pairs.add((first.point, second.point, loop))
         key = "sync-race", second.point, second.pipe, first.pipe, loop
@@ -163,7 +163,7 @@ class Findings:
         return self._calls[call]
 
     def _order(self, first: Instruction, second: Instruction, loop: ProgramPoint | None) -> str:
-        """Return the flag or barrier that orders two instructions, and where it stands."""
+        """Return the flag or barrier that orders two instructions, and where to put it."""
         apart = None if loop is not None else _apart(first.point.stmt.span, second.point.stmt.span)
         if apart is not None:
             return apart
@@ -213,7 +213,7 @@ class Findings:
         split: ProgramPoint | None,
         last: ProgramPoint | None,
     ) -> None:
-        """Report a wait for a flag that is down, on some path here at least."""
+        """Report a wait for a flag that is down, at least on some path."""
         later = [s for s in sets if s.begin > point.begin]
         earlier = [s for s in sets if s.begin < point.begin]
         labels: list[Label] = []
@@ -241,7 +241,7 @@ class Findings:
         )
 
     def double_set(self, point: ProgramPoint, triple: Triple, first: ProgramPoint | None) -> None:
-        """Report a set of a flag that is up."""
+        """Report a set of a flag that is already up."""
         labels = [Label(first.stmt.span, "raised here, and not waited for")] if first else []
         if first is point:
             labels = [Label(point.stmt.span, "the iteration before raised it, too")]
@@ -270,7 +270,7 @@ class Findings:
         )
 
     def overtake(self, point: ProgramPoint, triple: Triple) -> None:
-        """Warn of a set that may reach its flag before the wait has lowered it, once a flag."""
+        """Warn about a set that may happen before a wait has lowered the flag, once per flag."""
         other = self._unused(triple.source, triple.target)
         hint = f"use event {other.event} here and where it is waited for"
         if _repeats(point) or other in self.used:  # each iteration raises the same event again
@@ -285,7 +285,7 @@ class Findings:
         )
 
     def leak(self, point: ProgramPoint, triple: Triple, name: str) -> None:
-        """Report a flag that is up when the function ends, on some path at least."""
+        """Report a flag that is up when the function ends, at least on some path."""
         self.report(
             "sync-leak",
             (triple, point),
@@ -296,7 +296,7 @@ class Findings:
         )
 
     def tail(self, instruction: Instruction, name: str) -> None:
-        """Report work that is under way when the function ends."""
+        """Report work that is in flight when the function ends."""
         self.report(
             "sync-tail",
             (instruction.pipe,),
@@ -308,7 +308,7 @@ class Findings:
 
 
 def _apart(first: Span, second: Span) -> str | None:
-    """Return what puts two parts of one statement on lines of their own; None if they stand so."""
+    """Return a hint on putting two parts of a statement on separate lines; None if they are."""
     last = max(second.begin_line, second.end_line)
     if not 0 < second.begin_line <= first.begin_line <= last:
         return None
@@ -325,14 +325,14 @@ def _apart(first: Span, second: Span) -> str | None:
 
 
 def _fresh(span: Span) -> str:
-    """Return a name for a tile that the line of ``span`` does not have."""
+    """Return a name for a tile that does not occur in the line of ``span``."""
     words = re.findall(r"\w+", line_at(span))
     names = ("tile", *(f"tile{number}" for number in range(2, len(words) + 3)))
     return next(name for name in names if name not in words)
 
 
 def _repeats(point: ProgramPoint) -> bool:
-    """True if a statement stands in a loop."""
+    """True if a statement is in a loop."""
     block = point.block
     while block.depth:
         owner = owner_of(block)
@@ -348,7 +348,7 @@ def _words(triple: Triple) -> str:
 
 
 def _line(point: ProgramPoint, *, after: bool = False) -> str:
-    """Return where a statement stands, in the words of a hint: its first line, or its last."""
+    """Return the location of a statement in a hint: its first line, or its last."""
     what = "line"
     if point.is_loop:
         what = "the loop at line"
@@ -359,7 +359,7 @@ def _line(point: ProgramPoint, *, after: bool = False) -> str:
 
 
 def _path(split: ProgramPoint, point: ProgramPoint) -> str:
-    """Return which path past a statement leaves a flag down at a wait."""
+    """Return which path through a statement leaves a flag down at a wait."""
     line = split.stmt.span.begin_line
     at = f" at line {line}" if line > 0 else ""
     if isinstance(split.stmt, IfStmt):

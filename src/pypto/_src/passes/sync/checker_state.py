@@ -1,13 +1,13 @@
 """What holds at one point of a function, on every path there: the state of the sync checker.
 
-One bit says of one instruction: all its executions so far are complete. A pipe knows a set of such
-bits, namely what is complete before its next instruction starts; a raised flag carries one. So the
-rules of happens-before (hardware sheet, 3.1) are unions of sets, and a join of paths is their
-intersection. An instruction in d loops has d + 1 bits: bit k < d is about the executions in earlier
-iterations of its k-th loop (and in the present iterations of the loops around that one), bit d
-about the execution in the present iterations of all.
+One bit states for one instruction that all its executions so far are complete. A pipe knows a set
+of such bits: what is complete before its next instruction starts; a raised flag carries such a set.
+So the rules of happens-before (hardware sheet, 3.1) are unions of sets, and a join of paths is
+their intersection. An instruction in d loops has d + 1 bits: bit k < d is about the executions in
+earlier iterations of its k-th loop (and in the current iterations of the loops around that one),
+bit d about the execution in the current iterations of all.
 
-Knows bits, pipes and flags; knows no statements.
+Knows bits, pipes and flags, but no statements.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ PIPES: Final = 7
 
 Bits: TypeAlias = int
 Key: TypeAlias = Hashable
-"""What identifies a flag: its triple, or what a reading of the hardware makes of it."""
+"""What identifies a flag: its triple, or a coarser key in another reading of the hardware."""
 
 DOWN: Final = 1
 UP: Final = 2
 TWICE: Final = 4
-"""What a flag may be, on some path; TWICE is raised again before a wait."""
+"""Bits for what a flag may be, on some path; TWICE means raised again before a wait."""
 
 
 class State:
-    """What each pipe knows, and which flags are up with what they carry."""
+    """What each pipe knows, and which flags are up, with what they carry."""
 
     __slots__ = ("flags", "known", "origin", "split", "tokens")
 
@@ -40,11 +40,11 @@ class State:
         self.tokens: dict[Key, Bits] = {}  # of flags that may be up
         self.flags: dict[Key, int] = {}  # what a flag may be; DOWN if it is missing
         self.origin: dict[Key, ProgramPoint] = {}  # the last set or wait of a flag
-        # Where paths meet that leave a flag in different states.
+        # Where paths that leave a flag in different states meet.
         self.split: dict[Key, ProgramPoint] = {}
 
     def copy(self) -> State:
-        """Return a state that changes on its own."""
+        """Return an independent copy."""
         new = object.__new__(State)
         new.known = self.known[:]
         new.tokens, new.flags = self.tokens.copy(), self.flags.copy()
@@ -52,7 +52,7 @@ class State:
         return new
 
     def same(self, other: State) -> bool:
-        """True if both say the same of pipes and flags."""
+        """True if both agree on pipes and flags."""
         return (
             self.known == other.known
             and self.tokens == other.tokens
@@ -62,22 +62,22 @@ class State:
         )
 
     def flag(self, key: Key) -> int:
-        """Return what a flag may be."""
+        """Return the possible values of a flag, as bits."""
         return self.flags.get(key, DOWN)
 
     def each(self, change: Callable[[Bits], Bits]) -> None:
-        """Change what every pipe knows and every flag carries."""
+        """Apply ``change`` to what every pipe knows and every flag carries."""
         self.known = [change(bits) for bits in self.known]
         self.tokens = {key: change(bits) for key, bits in self.tokens.items()}
 
     def forget(self, keep: Bits) -> None:
-        """Drop the bits that are not in ``keep``: something of them is under way again."""
+        """Drop the bits that are not in ``keep``: their instructions are in flight again."""
         self.known = [bits & keep for bits in self.known]
         for key, bits in self.tokens.items():
             self.tokens[key] = bits & keep
 
     def learn(self, pipe: PipeType, bits: Bits) -> None:
-        """Let a pipe know bits; what the scalar pipe waits for, every later instruction does."""
+        """Add bits to what a pipe knows; a wait of the scalar pipe holds up all pipes."""
         if pipe is PipeType.S:
             self.known = [known | bits for known in self.known]
         else:
@@ -89,9 +89,9 @@ def _without_down(flags: Mapping[Key, int]) -> dict[Key, int]:
 
 
 def joined(first: State | None, second: State | None, point: ProgramPoint) -> State | None:
-    """Return what holds after either path; None is a path that nothing takes.
+    """Return what holds after either path; None is a path that is never taken.
 
-    ``point`` is noted for flags that the paths leave in different states.
+    ``point`` is recorded for flags that the paths leave in different states.
     """
     if first is None or second is None:
         return first if second is None else second

@@ -1,4 +1,4 @@
-"""A flag of the sync plan: which pipe sets it, which one waits, and where either stands."""
+"""A flag of the sync plan: which pipe sets it, which one waits, and where each is."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from pypto._src.analysis.stmt_tree import Block, ProgramPoint, owner_of
 
 
 class Form(Enum):
-    """Where the ends of a flag stand."""
+    """Where the set and the wait of a flag are."""
 
     FORWARD = "set after one statement, wait before a later one of the block"
     CLOSING = "set in the body of a loop, wait at its end"
     PRIMED = "set before the loop, wait and set in its body, wait after the loop"
 
 
-# Looking a member up in its class takes CPython 3.11 five times as long as a global.
+# In CPython 3.11, looking up an enum member takes five times as long as a global.
 FORWARD: Final = Form.FORWARD
 CLOSING: Final = Form.CLOSING
 PRIMED: Final = Form.PRIMED
 
 NONE: Final = -1
-"""For the event of an acknowledgement: none is needed."""
+"""The event of an acknowledgement that is not needed."""
 BARRIER: Final = -2
-"""For the event of an acknowledgement: none is free, and a barrier of all pipes stands for it."""
+"""The event of an acknowledgement that a barrier of all pipes replaces, as none is free."""
 
 
 class Flag:
@@ -64,28 +64,28 @@ class Flag:
         self.late: ProgramPoint | None = None  # set before this statement instead
         self.begin = self.end = 0
         self.event = -1
-        # The event by which the source hears from the target before it sets this, and the same
+        # The event of the target's acknowledgement before the source sets this, and the same
         # before it raises a PRIMED flag for the first iteration.
         self.ack: int = NONE
         self.ack_first: int = NONE
         self.known = 0  # the last instruction of the target complete when this is set
-        self.number = 0  # the first instruction of the target behind the wait; 0 in a loop
+        self.number = 0  # the first instruction of the target after the wait; 0 in a loop
 
     @property
     def block(self) -> Block:
-        """The block of the wait; of a CLOSING or PRIMED flag the body of its loop."""
+        """The block of the wait; for a CLOSING or PRIMED flag the body of its loop."""
         return self.wait_before.block
 
     def reset(self) -> None:
-        """Forget what an earlier attempt to number the flags has found."""
+        """Discard the results of an earlier attempt to number the flags."""
         self.late, self.ack, self.ack_first = None, NONE, NONE
         self.locate()
 
     def locate(self) -> None:
-        """Find where the flag begins and ends in the text, once it is known where its ends stand.
+        """Compute the positions of the flag in the text, once its set and wait are placed.
 
-        ``begin`` is the position of the first set: 8 times the number of its statement, and a bit
-        more; ``end`` is that of the last wait.
+        ``begin`` is the position of the first set: 8 times the number of its statement, plus an
+        offset that orders ends beside one statement; ``end`` is that of the last wait.
         """
         form, late = self.form, self.late
         if form is PRIMED:
@@ -98,7 +98,7 @@ class Flag:
 
 
 def in_text_order(flags: Iterable[Flag]) -> list[Flag]:
-    """Return flags in the order in which they stand in the text, beside one statement too."""
+    """Return flags in textual order, including those beside one statement."""
     return sorted(flags, key=_IN_TEXT)
 
 

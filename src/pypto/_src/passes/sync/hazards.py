@@ -1,4 +1,4 @@
-"""Which earlier instructions an instruction conflicts with: the accesses of a function so far.
+"""The earlier instructions with which an instruction conflicts: the accesses so far.
 
 Knows accesses and blocks, but not what is already ordered.
 """
@@ -17,7 +17,7 @@ from pypto._src.records import NamedTuple
 
 
 def meeting(first: ProgramPoint, second: ProgramPoint) -> tuple[ProgramPoint, ProgramPoint] | None:
-    """Return the statements of one block that hold two points; None for two arms of a branch."""
+    """Return the statements of one block that hold two points; None if these are in two arms."""
     a, b = first, second
     if a.home is b.home:
         return a, b
@@ -40,10 +40,10 @@ def lifted(point: ProgramPoint, block: Block) -> ProgramPoint:
     return point
 
 
-if TYPE_CHECKING:  # annotations alone name it
+if TYPE_CHECKING:  # only annotations use it
 
     class Need(Protocol):
-        """What a pipe must have completed: instruction ``number``, which stands at ``point``."""
+        """What a pipe must have completed: its instruction ``number``, at ``point``."""
 
         @property
         def point(self) -> ProgramPoint: ...
@@ -56,7 +56,7 @@ if TYPE_CHECKING:  # annotations alone name it
 
 
 class Taken(NamedTuple):
-    """Stands for accesses of one pipe: the number of the newest, and the statement around them."""
+    """A summary of accesses of one pipe: the newest number, and the statement around them."""
 
     point: ProgramPoint
     queue: int
@@ -70,8 +70,8 @@ _Older: TypeAlias = "tuple[Instruction, _Older] | None"
 class ByPipe(dict[int, Instruction]):
     """The newest access of each pipe.
 
-    ``older`` has accesses before it, of the same pipe: for instructions that a branch keeps the
-    newer ones from.
+    ``older`` has the accesses of the same pipe before it, for instructions in another arm than
+    the newer ones.
     """
 
     __slots__ = ("older",)
@@ -81,9 +81,9 @@ class ByPipe(dict[int, Instruction]):
         self.older: dict[int, _Older] = {}
 
     def add(self, instruction: Instruction) -> None:
-        """Take note of the newest access of its pipe.
+        """Record the newest access of its pipe.
 
-        Who waits for it also waits for earlier ones that it always follows.
+        A wait for it also covers earlier ones that it always follows.
         """
         pipe, block = instruction.queue, instruction.block
         if pipe in self:
@@ -94,7 +94,7 @@ class ByPipe(dict[int, Instruction]):
         self[pipe] = instruction
 
     def reached(self, pipe: int, point: ProgramPoint) -> Instruction | None:
-        """Return the newest access of a pipe that does not stand in another arm than ``point``."""
+        """Return the newest access of a pipe that is not in another arm than ``point``."""
         found: _Older = self[pipe], self.older.get(pipe)
         while found is not None and meeting(found[0].point, point) is None:
             found = found[1]
@@ -102,7 +102,7 @@ class ByPipe(dict[int, Instruction]):
 
 
 class _Chunks(dict[Chunk, tuple[ByPipe, ByPipe]]):
-    """The reads and the writes of each piece of on-chip memory."""
+    """The reads and the writes of each chunk of on-chip memory."""
 
     def __missing__(self, chunk: Chunk) -> tuple[ByPipe, ByPipe]:
         found = self[chunk] = ByPipe(), ByPipe()
@@ -110,11 +110,11 @@ class _Chunks(dict[Chunk, tuple[ByPipe, ByPipe]]):
 
 
 PartEntry: TypeAlias = "tuple[Need, Box | None, bool]"
-"""An access to part of a tensor that later ones have to wait for; true if it writes."""
+"""An access to part of a tensor for which later ones must wait; True if it writes."""
 
 
 class _Parts:
-    """The accesses to parts of one tensor; the numbers of those of one pipe rise."""
+    """The accesses to parts of one tensor, with rising numbers for each pipe."""
 
     def __init__(self) -> None:
         self.listed: list[PartEntry] = []
@@ -123,24 +123,24 @@ class _Parts:
 
 
 _LISTED: Final = 64
-"""How many accesses to one tensor are told apart before the older ones are taken together."""
+"""How many accesses to one tensor are kept separately before the older ones are merged."""
 
 
 class History:
     """The accesses so far that a later one can conflict with.
 
     Instructions are numbered from 1 on each pipe. Of the accesses to a chunk only the newest of
-    each pipe matters, since a pipe that knows one to be complete knows all before it to be.
+    each pipe matters: if one is known to be complete, so are all before it.
     """
 
     def __init__(self, accesses: Accesses) -> None:
         self.integers = accesses.integers
-        self.written_tensors = accesses.written  # what nothing writes is in no conflict
+        self.written_tensors = accesses.written  # no conflict without a write
         self.chunks = _Chunks()
         self.tensors: dict[Var, _Parts] = {}
 
     def record(self, instruction: Instruction) -> None:
-        """Take note of what ``instruction``, the last one of its pipe so far, touches."""
+        """Record what ``instruction``, the last one of its pipe so far, touches."""
         chunks = self.chunks
         for chunk in instruction.reads:
             chunks[chunk][0].add(instruction)
@@ -167,8 +167,8 @@ class History:
     def latest(self, instruction: Instruction, known: Sequence[int]) -> dict[int, Need]:
         """Return by pipe the last conflict that comes before in the same iteration of all loops.
 
-        ``known`` has, for each pipe, the number of its last instruction that is complete by then:
-        conflicts with these are left out.
+        ``known`` has, for each pipe, the number of its last instruction that is known to be
+        complete by then: conflicts up to that number are left out.
         """
         point, block = instruction.point, instruction.block
         ordered = instruction.queue if instruction.in_order else None
@@ -189,7 +189,7 @@ class History:
     def latest_of_iterations(
         self, instruction: Instruction, known: Sequence[int], body: Block, *, tensors: bool
     ) -> dict[int, Need]:
-        """Return by pipe the last conflict in earlier iterations of the loop that has ``body``."""
+        """Return by pipe the last conflict in earlier iterations of the loop with ``body``."""
         ordered = instruction.queue if instruction.in_order else None
         found: dict[int, Need] = {}
         for by_pipe in self.on_chip(instruction):
@@ -241,7 +241,7 @@ class History:
         found: dict[int, Need],
         body: Block | None,
     ) -> None:
-        """Add the last conflicts of an access at ``point`` with those ``listed`` of some pipes."""
+        """Add the last conflicts of an access at ``point`` with entries of the pipes ``left``."""
         _, box, writes = access
         for done, other, wrote in reversed(listed):
             pipe = done.queue
@@ -264,9 +264,9 @@ class History:
         box: Box | None,
         body: Block | None,
     ) -> bool:
-        """True unless an access at ``point`` touches other elements, or stands in another arm.
+        """True unless an access at ``point`` touches other elements, or is in another arm.
 
-        It is taken in a later iteration of the loop that has ``body``, or in the same iteration.
+        It is in a later iteration of the loop with ``body``, or without that in the same iteration.
         """
         block = body
         if block is None:
@@ -278,10 +278,10 @@ class History:
 
 
 class StraightHistory(History):
-    """The accesses of code without branches and loops.
+    """The accesses of straight-line code.
 
-    Whoever knows that a write to a chunk is complete knows all accesses before it to be: the write
-    has waited for them. So only what came since matters.
+    If a write to a chunk is complete, so are all accesses before it, for which the write has
+    waited. So only the write and the accesses since then matter.
     """
 
     def __init__(self, accesses: Accesses) -> None:
@@ -322,10 +322,10 @@ class StraightHistory(History):
 
 
 def _condensed(listed: list[PartEntry], now: ProgramPoint) -> list[PartEntry]:
-    """Return the list with the older half taken together, one for each pipe and open block.
+    """Return the list with the older half merged, one entry for each pipe and open block.
 
-    What stands in a statement that is finished ``now`` counts as the whole of that statement, so
-    that no entry stands for one which a branch excludes.
+    An access inside a statement that has ended by ``now`` counts as that whole statement, so that
+    no entry stands for an access that a branch excludes.
     """
     half = len(listed) // 2
     old: dict[tuple[int, bool, Block], PartEntry] = {}

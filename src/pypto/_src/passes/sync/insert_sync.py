@@ -1,13 +1,13 @@
 """InsertSync: flags and barriers, so that no pipe overtakes what it depends on.
 
-A flag orders what one pipe did before it is set before what another pipe does after it waits. Which
-flags and barriers a function needs is decided in `planner`; this module gives the flags their event
-numbers and writes them down. There are eight events for each ordered pair of pipes. A set moves
-down to where one is free; if there is none the flag becomes a barrier for all pipes, which the
-report counts.
+A flag orders the work of one pipe before the set before the work of another pipe after the wait.
+`planner` decides which flags and barriers a function needs; this module gives the flags event
+numbers and emits them. There are eight events for each ordered pair of pipes. A set moves down to
+where one is free; if there is none, the flag becomes a barrier of all pipes, which the report
+counts.
 
-A flag or barrier that others may have made superfluous is left out if the checker then still finds
-nothing, and a flag that might be raised again too early waits to be acknowledged (`prune`,
+A flag or barrier that others may have made superfluous is left out if the checker finds nothing
+without it, and a flag that might be raised again too early waits for an acknowledgement (`prune`,
 `acknowledge`).
 """
 
@@ -55,18 +55,18 @@ class SyncReport(NamedTuple):
     """What InsertSync added to one function."""
 
     flags: int  # pairs of a set and a wait; a primed one counts once
-    carried: int  # flags from one iteration of a loop to the next, those included
+    carried: int  # of these, from one iteration of a loop to the next, primed ones included
     barriers: int  # of one pipe
-    full_barriers: int  # of all pipes, with the one at the end
-    fallbacks: int  # flags that have, or whose acknowledgement has, no free event: full barriers
-    acknowledgements: int = 0  # more flags: a pipe hears that the last wait for an event is over
+    full_barriers: int  # of all pipes, including the one at the end
+    fallbacks: int  # flags without a free event, or acknowledgements without: full barriers
+    acknowledgements: int = 0  # extra flags that report the end of the last wait for an event
 
 
 class InsertSync(MemoryPass):
     """Order all conflicting accesses of kernels; functions that synchronise by hand stay.
 
-    With ``by_source`` flags with one source have different events, whoever waits for them: safe
-    also where the hardware does not tell them apart (`FlagIdentity.SOURCE`), at the cost of events.
+    With ``by_source`` flags with one source have different events, even for different targets:
+    safe also if the hardware does not distinguish them (`FlagIdentity.SOURCE`), but uses up events.
     """
 
     requires = IRPropertySet(
@@ -78,7 +78,7 @@ class InsertSync(MemoryPass):
         self.target = target
         self.by_source = by_source
         self.reports: dict[str, SyncReport] = {}
-        """By function name, of the last run."""
+        """The reports of the last run, by function name."""
 
     def go_on(self, given: AnyProgram) -> AnyProgram:
         """Return the program with flags and barriers in its kernels."""
@@ -134,9 +134,7 @@ def _with_sync(
     if not accesses.at:
         return normal_function(function), SyncReport(0, 0, 0, 0, 0)
     planner = Planner(root, accesses)
-    if any(
-        point is not root.points[-1] for point in accesses.jumps
-    ):  # leaves a block before its end
+    if any(point is not root.points[-1] for point in accesses.jumps):  # an early exit from a block
         planner.barriers_only()
         return _Writer(root, planner, target, by_source).write(function)
     planner.plan()
@@ -163,7 +161,7 @@ def _with_sync(
 def _with_barriers(
     writer: _Writer, planner: Planner, function: Function, target: Target, by_source: bool
 ) -> _Writer:
-    """Return the writer of a plan with barriers for flags that found no event."""
+    """Return the writer of a plan with barriers in place of flags without an event."""
     fresh: list[ProgramPoint] = []
     while writer.replaced:
         fresh += _settle(writer.replaced, planner)
@@ -177,14 +175,14 @@ def _with_barriers(
         writer = _Writer(planner.root, planner, target, by_source)
         if not writer.replaced:
             return writer
-    planner.barriers_only()  # there is a pair on which another flag relied on them
+    planner.barriers_only()  # another flag relied on the replaced ones
     return _Writer(planner.root, planner, target, by_source)
 
 
 def _with_acks(writer: _Writer, function: Function) -> _Writer:
     """Return the writer with acknowledgements where an event might be raised too early.
 
-    Where no event is free for some, flags share fewer if they can.
+    Where no event is free for some, the flags are limited to fewer events if possible.
     """
     _acknowledge(writer, function)
     found = writer.unacknowledged()
@@ -197,7 +195,7 @@ def _with_acks(writer: _Writer, function: Function) -> _Writer:
         _acknowledge(other, function)
         if len(other.unacknowledged()) < len(found):
             return other
-    writer = writer.again({})  # the flags are the same objects: they have to get their events back
+    writer = writer.again({})  # the flags are shared objects: restore their events
     _acknowledge(writer, function)
     return writer
 
@@ -226,11 +224,11 @@ def _say(function: Function, flags: Sequence[Flag], *, acknowledgements: bool = 
 
 
 _LISTED: Final = 4
-"""How many found a record of the log names."""
+"""How many locations a log record names."""
 
 
 def _where(flag: Flag, *, acknowledgement: bool) -> str:
-    """Return where the barrier stands that replaces a flag or its acknowledgement."""
+    """Return the location of the barrier that replaces a flag or its acknowledgement."""
     if acknowledgement and flag.ack != BARRIER:
         return f"before the loop at line {owner_of(flag.block).stmt.span.begin_line}"
     if acknowledgement and flag.late is None:
@@ -244,9 +242,9 @@ def _where(flag: Flag, *, acknowledgement: bool) -> str:
 
 
 def _settle(replaced: Sequence[Flag], planner: Planner) -> list[ProgramPoint]:
-    """Let barriers of all pipes stand for flags; return the statements before which they do.
+    """Replace flags by barriers of all pipes; return the statements before which these are.
 
-    One at the end of a loop's body does for all that an iteration leaves for the next.
+    One at the end of a loop's body replaces all flags from an iteration to the next.
     """
     bodies = {flag.block for flag in replaced if flag.form is not FORWARD}
     planner.closing_bars.update((flag.block, None) for flag in replaced if flag.form is not FORWARD)
@@ -279,7 +277,7 @@ class _Writer:
         by_source: bool,
         kept: Mapping[tuple[int, int], int] = MappingProxyType({}),
     ) -> None:
-        """Number the flags; ``kept`` has numbers of events that no flag of a pair may take."""
+        """Number the flags; ``kept`` says how many events of each pair no flag may take."""
         self.root = root
         self.target = target
         self.bars = planner.bars
@@ -300,23 +298,23 @@ class _Writer:
         self.planner = planner
         self.by_source = by_source
         self.may_overtake = False  # a flag may be raised again before its last wait is over
-        self.has_acks = False  # where that is so, pipes may acknowledge
+        self.has_acks = False  # acknowledgements have been added for that
         self.flags = [f for pair in pairs for f in self._numbered(pairs[pair], events[pair])]
 
     def again(self, kept: Mapping[tuple[int, int], int]) -> _Writer:
-        """Return a writer of the same plan that begins afresh; see `__init__`."""
+        """Return a new writer of the same plan; see `__init__`."""
         return _Writer(self.root, self.planner, self.target, self.by_source, kept)
 
     def free(self, pair: tuple[int, int]) -> int:
-        """Return how many events of two pipes no flag needs, whatever it has taken."""
+        """Return how many events of two pipes no flag needs, though it may have taken one."""
         return 0 if self.by_source else self.target.event_ids - _at_once(self.pairs.get(pair, ()))
 
     def unacknowledged(self) -> list[Flag]:
-        """Return the flags before which a barrier stands for an acknowledgement."""
+        """Return the flags with a barrier in place of an acknowledgement."""
         return [flag for flag in self.flags if BARRIER in (flag.ack, flag.ack_first)]
 
     def leave_out(self, dropped: Collection[Flag | ProgramPoint]) -> None:
-        """Do without some flags, and without the barriers before some statements."""
+        """Remove some flags, and the barriers before some statements."""
         if dropped:
             self.flags = [flag for flag in self.flags if flag not in dropped]
             self.bars = {point: kinds for point, kinds in self.bars.items() if point not in dropped}
@@ -324,14 +322,14 @@ class _Writer:
     def _numbered(self, flags: Sequence[Flag], events: Sequence[int]) -> list[Flag]:
         """Give event numbers to the flags of one pair of pipes; return those that got one.
 
-        The number that has been unused for longest is taken, so that its wait is long past.
+        The number that has been free for longest is taken, so that its wait is long past.
         """
         free_from = [(-1, event) for event in events]
         holder: dict[int, Flag] = {}
         queue = [(flag.begin, flag.end, order, flag) for order, flag in enumerate(flags)]
         heapify(queue)
         done: list[Flag] = []
-        delayed: dict[Block, Flag] = {}  # the last one of each block
+        delayed: dict[Block, Flag] = {}  # the last one in each block
         while queue:
             begin, end, order, flag = heappop(queue)
             if flag.late is not None and _covers(delayed.get(flag.block), flag):
@@ -357,7 +355,7 @@ class _Writer:
         return done
 
     def _delay(self, flag: Flag, earlier: Flag) -> bool:
-        """Set ``flag`` only when ``earlier`` has been waited for, if that is in its block."""
+        """Move the set of ``flag`` after the wait for ``earlier``, if that is in its block."""
         point = earlier.wait_before
         if (
             flag.form is not FORWARD
@@ -371,11 +369,11 @@ class _Writer:
         return True
 
     def _replace(self, flag: Flag) -> None:
-        """Leave a flag to a barrier of all pipes."""
+        """Mark a flag to be replaced by a barrier of all pipes."""
         self.replaced.append(flag)
 
     def spare(self) -> dict[tuple[int, int], list[int]]:
-        """Return for the acknowledgements of the flags the events that no flag has."""
+        """Return the events that no flag uses, for acknowledgements, by their source and target."""
         used: dict[tuple[int, int], set[int]] = {}
         for flag in self.flags:
             used.setdefault(self._pool(flag.source, flag.target), set()).add(flag.event)
@@ -390,11 +388,11 @@ class _Writer:
         return found
 
     def _pool(self, source: int, target: int) -> tuple[int, int]:
-        """Return what events of two pipes are shared with."""
+        """Return the key of the pool from which a pair of pipes takes events."""
         return source, -1 if self.by_source else target
 
     def write(self, function: Function) -> tuple[Function, SyncReport]:
-        """Return the function with flags and barriers, and what they are."""
+        """Return the function with flags and barriers, and the report about them."""
         bars = {point: strongest(kinds) for point, kinds in self.bars.items()}
         text = _Text(self.root, in_text_order(self.flags), bars, self.closing_bars)
         kinds = [kind for each in bars.values() for kind in each]
@@ -416,14 +414,14 @@ class _Writer:
 
 
 _Beside: TypeAlias = "defaultdict[ProgramPoint, list[Stmt]]"
-"""New statements by the one beside which they stand."""
+"""New statements, by the statement beside which they are put."""
 
 
 class _Text:
-    """The statements of flags and barriers, by the statements beside which they stand.
+    """The statements of flags and barriers, by the statements beside which they are put.
 
-    Before a statement come waits, barriers, sets that have moved down, and the first sets of flags
-    that go through a loop; behind it the last waits of these, and sets.
+    Before a statement come waits, barriers, sets that have moved down, and the first sets of primed
+    flags of a loop; after it the last waits of these, and sets.
     """
 
     def __init__(
@@ -468,7 +466,7 @@ class _Text:
             self._put(self.closing, block.points[-1], _BARRIERS[_ALL])
 
     def write(self, function: Function) -> Function:
-        """Return the function with these statements, every body of it normal."""
+        """Return the function with these statements inserted, and all bodies normal."""
         body = self._body(function.body, self.root)
         return function if body is function.body else function.with_body(body)
 
@@ -494,7 +492,7 @@ class _Text:
         self._put(where, point, _flag(flag.source, flag.target, flag.event)[1])
 
     def _set(self, where: _Beside, flag: Flag, ack: int, point: ProgramPoint) -> None:
-        """Put what raises a flag, behind its acknowledgement or the barrier for that."""
+        """Put the set of a flag, after its acknowledgement or the barrier in place of that."""
         if ack == BARRIER:
             self._put(where, point, _BARRIERS[_ALL])
         elif ack != NONE:
@@ -505,14 +503,14 @@ class _Text:
     def _put(self, where: _Beside, point: ProgramPoint, call: Call) -> None:
         """Put a statement that makes a call beside another one.
 
-        Statements share their calls: where they stand they say themselves.
+        Statements share their call objects: each statement has its own span.
         """
         where[point].append(checked_eval(call, point.stmt.span))
 
 
 @cache
 def _flag(source: int, target: int, event: int) -> tuple[Call, Call]:
-    """Return the set and the wait of a flag, at no program point."""
+    """Return the calls that set and wait for a flag, without a span."""
     pipes = {"set_pipe": PipeType(source), "wait_pipe": PipeType(target), "event_id": event}
     return sync_src.call((), pipes, UNKNOWN_SPAN), sync_dst.call((), pipes, UNKNOWN_SPAN)
 
@@ -521,11 +519,11 @@ _BARRIERS: Final = {
     kind: op.call((), {}, UNKNOWN_SPAN)
     for kind, op in ((PipeType.V, bar_v), (PipeType.M, bar_m), (PipeType.ALL, bar_all))
 }
-"""The barriers, at no program point."""
+"""The calls of barriers, without a span."""
 
 
 def _covers(first: Flag | None, second: Flag) -> bool:
-    """True if a flag that is set late orders all that another one of its block would."""
+    """True if a flag that is set late orders everything that another one of its block would."""
     return (
         first is not None
         and first.late is not None
@@ -537,12 +535,12 @@ def _covers(first: Flag | None, second: Flag) -> bool:
 def _shared_out(
     pairs: Mapping[tuple[int, int], Sequence[Flag]], count: int
 ) -> dict[tuple[int, int], range]:
-    """Share out the events of each source pipe among its targets, to each what it can use."""
+    """Distribute the events of each source pipe among its targets, as many as each can use."""
     found: dict[tuple[int, int], range] = {}
     for source in dict.fromkeys(pair[0] for pair in pairs):
         own = {pair: flags for pair, flags in pairs.items() if pair[0] == source}
         wanted = {pair: _at_once(flags) for pair, flags in own.items()}
-        for _ in range(count - _KEPT - sum(wanted.values())):  # the more, the later one comes again
+        for _ in range(count - _KEPT - sum(wanted.values())):  # more events mean later reuse
             pair = max(own, key=lambda pair: len(own[pair]) - wanted[pair])
             wanted[pair] += len(own[pair]) > wanted[pair]
         begin = 0
@@ -555,11 +553,11 @@ def _shared_out(
 
 
 _KEPT: Final = 2
-"""How many events of a source are kept for acknowledgements, where there are enough."""
+"""How many events of a source are reserved for acknowledgements, if there are enough."""
 
 
 def _at_once(flags: Sequence[Flag]) -> int:
-    """Return how many flags are in use at one time at most."""
+    """Return the maximum number of flags that are in use at one time."""
     edges = sorted([(f.begin, 1) for f in flags] + [(f.end + 1, -1) for f in flags])
     most = now = 0
     for _, change in edges:

@@ -1,7 +1,7 @@
-"""Follows a function with the flags and barriers of a plan, before they are written down.
+"""The dataflow of a function with the flags and barriers of a plan, before they are emitted.
 
 Each flag of a plan is separate, raised and waited for alternately on every path; so a state
-is what pipes know and what raised flags tell. Event numbers come in `acknowledge`.
+is what pipes know and the tokens of raised flags. Event numbers are considered in `acknowledge`.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ _ALL: Final = PipeType.ALL
 
 
 class RaceError(Exception):
-    """Something races."""
+    """Raised when something races."""
 
 
 class _Alarm(Findings):
-    """Raises what others would note."""
+    """Raises an error where `Findings` would record a race."""
 
     def report(self, *_args: Any, **named: Any) -> None:
         if named.get("severity", DiagnosticSeverity.Error) is DiagnosticSeverity.Error:
@@ -48,9 +48,9 @@ class _Alarm(Findings):
 
 
 class Act(NamedTuple):
-    """What a pipe does beside a statement: it sets a flag, waits for one, or has a barrier."""
+    """What a pipe does beside a statement: a set, a wait, or a barrier."""
 
-    of: Flag | ProgramPoint | None  # None for what is not suspected
+    of: Flag | ProgramPoint | None  # the suspect; None if it cannot be dropped
     flag: Flag | None = None
     sets: bool = False
     primes: bool = False  # for the first iteration of a loop
@@ -58,10 +58,10 @@ class Act(NamedTuple):
 
 
 class PlanFlow(Flow):
-    """Goes through a function with the flags and barriers of a plan, but for those dropped.
+    """The dataflow of a function with the flags and barriers of a plan, except those dropped.
 
-    Each flag of a plan is one of its own, raised and waited for alternately on every path; so a
-    state is what pipes know and what raised flags tell.
+    Each flag of a plan is separate, raised and waited for alternately on every path; so a state is
+    what pipes know and the tokens of raised flags.
     """
 
     def __init__(self, planner: Planner, function: Function) -> None:
@@ -73,16 +73,16 @@ class PlanFlow(Flow):
         self.look: Callable[[ProgramPoint, State], None] | None = (
             None  # at states before acts in blocks
         )
-        self.look_on: Callable[[Block, State], None] | None = None  # before those that close blocks
+        self.look_on: Callable[[Block, State], None] | None = None  # before closing acts of blocks
         self._add_acts(planner, list(planner.flags.values()))
         like, root = planner.flow, planner.root
         super().__init__(function, root, planner.accesses, _Alarm(0), _itself, like=like)
         planner.flow = self
 
     def _add_acts(self, planner: Planner, flags: Sequence[Flag], *, late: bool = False) -> None:
-        """File the plan by statements: waits before barriers before sets.
+        """Index the plan by statements: waits before barriers before sets.
 
-        With ``late`` sets stand where they have been moved to make an event free.
+        With ``late`` sets are where they were moved to free an event.
         """
         for flag in flags:
             if flag.form is CLOSING:
@@ -131,7 +131,7 @@ class PlanFlow(Flow):
         return self.block(point.block, state, point.index, entered=True)
 
     def step(self, point: ProgramPoint, state: State) -> State:
-        """Return what holds after a statement and the acts behind it."""
+        """Return the state after a statement and the acts after it."""
         self.steps += 1
         instruction = self.accesses.at.get(point)
         if instruction is not None:
@@ -145,7 +145,7 @@ class PlanFlow(Flow):
         return state
 
     def act(self, acts: Sequence[Act], state: State) -> None:
-        """Let pipes do what stands beside a statement."""
+        """Apply the acts beside a statement."""
         of_pipe, dropped = self.numbering.of_pipe, self.dropped
         for act in acts:
             flag, barrier = act.flag, act.barrier
@@ -166,15 +166,15 @@ class PlanFlow(Flow):
     def told(
         self, point: ProgramPoint, pipe: int, state: State, suspect: Flag | ProgramPoint
     ) -> Bits:
-        """Return what a pipe knows behind the acts before a statement, but for a suspect's."""
+        """Return what a pipe knows after the acts before a statement, without a suspect's."""
         acts = self.before.get(point, ())
         return self._told(acts, pipe, state.known[pipe], state.tokens, suspect)
 
     def told_next(self, flag: Flag, state: State) -> Bits | None:
-        """Return what the target of a CLOSING flag knows at most where the next iteration needs it.
+        """Return the most that a CLOSING flag's target knows where the next iteration needs it.
 
         That is without the flag, from a state at the end of the body. None if the pipe may learn
-        more on the way there, or no iteration follows.
+        more on the path there, or no iteration follows.
         """
         block, point, pipe = flag.block, flag.wait_before, flag.target
         loop, points = owner_of(block), block.points[: point.index]
@@ -203,7 +203,7 @@ class PlanFlow(Flow):
         return self._told(told, pipe, known(pipe), raised, flag)
 
     def _is_plain(self, points: Sequence[ProgramPoint], pipe: int) -> bool:
-        """True if nothing tells a pipe anything while statements are gone through."""
+        """True if a pipe learns nothing from the acts beside some statements."""
         for point in points:
             acts = (*self.before.get(point, ()), *self.after.get(point, ()))
             if point.blocks or any(_tells(act, pipe) for act in acts):
@@ -236,7 +236,7 @@ class PlanFlow(Flow):
 
 
 def _tells(act: Act, pipe: int) -> bool:
-    """True if a pipe may learn something by an act."""
+    """True if a pipe may learn something from an act."""
     if act.flag is not None:
         return not act.sets and act.flag.target in (pipe, _S)
     return act.barrier in (_ALL, pipe)
@@ -247,7 +247,7 @@ def _itself(triple: Triple) -> Triple:
 
 
 def is_sufficient(planner: Planner, function: Function) -> bool:
-    """True if the checker finds no race in what is planned."""
+    """True if the checker finds no race in the plan."""
     try:
         PlanFlow(planner, function).run()
     except RaceError:

@@ -1,16 +1,15 @@
 """Where flags and barriers go: the plan behind InsertSync.
 
-The plan keeps, for each pipe, how far every other pipe is known to have come (a vector clock),
-walks the function in program order and adds a flag or barrier only where a conflict is not yet
-ordered.
+The plan keeps a vector clock, for each pipe how far every other pipe is known to have come, walks
+the function in program order and adds a flag or barrier only where a conflict is not yet ordered.
 
-* Both ends of a flag stand in one block, so that flags balance on every path: a wait that a branch
-  or loop needs comes before it, a set that it gives comes after it.
-* What one iteration of a loop leaves for the next is found by a second walk over its body. The wait
-  stands at the end of the body if the waiting pipe would meet it first anyway; else the flag is
+* The set and the wait of a flag are in one block, so that flags balance on every path: a wait that
+  a branch or loop needs comes before it, a set for its instructions comes after it.
+* Dependences from one iteration of a loop to the next are found by a second walk over its body. The
+  wait is at the end of the body if the waiting pipe would reach it first anyway; else the flag is
   raised before the loop (primed), waited for where needed, and waited for once more after it.
 
-Event numbers and statements are the business of `insert_sync`.
+`insert_sync` assigns event numbers and emits statements.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ if TYPE_CHECKING:
 # Clocks
 # --------------------------------------------------------------------------------------------
 
-# Looking a member up in its class takes CPython 3.11 five times as long as a global.
+# In CPython 3.11, looking up an enum member takes five times as long as a global.
 _S: Final = PipeType.S
 _ALL: Final = PipeType.ALL
 
@@ -59,7 +58,7 @@ def _with(row: Sequence[int], pipe: int, number: int) -> Row:
 
 
 def _learn(clock: Clock, pipe: int, token: Sequence[int]) -> None:
-    """Let ``pipe`` know ``token``; what the scalar pipe waits for, all later instructions do."""
+    """Add ``token`` to what ``pipe`` knows; a wait of the scalar pipe holds up all pipes."""
     for p in (pipe,) if pipe != _S else _PIPES:
         row = clock[p] = [*clock[p]]
         for source in _PIPES:
@@ -68,7 +67,7 @@ def _learn(clock: Clock, pipe: int, token: Sequence[int]) -> None:
 
 
 def _lowest(clocks: Sequence[Clock]) -> Clock:
-    """Return what is known whichever of the clocks is right."""
+    """Return the meet of the clocks: what is known in all of them."""
     lowest, *others = clocks
     for clock in others:
         lowest = [
@@ -79,9 +78,9 @@ def _lowest(clocks: Sequence[Clock]) -> Clock:
 
 
 def _skipped(clock: Clock, before: Row, after: Row) -> Clock:
-    """Return ``clock`` after instructions that did not happen on this path.
+    """Return ``clock`` after instructions that did not execute on this path.
 
-    Numbers went from ``before`` to ``after``. Who knows everything before also knows these.
+    Numbers went from ``before`` to ``after``. A pipe that knows everything before also knows these.
     """
     if before == after:
         return clock[:]
@@ -93,31 +92,31 @@ def _skipped(clock: Clock, before: Row, after: Row) -> Clock:
 
 
 Token: TypeAlias = "Sequence[int]"
-"""What a flag tells: for each pipe, the last instruction complete when it is raised."""
+"""What a flag carries: for each pipe, the last instruction complete when it is raised."""
 
 
 def _token(clock: Clock, count: Row, pipe: int) -> Row:
-    """Return what a flag tells that ``pipe`` sets now."""
+    """Return the token of a flag that ``pipe`` sets now."""
     return _with(clock[pipe], pipe, count[pipe])
 
 
 class _Added(NamedTuple):
-    """A flag, or the barriers before a statement, that an instruction needed when it was met.
+    """A flag, or the barriers before a statement, that an instruction needed when it was visited.
 
-    Places are twice the numbers of statements.
+    Positions are twice the numbers of statements.
     """
 
     what: Flag | ProgramPoint
-    acts: int  # from where on in the text
-    since: int  # where the instruction stands that it waits for
-    after: int  # what stands from there on may order the two: 0 if they are of two iterations
-    needed: int  # where the instruction stands; behind the loop's body if in the next iteration
-    late: int  # the end of the last loop before to which a second iteration has added something
-    apart: bool  # the two stand in different blocks, or in a branch
+    acts: int  # the position from which on it acts
+    since: int  # the position of the instruction for which it waits
+    after: int  # acts after this may order the two: 0 if they are in different iterations
+    needed: int  # the position of the instruction; after the body if in the next iteration
+    late: int  # the end of the last loop before it to which a second iteration has added something
+    apart: bool  # the two are in different blocks, or in a branch
 
 
 _Choice: TypeAlias = "tuple[Need, ProgramPoint, ProgramPoint, Token]"
-"""A need, the statements behind which a set and before which a wait stands, what the flag tells."""
+"""A need, the statements after which to set and before which to wait, and the flag's token."""
 
 
 # --------------------------------------------------------------------------------------------
@@ -126,7 +125,7 @@ _Choice: TypeAlias = "tuple[Need, ProgramPoint, ProgramPoint, Token]"
 
 
 class _Frame(NamedTuple):
-    """An open compound statement, with the clocks of its paths that are set aside."""
+    """An open compound statement, with the saved clocks of its paths."""
 
     point: ProgramPoint
     clocks: list[Clock]
@@ -143,18 +142,18 @@ class Planner:
         self.clock: Clock = [[0] * PIPES for _ in range(PIPES)]
         self.count: Row = [0] * PIPES
         self.frames: list[_Frame] = []
-        # Behind a compound one what flags of pipes tell.
+        # After a compound statement, the tokens of flags of each pipe.
         self.behind: dict[ProgramPoint, list[Token]] = {}
         self.first: dict[Block, dict[int, int]] = {}  # pipe to its first statement in the block
         self.flags: dict[tuple[int, bool, ProgramPoint | Block], Flag] = {}
-        self.loops: int = 0  # that are open
-        self.finished: int = 0  # where the last compound statement ends that is planned
+        self.loops: int = 0  # how many are open
+        self.finished: int = 0  # the end of the last planned compound statement
         self.waits: dict[ProgramPoint, list[Flag]] = {}  # of flags in loops
         self.sets: dict[ProgramPoint, dict[Flag, None]] = {}
         self.carried: dict[Block, list[Flag]] = {}  # by the body of their loop
         self.arms: dict[Block, bool] = {}
         self.log: list[_Added] = []
-        # The instructions right in a block, by pipe, with their positions and numbers.
+        # The instructions directly in a block, by pipe, with their indices and numbers.
         self.always: dict[Block, dict[int, list[tuple[int, int]]]] = {}
         self.late: int = (
             0  # twice the end of the last loop to which a second iteration added something
@@ -162,11 +161,11 @@ class Planner:
         self.now: Instruction = next(iter(accesses.at.values()))
         self.bars: dict[ProgramPoint, list[PipeType]] = {}  # before a statement
         self.closing_bars: dict[Block, None] = {}  # of all pipes, at the end of a loop's body
-        self.flow: Flow | None = None  # one that has gone through the function, for others
-        self.has_lost: bool = False  # flags or barriers that what is known elsewhere relied on
+        self.flow: Flow | None = None  # a flow over the function, for others to reuse
+        self.has_lost: bool = False  # flags or barriers on which known facts relied are gone
 
     def barriers_only(self) -> None:
-        """Let all pipes finish before each instruction, and do without flags."""
+        """Put a barrier of all pipes before each instruction, and drop all flags."""
         self.flags, self.bars, self.closing_bars = {}, {}, {}
         for point in self.accesses.at:
             self.bars[point] = [_ALL]
@@ -198,7 +197,7 @@ class Planner:
                 self.finished = point.end
 
     def token(self, point: ProgramPoint, pipe: int) -> Token:
-        """Return what a flag tells that ``pipe`` sets behind a statement."""
+        """Return the token of a flag that ``pipe`` sets after a statement."""
         done = self.accesses.at.get(point)
         return self.behind[point][pipe] if done is None else _with(done.knows, pipe, done.number)
 
@@ -283,7 +282,7 @@ class Planner:
     def order(
         self, instruction: Instruction, latest: dict[int, Need], chooser: _Chooser
     ) -> Need | None:
-        """Add the flags that ``instruction`` needs; return what it needs a barrier for.
+        """Add the flags that ``instruction`` needs; return the need for a barrier, if any.
 
         ``latest`` has the last conflict with each pipe that is not ordered yet.
         """
@@ -308,7 +307,7 @@ class Planner:
         return same
 
     def choose(self, need: Need) -> _Choice:
-        """Return where a flag from an earlier statement stands."""
+        """Return the placement of a flag from an earlier statement."""
         point = self.now.point
         if isinstance(need, Instruction) and need.block is self.now.block:
             return need, need.point, point, _with(need.knows, need.queue, need.number)
@@ -328,17 +327,17 @@ class Planner:
         learn_inside(self.clock, self.frames, target, token, wait_before.block.depth)
 
     def _note(self, what: Flag | ProgramPoint, point: ProgramPoint, need: Need) -> None:
-        """Note what is added before ``point`` for the present instruction."""
+        """Record what is added before ``point`` for the current instruction."""
         acts, since, needed = 2 * point.begin, 2 * need.point.begin, 2 * self.now.point.begin
         apart = self._is_apart(need.point, self.now.block)
         self.log.append(_Added(what, acts, since, since, needed, self.late, apart))
 
     def _is_apart(self, point: ProgramPoint, block: Block) -> bool:
-        """True if several paths, or perhaps none, lead from a statement to one in ``block``.
+        """True if several paths, or possibly none, lead from a statement to one in ``block``.
 
-        One path leads on in an arm of a branch in the function's own block, if no other branch or
-        loop is between: arms that nothing goes through are not planned. Not so from before the
-        branch: an earlier statement of the arm may need a flag that waits there, too.
+        There is one path within an arm of a branch in the function's own block, if no other branch
+        or loop is in between: arms that are never taken are not planned. That does not hold from
+        before the branch: an earlier statement of the arm may need a flag that waits there, too.
         """
         if point.block is not block:
             return True
@@ -349,7 +348,7 @@ class Planner:
         return not is_alone or point.begin < self.finished
 
     def in_arm(self, block: Block) -> bool:
-        """True if a block is an arm of a branch, or inside one: perhaps nothing goes there."""
+        """True if a block is an arm of a branch, or inside one: it may never run."""
         known = self.arms.get(block)
         if known is None:
             owner = block.owner
@@ -382,19 +381,19 @@ class Planner:
         return flag
 
     def is_past(self, earlier: Flag, flag: Flag) -> bool:
-        """True if the wait for a flag is over for sure when another one of its pipes is set."""
+        """True if the wait for ``earlier`` is surely over when ``flag`` of its pipes is set."""
         if not earlier.number or not flag.number or self.has_lost:
             return False
         number, point = earlier.number, earlier.wait_before
-        if point.blocks:  # perhaps the instruction behind the wait does not happen
+        if point.blocks:  # the instruction after the wait may not execute
             number = self._next_sure(point, earlier.target)
         return flag.known >= number
 
     def _next_sure(self, point: ProgramPoint, pipe: int) -> float:
-        """Return the number of the first instruction that a pipe has behind a statement for sure.
+        """Return the number of a pipe's first instruction that certainly runs after a statement.
 
-        One that does not happen is known to be complete by who knows all before it, so that this
-        says nothing of waits before it. Infinity if there is none.
+        One that does not execute counts as complete once all before it are known to be, so that it
+        says nothing about waits before it. Infinity if there is none.
         """
         block = point.block
         while True:
@@ -413,7 +412,7 @@ class Planner:
             point, block = block.owner, block.owner.block
 
     def bar(self, instruction: Instruction, clock: Clock, count: Row) -> None:
-        """Add a barrier before an instruction: of its pipe, if that has one."""
+        """Add a barrier before an instruction: of its pipe if that has one, else of all."""
         kind = instruction.pipe if instruction.pipe in _BARRIERS else _ALL
         point = instruction.point
         if point in self.bars:
@@ -425,14 +424,14 @@ class Planner:
     def suspects(self) -> list[Flag | ProgramPoint]:
         """Return the flags, and the program points of barriers, that others may make superfluous.
 
-        An instruction is met when what stands before it in the text is planned. But some of what
+        An instruction is visited when everything before it in the text is planned. But some of what
         is planned later acts earlier: flags that wait before a branch or loop for an instruction
-        inside it, and what the second iteration of a loop adds. Nor does the plan count on what
-        that does behind the loop, or on what statements inside a loop do for its next iteration.
+        inside it, and what the second iteration of a loop adds. Nor does the plan rely on the
+        effects of that after the loop, or of statements inside a loop on its next iteration.
         """
         suspects: dict[Flag | ProgramPoint, None] = {}
         needed: set[Flag | ProgramPoint] = set()
-        acts: list[int] = []  # of what is planned later, negative: they fall in the text, mostly
+        acts: list[int] = []  # of what is planned later, negated: mostly descending in the text
         for added in reversed(self.log):
             last = bisect_right(acts, -added.needed)  # of those before the instruction
             is_between = last < len(acts) and -acts[last] > added.after
@@ -442,13 +441,13 @@ class Planner:
         return [what for what in reversed(suspects) if what not in needed]
 
 
-if TYPE_CHECKING:  # annotations alone name it
+if TYPE_CHECKING:  # only annotations use it
 
     class _Chooser(Protocol):
         """Places the flags of one instruction."""
 
         def choose(self, need: Need) -> _Choice:
-            """Return where a flag would stand."""
+            """Return where a flag would be."""
             ...
 
         def accept(self, choice: _Choice) -> None:
@@ -461,12 +460,12 @@ _BARRIERS: Final = frozenset({PipeType.V, PipeType.M})
 
 
 def strongest(kinds: Sequence[PipeType]) -> Sequence[PipeType]:
-    """Return the barriers that do for all of ``kinds``."""
+    """Return the fewest barriers that cover all of ``kinds``."""
     return (_ALL,) if _ALL in kinds else kinds
 
 
 def pass_bar(clock: Clock, kind: PipeType, count: Row) -> None:
-    """Let ``clock`` pass a barrier when ``count`` instructions have been given."""
+    """Apply a barrier to ``clock`` after ``count`` instructions."""
     if kind is _ALL:
         clock[:] = [count[:]] * PIPES
         return
@@ -477,7 +476,7 @@ def pass_bar(clock: Clock, kind: PipeType, count: Row) -> None:
 def learn_inside(
     clock: Clock, frames: Sequence[_Frame], pipe: int, token: Sequence[int], depth: int
 ) -> None:
-    """Let ``pipe`` know ``token`` since before the open statement in a block of ``depth``."""
+    """Add ``token`` to what ``pipe`` knows, from before the open statement at ``depth`` on."""
     _learn(clock, pipe, token)
     for frame in reversed(frames):
         if frame.point.block.depth < depth:
@@ -487,16 +486,16 @@ def learn_inside(
 
 
 def _orders(choices: Iterable[_Choice], need: Need) -> bool:
-    """True if the pipe that waits for the flags knows that a need is met."""
+    """True if the tokens of the flags show that a need is met."""
     pipe, number = need.queue, need.number
-    for _, _, _, token in choices:  # noqa: SIM110 of few, thousands of times
+    for _, _, _, token in choices:  # noqa: SIM110 few items, thousands of calls
         if token[pipe] >= number:
             return True
     return False
 
 
 def _necessary(choices: list[_Choice]) -> list[_Choice]:
-    """Return the choices without those whose need the others meet, the latest sets preferred."""
+    """Return the choices without those whose need the others meet; later sets are preferred."""
     choices.sort(key=_latest_first)
     kept: list[_Choice] = []
     for choice in choices:
@@ -514,10 +513,10 @@ def _latest_first(choice: _Choice) -> tuple[int, int]:
 
 
 class _Replay:
-    """The second iteration of a loop: finds what one iteration leaves for the next.
+    """The second iteration of a loop: finds dependences from one iteration to the next.
 
-    Clocks count the instructions of the first iteration only; whatever the second one completes on
-    a pipe comes after all of the first there.
+    Clocks count only the instructions of the first iteration; whatever the second one completes on
+    a pipe comes after all of the first on it.
     """
 
     def __init__(self, planner: Planner, body: Block, before: Row) -> None:
@@ -572,7 +571,7 @@ class _Replay:
             self.clock[pipe] = _with(self.clock[pipe], pipe, self.count[pipe])
 
     def choose(self, need: Need) -> _Choice:
-        """Return where a flag from the iteration before stands."""
+        """Return the placement of a flag from the previous iteration."""
         assert self.instruction is not None
         set_after = lifted(need.point, self.body)
         wait_before = lifted(self.instruction.point, self.body)
@@ -580,7 +579,7 @@ class _Replay:
         return need, set_after, wait_before, token
 
     def accept(self, choice: _Choice) -> None:
-        """Add a flag from the iteration before."""
+        """Add a flag from the previous iteration."""
         assert self.instruction is not None
         need, set_after, wait, token = choice
         target = self.instruction.queue
@@ -594,7 +593,7 @@ class _Replay:
         learn_inside(self.clock, self.frames, target, token, self.body.depth)
 
     def _note(self, what: Flag | ProgramPoint, point: ProgramPoint, need: Need) -> None:
-        """Note what is added before ``point``, or at the end of the body."""
+        """Record what is added before ``point``, or at the end of the body."""
         assert self.instruction is not None
         closing = isinstance(what, Flag) and what.form is CLOSING
         acts = 2 * (self.body.end if closing else point.begin) - 1

@@ -1,16 +1,16 @@
-"""Leaves out of a plan the flags and barriers without which the checker still finds nothing.
+"""Removes from a plan the flags and barriers that are superfluous according to the checker.
 
-A suspect is tried at the place where it acts: what follows is checked with and without it,
-from the states that the checker has there, until something races (it is needed) or both states are
-the same again (it is superfluous). Mostly that takes a few statements. Inside a loop the states
-are those of all its iterations, as the checker finds them; so a suspect that leaves these as they
-are is superfluous in every iteration. What goes from one iteration to the next, and what is open at
-the end of a block, is tried with the whole statement that holds the block. A race there is found
-with states that can only know too much, so it proves the need in any case. Most suspects are needed
-by the very instruction before which they act, which shows without a trial when the statement is
-checked.
+A suspect is tried at the point where it acts: what follows is checked with and without it, from
+the states that the checker has there, until something races (it is needed) or both states are the
+same again (it is superfluous). Usually that takes a few statements. Inside a loop the states are
+those of all its iterations, as the checker finds them; so a suspect that does not change these is
+superfluous in every iteration. A flag from one iteration to the next, and a suspect that is open at
+the end of a block, is tried with the whole statement that holds the block. A race inside a
+statement is found with states that can only know too much, so it always proves the need. Most
+suspects are needed by the instruction directly after them, which is seen without a trial when the
+statement is checked.
 
-Knows plans, states and paths; event numbers are given later.
+Knows plans, states and paths; event numbers are assigned later.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ Suspect: TypeAlias = "Flag | ProgramPoint"
 """A flag, or the barriers before a statement."""
 
 _WORK: Final = 24
-"""How many statements are gone through at most to try suspects, for each one of the function."""
+"""The most statements checked to try suspects, for each instruction of the function."""
 _LEAST: Final = 1 << 14
-"""How many may be gone through in any case."""
+"""How many statements may be checked in any case, in addition."""
 
 
 def prune(planner: Planner, function: Function, suspects: Sequence[Suspect]) -> None:
-    """Leave those suspects out of the plan that are superfluous."""
+    """Remove the superfluous suspects from the plan."""
     dropped = superfluous(PlanFlow(planner, function), suspects) if suspects else ()
     if dropped:
         planner.has_lost = True
@@ -54,7 +54,7 @@ def prune(planner: Planner, function: Function, suspects: Sequence[Suspect]) -> 
 
 
 def superfluous(flow: PlanFlow, suspects: Iterable[Suspect]) -> set[Suspect]:
-    """Return those suspects without which, all together, nothing races that did not before."""
+    """Return suspects that can all be dropped together without a race."""
     try:
         return _Trials(flow, suspects).run()
     except RaceError:
@@ -62,7 +62,7 @@ def superfluous(flow: PlanFlow, suspects: Iterable[Suspect]) -> set[Suspect]:
 
 
 class _Path(NamedTuple):
-    """What is decided on a path to a statement."""
+    """The conditions and iterations that are decided on a path to a statement."""
 
     iterations: dict[Var, tuple[Counter, Iteration]]
     assumed: dict[object, bool]
@@ -71,7 +71,7 @@ class _Path(NamedTuple):
 
 
 class _Front(NamedTuple):
-    """A path to a statement, and what holds there."""
+    """A path to a statement, and the state there."""
 
     path: _Path
     state: State
@@ -90,13 +90,13 @@ class _OneKind:
         self.local: dict[ProgramPoint, list[Suspect]] = {}  # by the statement before which they act
         # From one iteration to the next, by their loop.
         self.carried: dict[ProgramPoint, list[Suspect]] = {}
-        self.points: set[ProgramPoint] = set()  # those statements, and what holds them
-        self.last: dict[Block, int] = {}  # the number of the last of them in a block
-        # How many in a block may be superfluous.
+        self.points: set[ProgramPoint] = set()  # those statements, and the ones around them
+        self.last: dict[Block, int] = {}  # the index of the last of them in a block
+        # How many suspects in a block may still be superfluous.
         self.open: dict[Block, int] = defaultdict(int)
 
     def add(self, suspect: Suspect) -> None:
-        """File a suspect."""
+        """Add a suspect."""
         point = _acts_at(suspect)
         if isinstance(suspect, Flag) and suspect.form is not FORWARD:
             self.carried.setdefault(owner_of(suspect.block), []).append(suspect)
@@ -108,17 +108,17 @@ class _OneKind:
             self.open[each.block] += 1
 
     def close(self, suspect: Suspect) -> None:
-        """Take note that a suspect is needed where it acts."""
+        """Record that a suspect is needed where it acts."""
         point = _acts_at(suspect)
         for each in (point, *_around(point)):
             self.open[each.block] -= 1
 
 
 class _Trials:
-    """Tries suspects in the order of the text, those inside a statement before the others.
+    """Tries suspects in textual order, those inside a statement before the others.
 
-    In each statement of the function barriers come first, which hold up most, and flags from
-    iteration to iteration last, of which one may do for others.
+    In each statement of the function barriers come first, which cost the most time, and flags from
+    iteration to iteration last, one of which may replace others.
     """
 
     def __init__(self, flow: PlanFlow, suspects: Iterable[Suspect]) -> None:
@@ -152,9 +152,9 @@ class _Trials:
         return flow.dropped
 
     def _ahead(self, point: ProgramPoint, fronts: Sequence[_Front]) -> list[_Front] | None:
-        """Return the paths behind a compound statement; see at once what is needed inside it.
+        """Return the paths after a compound statement, and find what is needed inside on the way.
 
-        None if nothing in it is suspected.
+        None if there are no suspects in it.
         """
         flow = self.flow
         if not point.blocks or flow.steps > self.most:
@@ -168,7 +168,7 @@ class _Trials:
             flow.look = flow.look_on = None
 
     def _look(self, point: ProgramPoint, state: State) -> None:
-        """Find what is needed in a state before a statement, one of those or of more knowledge."""
+        """Find suspects that are needed in a state before a statement, real or with more known."""
         for kind in self.kinds:
             for suspect in kind.local.get(point, ()):
                 if suspect not in self.needed and self._races(suspect, point, [state]):
@@ -176,9 +176,9 @@ class _Trials:
                     kind.close(suspect)
 
     def _look_on(self, block: Block, state: State) -> None:
-        """Find what the next iteration of a loop needs, in such a state at the end of its body.
+        """Find what the next iteration of a loop needs, from a state at the end of its body.
 
-        So what loops inside each other carry is not tried loop by loop, each with all inside it.
+        So flags carried by nested loops need no trial per loop, each over all statements inside.
         """
         flow = self.flow
         for suspect in self.closing.get(block, ()):
@@ -190,7 +190,7 @@ class _Trials:
                 self.needed.add(suspect)
 
     def _block(self, block: Block, kind: _OneKind, fronts: list[_Front]) -> list[Suspect]:
-        """Try what acts in a block; return what is open at its end."""
+        """Try the suspects that act in a block; return those that are open at its end."""
         undecided: list[Suspect] = []
         last = kind.last.get(block, -1)
         for point in block.points[: last + 1]:
@@ -203,7 +203,7 @@ class _Trials:
         return undecided
 
     def _at(self, point: ProgramPoint, kind: _OneKind, fronts: Sequence[_Front]) -> list[Suspect]:
-        """Try what acts at a statement; return what is open at the end of its block."""
+        """Try the suspects at a statement; return those that are open at the end of its block."""
         suspects: list[Suspect] = []
         undecided: list[Suspect] = []
         if any(kind.open[block] for block in point.blocks):
@@ -227,7 +227,7 @@ class _Trials:
         return undecided
 
     def _try(self, suspect: Suspect, begin: ProgramPoint, fronts: Sequence[_Front]) -> _Verdict:
-        """Go on from a statement with and without a suspect."""
+        """Follow the paths from a statement with and without a suspect."""
         flow, block = self.flow, begin.block
         if self._races(suspect, begin, [front.state for front in fronts]):
             return _Verdict.NEEDED
@@ -253,9 +253,9 @@ class _Trials:
         return _Verdict.SUPERFLUOUS if block is flow.root else _Verdict.OPEN
 
     def _races(self, suspect: Suspect, point: ProgramPoint, states: Sequence[State]) -> bool:
-        """True if the instruction before which a suspect acts races without it, on the chip.
+        """True if the instruction after a suspect has an on-chip race without it.
 
-        That spares most of what is needed its trial.
+        That saves most needed suspects a trial.
         """
         flow = self.flow
         instruction = flow.accesses.at.get(point)
@@ -267,24 +267,24 @@ class _Trials:
         return any(self._unknown(instruction, known) for known in told)
 
     def _unknown(self, instruction: Instruction, known: Bits) -> bool:
-        """True if an instruction conflicts with what is not known to be complete, on the chip."""
+        """True if an instruction has an on-chip conflict that is not known to be complete."""
         candidates = self.flow.conflicts.of(instruction).candidates
         if instruction.in_order:
             candidates &= ~self.flow.numbering.of_pipe[instruction.queue]
         return bool(candidates & ~known)
 
     def _drop(self, suspect: Suspect, begin: ProgramPoint, fronts: Sequence[_Front]) -> None:
-        """Leave out what is superfluous from a statement on."""
+        """Drop a superfluous suspect from a statement on."""
         self.flow.dropped.add(suspect)
         if isinstance(suspect, Flag):
             for front in fronts:
                 front.state.tokens.pop(suspect, None)
         for loop in _around(_acts_at(suspect)):
             if begin.begin <= loop.begin <= begin.end:
-                self.flow.visits.pop(loop, None)  # they were of the loop with the suspect
+                self.flow.visits.pop(loop, None)  # computed with the suspect
 
     def _advance(self, point: ProgramPoint, fronts: list[_Front]) -> list[_Front]:
-        """Return the paths behind a statement; the states given change."""
+        """Return the paths after a statement; the given states are changed."""
         flow = self.flow
         if point.blocks:
             out: list[_Front] = []
@@ -299,7 +299,7 @@ class _Trials:
         return fronts
 
     def _entered(self, point: ProgramPoint, fronts: Sequence[_Front]) -> Iterator[_Front]:
-        """Yield the paths into a compound statement, behind the acts before it."""
+        """Yield the paths into a compound statement, after the acts before it."""
         flow = self.flow
         for path, state in fronts:
             if point in flow.before:
@@ -314,7 +314,7 @@ class _Trials:
                 yield _Front(path._replace(assumed=assumed, splits=path.splits + 1), state.copy())
 
     def _go(self, path: _Path) -> None:
-        """Let conditions be decided as on a path."""
+        """Decide conditions as on a path from now on."""
         self.flow.conditions.iterations = dict(path.iterations)
         self.flow.conditions.assumed = dict(path.assumed)
         self.flow.splits = path.splits
@@ -326,7 +326,7 @@ class _Trials:
     def _inside(
         self, point: ProgramPoint, kind: _OneKind, fronts: Sequence[_Front]
     ) -> list[Suspect]:
-        """Try what acts inside a compound statement; return what is open then."""
+        """Try the suspects inside a compound statement; return those that stay open."""
         into: list[list[_Front]] = [[] for _ in point.blocks]
         for front in self._entered(point, [_copied(front) for front in fronts]):
             self._go(front.path)
@@ -348,7 +348,7 @@ class _Trials:
     def _iterations(
         self, point: ProgramPoint, stmt: ForStmt | WhileStmt, front: _Front
     ) -> Iterator[_Front]:
-        """Yield the iterations of a loop with what holds at their start, whichever went before."""
+        """Yield the iterations of a loop with the joined state at the start of each."""
         flow, trips = self.flow, trip_count(stmt)
         if trips == 0:
             return
@@ -368,16 +368,16 @@ class _Trials:
 
 
 def _copied(front: _Front, without: Suspect | None = None) -> _Front:
-    """Return a front whose state changes on its own, without the token of a flag."""
+    """Return a front with a copy of the state, without the token of a flag."""
     state = front.state.copy()
     state.tokens.pop(without, None)
     return _Front(front.path, state)
 
 
 def _acts_at(suspect: Suspect) -> ProgramPoint:
-    """Return the statement from which on it matters whether a suspect is there.
+    """Return the statement from which on it matters whether a suspect is present.
 
-    That of a flag is its wait, unless its set is answered.
+    For a flag that is the one of its wait, unless its set is acknowledged.
     """
     if isinstance(suspect, ProgramPoint):
         return suspect

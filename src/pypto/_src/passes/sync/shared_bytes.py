@@ -1,7 +1,7 @@
 """Which tiles of a function have the same bytes because the memory plan gave them to both.
 
-A view, a carried tile and what a branch hands on are where the tile that they come from is; all
-other tiles with the same bytes were put there by the plan. Knows no instructions and no flags.
+A view, a carried tile and a branch result have the bytes of the tile that they come from; all other
+tiles with the same bytes were put there by the plan. Knows no instructions and no flags.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from pypto._src.ir.traversal.queries import held_by, stmts_in, uses
 
 
 class SharedBytes:
-    """The tiles of one function; what is one tile under several names has one root."""
+    """The tiles of one function; several names of one tile have one root."""
 
     def __init__(self, function: Function) -> None:
         self._roots: dict[Var, Var] = {}
@@ -36,7 +36,7 @@ class SharedBytes:
                 self._roots[self._root(var)] = self._root(source)
 
     def between(self, first: Stmt, second: Stmt) -> str | None:
-        """Return which two tiles of two statements share which bytes by the plan, if two do."""
+        """Return which tiles of two statements share which bytes by the plan, None if none do."""
         for a in _tiles(first):
             for b in _tiles(second):
                 span = _common(a, b)
@@ -55,7 +55,7 @@ class SharedBytes:
 
 
 def _same_tiles(stmt: Stmt) -> Iterator[tuple[Var, Var]]:
-    """Yield the pairs of variables that a statement makes one tile."""
+    """Yield the pairs of variables that a statement makes names of one tile."""
     if isinstance(stmt, AssignStmt):
         source = aliased(stmt.value)
         if source is not None:
@@ -96,7 +96,7 @@ def _common(a: Var, b: Var) -> str | None:
 
 
 def _bytes(var: Var) -> tuple[MemorySpace, int, int] | None:
-    """Return the bytes of a tile: its memory, its first byte and the one behind its last."""
+    """Return the bytes of a tile: its memory, its first byte, and the end after its last."""
     memref: MemRef | None = var.type.memref if isinstance(var.type, TileType) else None
     begin = None if memref is None else const_value(memref.addr_)
     if memref is None or begin is None or begin < 0:
