@@ -166,7 +166,7 @@ def alias_bases(function: Function, root: Block) -> dict[Var, AliasBases]:
     """Return for each tensor variable the tensors whose memory it may name.
 
     These are parameters, and variables whose statement makes a tensor. Most variables have one; a
-    branch or loop that hands on different tensors gives several.
+    branch or loop that merges different tensors gives several.
     """
     found: dict[Var, AliasBases] = {p: (p,) for p in function.params if _is_tensor(p)}
     _bases_in(root, found)

@@ -163,7 +163,7 @@ def trip_count(stmt: ForStmt | WhileStmt) -> int | None:
 
 
 def encloses(outer: Block, inner: Block) -> bool:
-    """True if ``inner`` is ``outer`` or lies inside it."""
+    """True if ``inner`` is ``outer`` or is inside it."""
     return outer.begin <= inner.begin and inner.end <= outer.end
 
 

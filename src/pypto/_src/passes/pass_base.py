@@ -49,7 +49,7 @@ class Unmaterialized:
 
 
 AnyProgram: TypeAlias = "Program | Unmaterialized"
-"""What passes hand on inside a pipeline."""
+"""What passes exchange inside a pipeline."""
 
 
 def materialized(given: AnyProgram) -> Program:

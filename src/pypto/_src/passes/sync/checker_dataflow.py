@@ -497,13 +497,11 @@ class _Visit(NamedTuple):
     """The result of a loop, for one entry state."""
 
     entry: State
-    heads: dict[
-        Iteration, State
-    ]  # at the beginning of an iteration, by what is known of that iteration
+    heads: dict[Iteration, State]  # states at the beginning of an iteration, by kind of iteration
     ends: dict[Iteration, list[State]]  # where an iteration leaves the loop
     pending: dict[
         Iteration, None
-    ]  # iterations that have not been looked at since their heads have changed
+    ]  # iterations that have not been visited since their heads changed
     result: State | None
 
 
