@@ -897,6 +897,42 @@ def test_indices_that_are_numbers(target: Any) -> None:
     assert np.allclose(z, x[:, 3] + x[:, 5])
 
 
+def test_indices_of_values(target: Any) -> None:
+    """A number among indices takes a dimension away from a value of a region, too."""
+
+    @pl.jit(target=target)
+    def places(
+        x: pl.Tensor[[3, 8, 32], pl.FP32],
+        o: pl.Out[pl.Tensor[[3, 8, 32], pl.FP32]],
+        swapped: pl.Out[pl.Tensor[[3, 32, 8], pl.FP32]],
+        total: pl.Out[pl.Tensor[[8, 32], pl.FP32]],
+    ):
+        with pl.at(level=pl.Level.CORE_GROUP):
+            value = pl.mul(x[:, :, :], 2.0)
+            made = pl.create_tensor([3, 8, 32], dtype=pl.FP32)
+            acc = pl.full([8, 32], dtype=pl.FP32, value=0.0)
+            for b in pl.unroll(3):
+                acc = pl.add(acc, value[b])
+                turned = pl.transpose(value[b, :, :], 0, 1)
+                swapped[b, :, :] = turned
+                made[b, 0:4, :] = value[b, 4:8, :]
+                made[b, 4:8, :] = pl.neg(value[b, 0:4, :])
+            made[:, 0, :] = made[:, 5, :]
+            o[:] = made
+            total[:] = acc
+        return o, swapped, total
+
+    x = floats(3, 8, 32)
+    o, swapped, total = np.zeros_like(x), np.zeros((3, 32, 8), np.float32), np.zeros_like(x[0])
+    both_texts(places, x, o, swapped, total)
+    places(x, o, swapped, total)
+    wanted = np.concatenate([2 * x[:, 4:], -2 * x[:, :4]], axis=1)
+    wanted[:, 0] = wanted[:, 5]
+    assert (o == wanted).all()
+    assert (swapped == 2 * x.transpose(0, 2, 1)).all()
+    assert np.allclose(total, 2 * x.sum(axis=0), rtol=1e-5)
+
+
 def test_mixed_loops(target: Any) -> None:
     """Loops and branches with products and vector work become kernels for a core each."""
 

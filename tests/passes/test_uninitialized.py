@@ -88,6 +88,30 @@ def test_text_of_a_tile() -> None:
     )
 
 
+def test_tile_that_parts_are_put_into() -> None:
+    """Nothing is said of scratch of a region that is filled by parts, but of one that is not."""
+
+    @pl.jit
+    def filled(x: pl.Tensor[[24, 32], pl.FP32], o: pl.Out[pl.Tensor[[24, 32], pl.FP32]]):
+        with pl.at(level=pl.Level.CORE_GROUP):
+            t = pl.create_tensor([24, 32], dtype=pl.FP32)
+            for i in pl.range(0, 24, 4):
+                t[i : i + 4, :] = pl.mul(x[i : i + 4, :], 2.0)
+            o[:] = t
+        return o
+
+    @pl.jit
+    def left(x: pl.Tensor[[24, 32], pl.FP32], o: pl.Out[pl.Tensor[[24, 32], pl.FP32]]):
+        with pl.at(level=pl.Level.CORE_GROUP):
+            t = pl.create_tensor([24, 32], dtype=pl.FP32)
+            o[:] = pl.add(x, t)
+        return o
+
+    assert check_uninitialized(filled.parse()) == []
+    [found] = check_uninitialized(left.parse())
+    assert found.message == "pl.add reads t, which is uninitialized"
+
+
 def test_text_of_a_way() -> None:
     """A path without a write is a warning, with the condition that decides it."""
     body = (

@@ -2,9 +2,10 @@
 
 A tile that ``create_tile`` makes is uninitialized. What is reported is certain: an error where no
 path to the read writes the tile, a warning where one outcome of a condition leaves it
-uninitialized. Tiles whose elements are written one by one, or scattered to, are not reported:
-several such writes may fill them. Expects functions in SSA form with flattened calls. Knows no op
-but the one that makes tiles: what an op reads is in its definition.
+uninitialized. Tiles whose elements are written one by one, or scattered to, or into which parts are
+put in memory are not reported: several such writes may fill them. Expects functions in SSA form
+with flattened calls. Knows no op but those that make tiles and tensors: what an op reads is in its
+definition.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from pypto._src.analysis.first_iteration import FirstIterations
 from pypto._src.analysis.liveness import carried
 from pypto._src.analysis.stmt_tree import Block, ProgramPoint, call_of, points_in
 from pypto._src.diagnostics import Diagnostic, DiagnosticSeverity, Label, Span
-from pypto._src.ir.array_types import TileType
+from pypto._src.ir.array_types import TensorType, TileType
 from pypto._src.ir.enums import MemorySpace
 from pypto._src.ir.exprs import Call, Expr, Var
 from pypto._src.ir.opdef import aliased, op_of
@@ -31,7 +32,7 @@ from pypto._src.ir.stmts import (
     ReturnStmt,
 )
 from pypto._src.lint.uninitialized_iterations import Reads, uninitialized_reads
-from pypto._src.ops import new_tiles
+from pypto._src.ops import new_tiles, tensor
 from pypto._src.ops.rules.type_rules import called, dims
 from pypto._src.records import NamedTuple
 
@@ -353,6 +354,7 @@ def _never_and_filled(
     sources: dict[Var, list[Expr]] = {}
     made: dict[Var, AssignStmt] = {}
     in_place: list[Expr] = []
+    held: dict[Expr, list[Expr]] = {}
     for point in points_in(iterations.root):
         stmt = point.stmt
         if isinstance(stmt, AssignStmt) and isinstance(stmt.var.type, TileType):
@@ -361,6 +363,8 @@ def _never_and_filled(
             else:
                 sources[stmt.var] = [stmt.value]
                 in_place += _scattered_to(stmt.value)
+        elif isinstance(stmt, AssignStmt) and isinstance(stmt.var.type, TensorType):
+            in_place += _put_into(stmt, held)
         elif isinstance(stmt, EvalStmt) and isinstance(stmt.expr, Call):
             op = op_of(stmt.expr)
             in_place += [] if op is None else [stmt.expr.args[at] for at in op.writes]
@@ -384,6 +388,27 @@ def _scattered_to(value: Expr) -> list[Expr]:
         return []
     names = [param.name for param in op.operands]
     return [value.args[names.index("dst" if "dst" in names else "input")]]
+
+
+def _put_into(stmt: AssignStmt, held: dict[Expr, list[Expr]]) -> list[Expr]:
+    """Return the tiles that a tensor held as a whole, if the statement writes a part of it.
+
+    ``held`` has the tiles that are in a tensor which the function has made and written once.
+    """
+    call = call_of(stmt)
+    if call is None:
+        return []
+    if call.op is tensor.create:
+        held[stmt.var] = []
+        return []
+    target = aliased(call)
+    if target is None or target not in held:
+        return []
+    tiles = [arg for arg in call.args if isinstance(arg.type, TileType)]
+    if held[target]:
+        return held[target]
+    held[stmt.var] = tiles
+    return []
 
 
 def _written(made: Iterable[Var], sources: Mapping[Var, list[Expr]]) -> set[Var]:

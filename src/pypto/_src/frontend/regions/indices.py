@@ -1,7 +1,8 @@
-"""Single indices of a tensor, ``x[b, :, :]``: the result has one dimension less.
+"""Single indices of a tensor or tile, ``x[b, :, :]``: the result has one dimension less.
 
-An index selects one position in its dimension. The tensor is reshaped so that this dimension and
+An index selects one position in its dimension. A tensor is reshaped so that this dimension and
 the next are one: ``x[b, 4:8, :]`` of [B, S, D] is ``x[b * S + 4 : b * S + 8, :]`` of [B * S, D].
+A part of a tile is read in another shape.
 """
 
 from __future__ import annotations
@@ -14,9 +15,9 @@ from pypto._src.errors import ParserTypeError
 from pypto._src.frontend.state.context import Context
 from pypto._src.frontend.syntax.annotations import plain_dims
 from pypto._src.frontend.syntax.calls import op_call
-from pypto._src.ir.array_types import DYNAMIC_DIM, TensorType
+from pypto._src.ir.array_types import DYNAMIC_DIM, TensorType, TileType
 from pypto._src.ir.exprs import Add, Expr, Mul, Var, as_expr, binary, const_value
-from pypto._src.ops import tensor
+from pypto._src.ops import reshaping, tensor
 
 
 def joined(
@@ -56,6 +57,19 @@ def joined(
     ctx.append(var, view, view.span)
     ctx.follow(var, view)
     return var, begins, sizes
+
+
+def without_places(ctx: Context, tile: Expr, indexed: Sequence[int], node: ast.Subscript) -> Expr:
+    """Return a part of a tile without the ``indexed`` dimensions; it keeps what `joined` keeps."""
+    assert isinstance(tile.type, TileType)
+    kept = plain_dims(tile.type.shape)
+    last = len(kept) - 1
+    for axis in reversed(indexed):
+        if axis != last and len(kept) > 2:
+            del kept[axis]
+    if len(kept) > last:
+        return tile
+    return op_call(ctx, reshaping.reshape, (tile, kept), {}, node)
 
 
 def _product(a: Any, b: Any) -> Any:

@@ -446,12 +446,24 @@ def begin(ctx: Context, var: Var, node: ast.AST) -> Expr | None:
     )
 
 
-def with_part(ctx: Context, tile: Expr, value: Expr, begins: Sequence[Any], node: Any) -> Expr:
-    """Return a tile with one part replaced, by way of a tensor of the region's own."""
+def with_part(
+    ctx: Context,
+    tile: Expr,
+    value: Expr,
+    begins: Sequence[Any],
+    node: Any,
+    box: Sequence[Any] | None = None,
+) -> Expr:
+    """Return a tile with one part replaced, by way of a tensor of the region's own.
+
+    The sizes of the part are those of ``value``, or of ``box``, which may have more dimensions of 1.
+    """
     assert isinstance(tile.type, TileType)
     assert isinstance(value.type, TileType)
     held = scratch(ctx, in_vector_memory(ctx, tile, node), node)
     sizes = plain_dims(value.type.shape)
+    if len(sizes) < len(begins):
+        sizes = [1] * (len(begins) - len(sizes)) + sizes if box is None else [*box]
     stored = op_call(ctx, memory.store, (value, begins, sizes, held), {}, node)
     shape = plain_dims(tile.type.shape)
     return op_call(ctx, memory.load, (stored, [0] * len(shape), shape), {}, node)

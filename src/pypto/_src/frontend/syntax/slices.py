@@ -69,7 +69,10 @@ def read(ctx: Context, node: ast.Subscript, base: Expr) -> Expr:
     base, region = _without_indices(ctx, node, base, region)
     if isinstance(kind, TileType) and ctx.region is not None:
         _check_constant(ctx, node, region)
-        return ctx.region.part(ctx, base, region.sizes, region.begins, node)
+        taken = ctx.region.part(ctx, base, region.sizes, region.begins, node)
+        from pypto._src.frontend.regions.indices import without_places
+
+        return without_places(ctx, taken, region.indexed, node)
     if isinstance(kind, TileType):
         _check_constant(ctx, node, region)
         from pypto._src.frontend.syntax.tile_parts import TileParts
@@ -138,7 +141,7 @@ def write(ctx: Context, target: ast.Subscript, value: Any, source: ast.expr) -> 
         value = ctx.region.operand(ctx, value, target)
         if isinstance(value, Expr) and isinstance(value.type, TileType):
             _check_fits(ctx, target, region, value, source)
-            made = ctx.region.with_part(ctx, base, value, region.begins, target)
+            made = ctx.region.with_part(ctx, base, value, region.begins, target, region.sizes)
             ctx.assign(name.id, made, name, source=source)
             return
     if _is_a_tile(base) and _is_a_tile(value) and isinstance(name, ast.Name):
