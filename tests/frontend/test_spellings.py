@@ -26,6 +26,12 @@ PAIRS: dict[str, tuple[list[str], list[str]]] = {
     "maxs": (["r = pl.block.maxs(t, 1.0)"], ["r = pl.tile.maximums(t, 1.0)"]),
     "mins": (["r = pl.block.mins(t, 1.0)"], ["r = pl.tile.minimums(t, 1.0)"]),
     "adds": (["r = pl.adds(t, 1.0)"], ["r = pl.tile.adds(t, 1.0)"]),
+    "number": (["r = pl.adds(t, 1.0)"], ["r = pl.tile.add(t, 1.0)"]),
+    "scalar": (
+        ["k = pl.cast(1, pl.FP32)", "r = pl.maximum(t, k)"],
+        ["k = pl.cast(1, pl.FP32)", "r = pl.tile.maximum(t, rhs=k)"],
+    ),
+    "compared with a number": (["r = pl.cmps(t, 1.0, 4)"], ["r = pl.tile.cmp(t, 1.0, 4)"]),
     "create": (
         ["r = pl.tile.row_max(t, pl.block.create_tile([64, 64], pl.FP32))"],
         ["r = pl.tile.row_max(t, pl.tile.create([64, 64], pl.FP32))"],

@@ -187,6 +187,10 @@ class Unified:
             )
         return self._closest(candidates, args, kwargs).build(args, kwargs, span)
 
+    def taking(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> OpDef[..., Any] | None:
+        """Return the op that takes operands of these kinds, None if there is none."""
+        return self._chosen(self.candidates, args, kwargs)
+
     def _chosen(
         self, ops: Sequence[OpDef[..., Any]], args: Sequence[Any], kwargs: Mapping[str, Any]
     ) -> OpDef[..., Any] | None:

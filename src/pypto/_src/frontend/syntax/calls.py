@@ -329,8 +329,13 @@ def _first_of_form(
             args = [_items_of_named(arg, span) for arg in args]
             kwargs = {name: _items_of_named(value, span) for name, value in kwargs.items()}
             return _first_of_form(ctx, None, op, args, kwargs, node, span)
-        made = _of_known_sizes(ctx, op, args, kwargs, span)
         slug = getattr(error, "slug", None)
+        if slug == "argument-kind" and isinstance(op, OpDef):
+            # ``pl.tile.add(tile, 2.0)`` is pl.tile.adds, as pl.add is both
+            other = Unified(op.overload, op.level).taking(args, kwargs)
+            if other is not None and other is not op:
+                return _first_of_form(ctx, None, other, args, kwargs, node, span)
+        made = _of_known_sizes(ctx, op, args, kwargs, span)
         from pypto._src.frontend.state.valid_sizes import with_known_names
 
         if made is None and slug == COMPUTED_SIZE:
