@@ -42,6 +42,43 @@ def test_names_stand_for_places(target: Any) -> None:
         np.testing.assert_array_equal(out, X * 2)
 
 
+SIZED = """
+import pypto.language as pl
+
+M = pl.dynamic("M")
+
+@pl.program
+class Sums:
+    @pl.function(type=pl.FunctionType.InCore)
+    def sums(
+        self,
+        rows: pl.Out[pl.Tensor[[M, 16], pl.FP32]],
+        x: pl.Tensor[[M, 16], pl.FP32],
+        columns: pl.Out[pl.Tensor[[1, 16], pl.FP32]],
+    ) -> pl.Tensor[[1, 16], pl.FP32]:
+        columns = pl.store(pl.col_sum(pl.load(x, [0, 0], [8, 16])), [0, 0], [1, 16], columns)
+        for i in pl.range(M):
+            rows = pl.store(pl.neg(pl.load(x, [i, 0], [1, 16])), [i, 0], [1, 16], rows)
+        return columns
+"""
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_outputs_that_are_left_out(target: Any) -> None:
+    """All outputs may be left out: they are new arrays, of the sizes that the others tell."""
+    scaled = runtime.compile(pl.parse_program(SOURCE), target=target)
+    first, second = scaled(X, 2.0), scaled(factor=2.0, x=X)
+    assert first is not second
+    np.testing.assert_array_equal(first, X * 2)
+    np.testing.assert_array_equal(second, X * 2)
+    sums = runtime.compile(pl.parse_program(SIZED), target=target)
+    np.testing.assert_array_equal(sums(X[:8]), X[:8].sum(axis=0, keepdims=True))
+    with pytest.raises(CallError, match=r"sums takes 3 arguments \(rows, x, columns\), got 2"):
+        sums(X[:8], X[:1])
+    with pytest.raises(CallError, match="argument 'x' of scaled is a float"):
+        scaled(2.0, X)
+
+
 REFUSED: list[tuple[tuple[Any, ...], dict[str, Any], str, str]] = [
     ((X, 1.0), {"outt": X}, "scaled does not have the argument 'outt'; it has x, factor, out",
      "did you mean out=?"),

@@ -215,8 +215,8 @@ X = "Tensor[[8, 16], FP32] was wanted"
     ("args", "message", "hint"),
     [
         (
-            (1, 2),
-            "scale takes 3 arguments (x, factor, out), got 2",
+            (1,),
+            "scale takes 3 arguments (x, factor, out), got 1",
             "call it as scale(x: Tensor[[8, 16], FP32], factor: Scalar[FP32], "
             "out: Out[Tensor[[8, 16], FP32]])",
         ),
@@ -436,9 +436,9 @@ def test_wrong_argument_points_at_the_call() -> None:
     """The error of a call shows the caller's line, as there is no traceback in a report."""
     compiled = runtime.compile(Scale, "interpreter")
     with pytest.raises(CallError) as caught:
-        compiled(square(), 2.0)
+        compiled(square(), 2.0, square(), square())
     assert caught.value.location.filename == __file__
-    assert "compiled(square(), 2.0)" in caught.value.render()
+    assert "compiled(square(), 2.0, square(), square())" in caught.value.render()
 
 
 def test_bits_of_floats() -> None:

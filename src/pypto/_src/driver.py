@@ -259,6 +259,7 @@ class CompiledProgram:
     def __call__(self, *args: Any, **named: Any) -> Any:
         """Run the program to its end; arguments are given in order, or by the parameters' names.
 
+        A call may leave out all outputs, and then returns new arrays for them.
         ``config=RunConfig(...)`` says how, and which texts are written first.
 
         Raises:
@@ -270,10 +271,13 @@ class CompiledProgram:
             if "config" in named and "config" not in self.param_names:
                 program = configured(self, named.pop("config"), sys._getframe(1))  # pyright: ignore[reportPrivateUsage]
             program.prepare()
-            given = self._signature.arranged(args, named) if named else args
+            given, new = self._signature.completed(args, named)
             for index, number in self.fixed.items():
                 self._signature.check_fixed(given, index, number)
-            return program.run(given)
+            found = program.run(given)
+            if found is None and new:
+                return new[0] if len(new) == 1 else tuple(new)
+            return found
         except (CallError, KernelError) as error:
             error.at(span_of_caller(sys._getframe(1)))  # pyright: ignore[reportPrivateUsage]
             raise

@@ -21,7 +21,7 @@ from pypto._src.interp.evaluate import FLAT, Evaluator
 from pypto._src.interp.scalars import wrapper
 from pypto._src.ir.array_types import TensorType, static_shape
 from pypto._src.ir.enums import ParamDirection
-from pypto._src.ir.exprs import ConstInt, Expr, MakeTuple, Var
+from pypto._src.ir.exprs import ConstInt, Expr, MakeTuple, Var, const_value
 from pypto._src.ir.inspect.source_names import size_text
 from pypto._src.ir.stmts import Function, ReturnStmt
 from pypto._src.ir.traversal.queries import uses
@@ -31,7 +31,14 @@ from pypto._src.ir.types import ScalarType, TupleType
 from pypto._src.lazy import lazy_module
 from pypto._src.ops.rules.type_rules import new_array
 from pypto._src.records import NamedTuple
-from pypto._src.run.array_views import Argument, array_view, is_array, is_plain_number, number_in
+from pypto._src.run.array_views import (
+    Argument,
+    array_view,
+    is_array,
+    is_plain_number,
+    number_in,
+    zeros_like_others,
+)
 from pypto._src.run.dim_solver import Sizes
 from pypto._src.suggestions import meant_keyword
 
@@ -123,7 +130,12 @@ class Signature:
         Raises:
             CallError: an argument is unknown, given twice, or missing.
         """
-        names = [p.name for p in self._params]
+        return self._ordered([p.name for p in self._params], args, named)
+
+    def _ordered(
+        self, names: Sequence[str], args: Sequence[Any], named: Mapping[str, Any]
+    ) -> list[Any]:
+        """Return the arguments of parameters, of which some are given by name, in their order."""
         found = dict(zip(names, args, strict=False))
         for name in named:
             if name not in names or name in found:
@@ -138,6 +150,43 @@ class Signature:
         if len(args) + len(named) != len(names):
             self._refuse_count(len(args) + len(named))
         return [found[name] for name in names]
+
+    def completed(
+        self, args: Sequence[Any], named: Mapping[str, Any]
+    ) -> tuple[Sequence[Any], Sequence[Any]]:
+        """Return the arguments in order, and those of them that are new arrays.
+
+        They are for the outputs, where a call leaves out all of them and gives all others.
+
+        Raises:
+            CallError: as `arranged`, or nothing tells how large an output is.
+        """
+        if not named and len(args) == len(self._params):
+            return args, ()
+        results = {p.name for p in self._params if isinstance(p, _Tensor) and p.is_result}
+        others = [p for p in self._params if p.name not in results]
+        if results & named.keys() or not results or len(args) + len(named) != len(others):
+            return (self.arranged(args, named) if named else args), ()
+        dims: dict[Var, int] = {}
+        names = [p.name for p in others]
+        given = dict(zip(names, self._ordered(names, args, named), strict=True))
+        passed: list[Any] = []
+        for param in others:
+            param.bind(given[param.name], dims)
+            passed += [given[param.name]] if isinstance(param, _Tensor) else []
+        new: list[Any] = []
+        for param in self._params:
+            if not isinstance(param, _Tensor) or not param.is_result:
+                continue
+            shape = [
+                dims.get(dim) if isinstance(dim, Var) else const_value(dim) for dim in param.dims
+            ]
+            known = [size for size in shape if size is not None and size >= 0]
+            if len(known) < len(shape):
+                self._refuse_count(len(args) + len(named))
+            new.append(zeros_like_others(passed, tuple(known), param.dtype))
+            given[param.name] = new[-1]
+        return [given[p.name] for p in self._params], new
 
     def check_fixed(self, args: Sequence[Any], index: int, number: Any) -> None:
         """Reject a number other than the one compiled into the program.
