@@ -276,3 +276,7 @@ def test_operators_that_are_not_here() -> None:
     assert [name for name in ABSENT if hasattr(pl, name) or hasattr(pl.tile, name)] == []
     for absent in ABSENT.values():
         assert absent.hint.startswith(("write ", "load ", "compare", "compute ", "draw ", "scale "))
+    for name, hint in (("ci", "pl.arange"), ("batch_matmul_acc", "pl.add(acc, pl.matmul(x, y))")):
+        with pytest.raises(ParserError) as caught:
+            pl.parse(f"@pl.function\ndef f(n: pl.INT64):\n    row = pl.tile.{name}(0, [1, 32])\n")
+        assert hint in str(caught.value.hint)

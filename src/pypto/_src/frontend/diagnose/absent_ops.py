@@ -49,6 +49,14 @@ ABSENT: Final = {
         "positions of elements that compare are not collected",
         "compare, and sort by the result: pl.sort32(pl.cmp(x, value), pl.arange(...))",
     ),
+    "ci": Absent(
+        "the row of numbers that follow each other has another name",
+        "write pl.arange(start, [1, columns])",
+    ),
+    "batch_matmul_acc": Absent(
+        "products of stacks are added as values",
+        "write pl.add(acc, pl.matmul(x, y))",
+    ),
     "expand_clone": Absent(
         "a part of a tensor is repeated as a tile",
         "write pl.row_expand(x, column) or pl.col_expand(x, row)",

@@ -330,7 +330,8 @@ def _first_of_form(
             kwargs = {name: _items_of_named(value, span) for name, value in kwargs.items()}
             return _first_of_form(ctx, None, op, args, kwargs, node, span)
         slug = getattr(error, "slug", None)
-        if slug == "argument-kind" and isinstance(op, OpDef):
+        is_plain = op.__class__ is not Unified and op.python_name == op.overload
+        if slug == "argument-kind" and is_plain:
             # ``pl.tile.add(tile, 2.0)`` is pl.tile.adds, as pl.add is both
             other = Unified(op.overload, op.level).taking(args, kwargs)
             if other is not None and other is not op:
