@@ -9,7 +9,8 @@ PTO or C++ texts of kernels, be it of `pypto._src.emit` or the form that an op's
 * *name*: the instruction that an op's definition names is another one.
 
 A mutant is noticed if emission fails, or some text is not the one that `tests/golden` records. Only
-changes that some text runs through are made: no text has what an error says. Each mutant is judged
+changes that some text runs through are made: no text has what an error says, nor what a function
+gets for its errors alone. Each mutant is judged
 in a process of its own, as emitters keep results.
 """
 
@@ -85,6 +86,15 @@ class _Changes(ast.NodeTransformer):
 
     visit_Raise = visit_Assert = visit_Compare = visit_Subscript = visit_Dict = _leave
 
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        said = (
+            _said_only().get(node.func.id, frozenset()) if isinstance(node.func, ast.Name) else ()
+        )
+        node.func = self.visit(node.func)
+        node.args = [arg if at in said else self.visit(arg) for at, arg in enumerate(node.args)]
+        node.keywords = [word if word.arg in said else self.visit(word) for word in node.keywords]
+        return node
+
     def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST:
         node.value = self.visit(node.value) if node.value is not None else None
         return node
@@ -138,6 +148,31 @@ def _reaching(number: int, value: ast.expr, count: int = 1) -> ast.Call:
 @cache
 def _source(file: str) -> str:
     return (SOURCE / file).read_text(encoding="utf-8")
+
+
+@cache
+def _said_only() -> dict[str, frozenset[int | str]]:
+    """Return which arguments of functions, by position and by name, only their errors say."""
+    found: dict[str, frozenset[int | str]] = {}
+    for file in files():
+        for node in ast.walk(ast.parse(_source(file))):
+            if isinstance(node, ast.FunctionDef):
+                said = _said_by_errors(node)
+                found[node.name] = found.get(node.name, said) & said  # of all of that name
+    return found
+
+
+def _said_by_errors(function: ast.FunctionDef) -> frozenset[int | str]:
+    """Return the parameters of a function that are read where it raises, and nowhere else."""
+    names = [arg.arg for arg in (*function.args.posonlyargs, *function.args.args)]
+    raised = [node for node in ast.walk(function) if isinstance(node, ast.Raise)]
+    in_errors = {id(node) for each in raised for node in ast.walk(each)}
+    reads = [node for node in ast.walk(function) if isinstance(node, ast.Name)]
+    said = {node.id for node in reads if id(node) in in_errors}
+    said -= {node.id for node in reads if id(node) not in in_errors}
+    return frozenset[int | str](
+        word for at, name in enumerate(names) if name in said for word in (at, name)
+    )
 
 
 def _changed(file: str, wanted: int | None = None) -> tuple[ast.Module, list[tuple[str, int]]]:

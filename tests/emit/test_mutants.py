@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.emit.mutants import SOURCE, mutants
+
 ROOT = Path(__file__).parents[2]
 COUNT = 20
 FOLDERS = ["pto/forms", "cpp/forms"]
@@ -24,3 +26,14 @@ def test_mutants_are_noticed() -> None:
     assert [words[0] for words in counts] == ["name:", "order:", "text:"]
     assert all(words[1] == words[3] for words in counts)
     assert sum(int(words[3]) for words in counts) == COUNT
+
+
+def test_words_of_errors_are_no_mutants() -> None:
+    """What a function gets for its errors alone is in no text; its other arguments are."""
+    text = (SOURCE / "emit/cpp/calls.py").read_text(encoding="utf-8").splitlines()
+    said = next(
+        at for at, line in enumerate(text, 1) if 'constant_sizes(shape, "a region")' in line
+    )
+    found = {mutant.line for mutant in mutants() if mutant.file == "emit/cpp/calls.py"}
+    assert said not in found
+    assert len(found) > 10
