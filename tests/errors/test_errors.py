@@ -120,7 +120,7 @@ def _hint(text: str) -> str | None:
     return None if found is None else found[1]
 
 
-def _typed(case: Case, hint: str) -> Iterator[str]:
+def typed(case: Case, hint: str) -> Iterator[str]:
     """Yield the program with the hint in place of what it may stand for.
 
     That is the marked text, its whole line, the value assigned there, a line above it or above a
@@ -173,7 +173,7 @@ def _typed(case: Case, hint: str) -> Iterator[str]:
         yield "".join([*lines[:index], new, *lines[index + 1 :]])
 
 
-def _first_line(code: str, stage: str) -> str:
+def first_line(code: str, stage: str) -> str:
     """Return the first line of the report of a program, "" if it has no mistake."""
     try:
         return message(code, stage).splitlines()[0]
@@ -189,12 +189,12 @@ def test_hint_can_be_typed(path: Path) -> None:
         old, new = case.fix
         assert new in case.text
         assert case.code.count(old) == 1
-        assert _first_line(case.code.replace(old, new), case.stage) == ""
+        assert first_line(case.code.replace(old, new), case.stage) == ""
         return
     hint = _hint(case.text)
     if hint is None or path.stem in PROSE:
         return
-    left = [_first_line(code, case.stage) for code in _typed(case, hint)]
+    left = [first_line(code, case.stage) for code in typed(case, hint)]
     before = case.text.splitlines()[0]
     assert any(line not in (before, "error: a syntax error") for line in left), (hint, left)
 

@@ -17,7 +17,8 @@ from pypto._src.errors import ParserError, PyptoError
 from pypto._src.frontend.source.python_names import items_of
 from pypto._src.frontend.source.source import whole_text
 from pypto._src.frontend.state.context import Context
-from pypto._src.ir.array_types import ShapedType, TileType
+from pypto._src.frontend.state.known_sizes import difference
+from pypto._src.ir.array_types import ShapedType, TensorType, TileType
 from pypto._src.ir.exprs import Call, ConstInt, Expr, MakeTuple, Var, const_value
 from pypto._src.ir.opdef import INTS, OFFSETS, TENSOR, TILE, OpDef, Param, op_of
 from pypto._src.ir.stmts import AssignStmt
@@ -216,6 +217,50 @@ def slice_hint(
         texts[axis] = f"{fit[0]}:{sum(fit)}" if fit[0] else f":{fit[1]}"
         texts[axis] = ":" if fit == (0, limits[axis]) else texts[axis]
     return f"write {ctx.source.text(node.value)}[{', '.join(texts)}]"
+
+
+def loaded_in_part(
+    ctx: Context, node: ast.Subscript, begins: Sequence[Any], sizes: Sequence[Any], axis: int
+) -> str | None:
+    """Return the load of a part of a tile for a slice that ends at the smaller of two places.
+
+    ``x[r : pl.min(r + 16, rows)]`` is as many rows as there are of 16.
+    """
+    indices = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+    others = [size for at, size in enumerate(sizes) if at != axis]
+    found = indices[axis] if axis < len(indices) else None
+    end = found.upper if isinstance(found, ast.Slice) else None
+    if not isinstance(end, ast.Call) or len(end.args) != 2:
+        return None
+    if not isinstance(ctx.value(node.value).type, TensorType):
+        return None
+    if not all(isinstance(size, int) for size in others):
+        return None
+    begin = begins[axis]
+    for one, limit in (end.args, end.args[::-1]):
+        size = difference(ctx.value(one), begin, ctx.constants)
+        if not isinstance(size, int) or size <= 0:
+            continue
+        assert isinstance(found, ast.Slice)
+        left = ctx.source.text(limit)
+        if found.lower is not None and not isinstance(begin, int):
+            is_product = isinstance(found.lower, ast.BinOp) and isinstance(found.lower.op, ast.Mult)
+            text = ctx.source.text if is_product else ctx.source.operand
+            left = f"{left} - {text(found.lower)}"
+        elif begin != 0:
+            left = f"{left} - {begin}"
+        places = [str(each) for each in begins]
+        places[axis] = "0" if found.lower is None else ctx.source.text(found.lower)
+        whole = [str(each) for each in sizes]
+        whole[axis] = str(size)
+        part = [*whole]
+        part[axis] = f"{ctx.source.text(end.func)}({size}, {left})"
+        base, place = ctx.source.text(node.value), f"[{', '.join(places)}]"
+        shape, valid = f"[{', '.join(whole)}]", f"[{', '.join(part)}]"
+        if ctx.region is not None:
+            return f"write pl.slice({base}, {shape}, {place}, valid_shape={valid})"
+        return f"write pl.load({base}, {place}, {shape}, valid_shapes={valid})"
+    return None
 
 
 # --------------------------------------------------------------------------------------------

@@ -25,7 +25,7 @@ from pypto._src.ir.exprs import (
     Expr,
 )
 from pypto._src.ir.types import ScalarType
-from pypto._src.ops import tensor
+from pypto._src.ops import elementwise, tensor
 from pypto._src.ops.rules.boxes import elements
 from pypto._src.ops.unified import is_data
 
@@ -34,6 +34,12 @@ _POWERS: Final = {-1: "recip", -0.5: "rsqrt", 0.5: "sqrt"}
 
 _ROOTED: Final = frozenset({DataType.FP16, DataType.FP32})
 """The element types that they take."""
+
+_PRODUCTS: Final = (2, 3)
+"""The powers that are written as products."""
+
+_LOGIC: Final = frozenset({"&", "|", "^", "<<", ">>"})
+"""Operators on the bits of integers."""
 
 _MOST_LISTED: Final = 4  # the most items of a list that a hint writes out
 
@@ -64,11 +70,12 @@ def other_operator(ctx: Context, node: Any, symbol: str, left: Any, right: Any) 
     if symbol == "@":
         meant = f"{a} * {b}"
     elif symbol == "//" and is_data(left) and left.type.dtype.is_float():
-        return f"write {a} /= {b}" if begin else f"write {a} / {b}"
+        whole = f'pl.cast({a} / {b}, pl.INT32, mode="floor")'
+        meant = f"pl.cast({whole}, pl.{left.type.dtype.member})"
     elif symbol == "**" and isinstance(right, int | float):
         kind = getattr(left, "type", None)
-        if right == 2 and isinstance(operands[0], ast.Name | ast.Subscript):
-            meant = f"{a} * {a}"
+        if right in _PRODUCTS and isinstance(operands[0], ast.Name | ast.Subscript):
+            meant = " * ".join([a] * int(right))
         elif right in _POWERS and isinstance(kind, TileType) and kind.dtype in _ROOTED:
             meant = f"pl.{_POWERS[right]}({a})"
     elif symbol == "**" and isinstance(left, int | float) and left > 0 and _is_rooted(right):
@@ -253,15 +260,32 @@ def number_first(
 ) -> ParserError:
     error = no_operator(ctx, node, symbol, left, right)
     if isinstance(node, ast.BinOp):
-        number_text, tile = ctx.source.text(node.left), ctx.source.text(node.right)
-        is_tile = isinstance(right.type, TileType)
+        number_text, tile = ctx.source.operand(node.left), ctx.source.text(node.right)
+        dtype, is_tile = right.type.dtype, isinstance(right.type, TileType)
         if name == "sub":
-            negated = f"pl.neg({tile})" if is_tile else f"{ctx.source.operand(node.right)} * -1"
+            value = ctx.source.operand(node.right)
+            if dtype not in elementwise.muls.dtypes:
+                value = f"pl.cast({tile}, pl.FP32)"
+            negated = f"{value} * -1"
+            if is_tile and dtype in elementwise.neg.dtypes:
+                negated = f"pl.neg({tile})"
             error.hint = f"write {negated} + {number_text}"
-        if name == "div" and is_tile and right.type.dtype.is_float():
-            times = "" if left == 1 else f" * {number_text}"
-            error.hint = f"write pl.recip({tile}){times}"
+        if name == "div" and (is_tile or ctx.region is not None):
+            is_one = not isinstance(left, Expr) and left == 1
+            of_floats = dtype in elementwise.recip.dtypes
+            value = tile if of_floats else f"pl.cast({tile}, pl.FP32)"
+            error.hint = f"write pl.recip({value}){'' if is_one else f' * {number_text}'}"
+        elif name == "div":
+            error.hint = "compute it inside with pl.incore():, or in an InCore function"
     return error
+
+
+def of_integers(ctx: Context, node: Any, symbol: str, left: Any) -> str | None:
+    """Return an operator on bits with the integers of a tile of floats."""
+    if symbol not in _LOGIC or not isinstance(node, ast.BinOp) or not dtype_of(left).is_float():
+        return None
+    texts = ctx.source.text(node.left), ctx.source.operand(node.right)
+    return f"write pl.cast({texts[0]}, pl.INT32) {symbol} {texts[1]}"
 
 
 def is_test(ctx: Context, node: ast.expr) -> bool:
@@ -293,14 +317,15 @@ def no_identity(ctx: Context, node: ast.Compare, symbol: str, left: Any, right: 
     """Return the error for ``is`` and ``in``, with the comparisons that they mean."""
     error = no_operator(ctx, node, symbol, left, right)
     text, items = ctx.source.text(node.left), node.comparators[0]
-    equal, word = ("!=", "and") if "not" in symbol else ("==", "or")
+    equal, word = ("!=", "and") if symbol in ("is not", "not in", "!=") else ("==", "or")
     if isinstance(items, ast.List | ast.Tuple) and 0 < len(items.elts) <= _MOST_LISTED:
         links = [f"{text} {equal} {ctx.source.text(item)}" for item in items.elts]
         error.hint = f"write {f' {word} '.join(links)}"
-    elif isinstance(right, Expr):
+    elif left is None or right is None:
+        named = text if right is None else ctx.source.text(items)
+        error.hint = f"leave the test out: {named} is never None"
+    elif "in" not in symbol:
         error.hint = f"write {text} {equal} {ctx.source.text(items)}"
-    elif right is None:
-        error.hint = f"leave the test out: {text} is never None"
     return error
 
 
@@ -327,6 +352,23 @@ def of_tiles(ctx: Context, node: ast.Compare, symbol: str) -> str:
     return f"write {texts[0]} {symbol} {texts[1]}"
 
 
+def _of_unbracketed(ctx: Context, node: ast.Compare, symbols: Sequence[str]) -> str | None:
+    """Return what ``a > 0 & b > 0`` means, where Python takes ``0 & b`` together."""
+    between = node.comparators[0]
+    if len(symbols) != 2 or not isinstance(between, ast.BinOp):
+        return None
+    if not isinstance(between.op, ast.BitAnd | ast.BitOr):
+        return None
+    outer = ctx.source.text(node.left), ctx.source.text(node.comparators[1])
+    inner = ctx.source.text(between.left), ctx.source.text(between.right)
+    first = f"{outer[0]} {symbols[0]} {inner[0]}"
+    second = f"{inner[1]} {symbols[1]} {outer[1]}"
+    is_and = isinstance(between.op, ast.BitAnd)
+    if not is_data(ctx.value(node.left)):
+        return f"write {first} {'and' if is_and else 'or'} {second}"
+    return f"write ({first}) * ({second})" if is_and else f"write max({first}, {second})"
+
+
 def chain(ctx: Context, node: ast.Compare, symbols: Sequence[str]) -> ParserError:
     operands = [ctx.source.text(item) for item in (node.left, *node.comparators)]
     links = [
@@ -335,6 +377,6 @@ def chain(ctx: Context, node: ast.Compare, symbols: Sequence[str]) -> ParserErro
     return ParserSyntaxError(
         "comparisons cannot be chained",
         ctx.span(node),
-        hint=f"write {' and '.join(links)}",
+        hint=_of_unbracketed(ctx, node, symbols) or f"write {' and '.join(links)}",
         slug="comparison-chain",
     )

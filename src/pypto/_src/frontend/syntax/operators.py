@@ -207,6 +207,8 @@ def _on_tiles(ctx: Context, node: Any, symbol: str, name: str, left: Any, right:
             error.hint = error.hint or operator_hints.of_masks(
                 ctx, sides, symbol == "&", left, right
             )
+        if error.slug == "element-type":
+            error.hint = error.hint or operator_hints.of_integers(ctx, node, symbol, left)
         if error.slug == "argument-kind":  # it names an argument, which an operator does not have
             raise operator_hints.no_operator(ctx, node, symbol, left, right, error.hint) from None
         raise
@@ -319,7 +321,7 @@ def compare(ctx: Context, node: ast.Compare) -> Any:
     if not isinstance(left, Expr) and not isinstance(right, Expr):
         left, right = held(ctx, left, node), held(ctx, right, node)
         return computed(ctx, node, python, left, right)
-    if kind is None:
+    if kind is None or left is None or right is None:
         raise operator_hints.no_identity(ctx, node, symbol, left, right)
     if is_data(left) or is_data(right):
         return _compare_tiles(ctx, node, symbol, left, right)

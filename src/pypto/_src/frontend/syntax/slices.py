@@ -369,9 +369,19 @@ def _check_constant(ctx: Context, node: ast.Subscript, region: _Region) -> None:
                 f"the slice of dimension {axis} has the size {size}, which is known only at run "
                 "time; tiles have constant sizes",
                 ctx.span(node),
-                hint=f"write {_resized(ctx, node, {axis: 16})}",
+                hint=_in_part(ctx, node, region, axis)
+                or f"write {_resized(ctx, node, {axis: 16})}",
                 slug="slice-size",
             )
+
+
+def _in_part(ctx: Context, node: ast.Subscript, region: _Region, axis: int) -> str | None:
+    """Return the load of as many rows or columns as there are, None if that is not meant."""
+    from pypto._src.frontend.diagnose.fixits import loaded_in_part
+
+    if region.indexed:
+        return None
+    return loaded_in_part(ctx, node, region.begins, region.sizes, axis)
 
 
 def _is_inside(

@@ -1,0 +1,200 @@
+"""Habits of NumPy, PyTorch and Triton in one line: what each is told, which works when typed.
+
+Other files of this folder record the messages of these mistakes; here are more that share one.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.errors.test_errors import Case, failure, first_line, typed
+
+TILE = """\
+import numpy as np
+
+import pypto.language as pl
+
+
+@pl.program
+class P:
+    @pl.function(type=pl.FunctionType.InCore)
+    def kernel(
+        self,
+        x: pl.Tensor[[64, 64], pl.FP32],
+        w: pl.Tensor[[64, 64], pl.FP16],
+        idx: pl.Tensor[[1, 64], pl.INT32],
+        n: pl.Scalar[pl.INT64],
+        f: pl.Scalar[pl.FP32],
+        out: pl.Out[pl.Tensor[[64, 64], pl.FP32]],
+    ):
+        t = pl.load(x, [0, 0], [64, 64])
+        {line}
+        out = pl.store(t, [0, 0], [64, 64], out)
+"""
+REGION = """\
+import pypto.language as pl
+
+rows = pl.dynamic("rows")
+
+
+@pl.program
+class P:
+    @pl.function
+    def main(
+        self,
+        x: pl.Tensor[[64, 64], pl.FP32],
+        y: pl.Tensor[[64, 64], pl.FP32],
+        w: pl.Tensor[[64, 64], pl.BF16],
+        q: pl.Tensor[[rows, 64], pl.FP32],
+        n: pl.Scalar[pl.INT64],
+        f: pl.Scalar[pl.FP32],
+        out: pl.Out[pl.Tensor[[64, 64], pl.FP32]],
+    ) -> pl.Tensor[[64, 64], pl.FP32]:
+        with pl.at(level=pl.Level.CORE_GROUP):
+            t = x[:, :]
+            {line}
+            out[:, :] = t
+        return out
+"""
+MATRICES = """\
+import pypto.language as pl
+
+
+@pl.program
+class P:
+    @pl.function(type=pl.FunctionType.InCore)
+    def kernel(
+        self,
+        a: pl.Tensor[[64, 64], pl.FP32],
+        b: pl.Tensor[[64, 64], pl.FP32],
+        out: pl.Out[pl.Tensor[[64, 64], pl.FP32]],
+    ):
+        am = pl.load(a, [0, 0], [64, 64], target_memory=pl.MemorySpace.Mat)
+        bm = pl.load(b, [0, 0], [64, 64], target_memory=pl.MemorySpace.Mat)
+        al = pl.move(am, target_memory=pl.MemorySpace.Left)
+        br = pl.move(bm, target_memory=pl.MemorySpace.Right)
+        {line}
+        out = pl.store(c, [0, 0], [64, 64], out)
+"""
+HOST = """\
+import pypto.language as pl
+
+
+@pl.program
+class P:
+    @pl.function(type=pl.FunctionType.InCore)
+    def double(
+        self, x: pl.Tensor[[64, 64], pl.FP32], out: pl.Out[pl.Tensor[[64, 64], pl.FP32]]
+    ) -> pl.Tensor[[64, 64], pl.FP32]:
+        out = pl.store(pl.load(x, [0, 0], [64, 64]) * 2, [0, 0], [64, 64], out)
+        return out
+
+    @pl.function(type=pl.FunctionType.Orchestration)
+    def main(
+        self, x: pl.Tensor[[64, 64], pl.FP32], out: pl.Out[pl.Tensor[[64, 64], pl.FP32]]
+    ) -> pl.Tensor[[64, 64], pl.FP32]:
+        tmp = pl.create_tensor([64, 64], dtype=pl.FP32)
+        tmp = self.double(x, tmp)
+        {line}
+        return out
+"""
+
+
+def line_of(template: str) -> tuple[int, str]:
+    """Return the number of the line of a template that a mistake stands in, and its indent."""
+    lines = template.splitlines()
+    at = next(i for i, line in enumerate(lines) if line.strip() == "{line}")
+    return at + 1, lines[at].removesuffix("{line}")
+
+
+def check(template: str, line: str, wanted: str) -> None:
+    """A line's mistake is found there, is told ``wanted``, and is gone when that is typed."""
+    number, indent = line_of(template)
+    code = template.replace("{line}", line.replace("\n", f"\n{indent}"))
+    error, text = failure(code, "compile")
+    assert error.hint == wanted
+    assert number <= error.location.begin_line <= number + line.count("\n")
+    hint = wanted.removeprefix("write ")
+    if hint != wanted:
+        found = [first_line(new, "compile") for new in typed(Case(code, text, "", None), hint)]
+        assert "" in found, found
+
+
+FLOOR = 'write pl.cast(pl.cast({}, pl.INT32, mode="floor"), pl.{})'
+
+
+@pytest.mark.parametrize(
+    ("line", "wanted"),
+    [
+        ("t = t // 2", FLOOR.format("t / 2", "FP32")),
+        ("t //= 2", "write t = " + FLOOR.format("t / 2", "FP32").removeprefix("write ")),
+        ("u = w[:] // 2", FLOOR.format("w[:] / 2", "FP16")),
+        ("t = f / t", "write pl.recip(t) * f"),
+        ("t = (f + 1) / t", "write pl.recip(t) * (f + 1)"),
+        ("t = f - t", "write pl.neg(t) + f"),
+        ("u = idx[:]\nu = 3 / u", "write pl.recip(pl.cast(u, pl.FP32)) * 3"),
+        ("u = idx[:]\nu = 1 - u", "write pl.neg(u) + 1"),
+        ("t = t**3", "write t * t * t"),
+        ("u = t & 1", "write pl.cast(t, pl.INT32) & 1"),
+        ("u = (t + 1) << n", "write pl.cast(t + 1, pl.INT32) << n"),
+        ("t = t > 0 & t < 1", "write (t > 0) * (t < 1)"),
+        ("t = t > 0 | t < 1", "write max(t > 0, t < 1)"),
+        ("if n > 0 & n < 4:\n    t = t * 2", "write n > 0 and n < 4"),
+        ("if n is n + 1:\n    t = t * 2", "write n == n + 1"),
+        ("if n == None:\n    t = t * 2", "leave the test out: n is never None"),
+        ("if None is not n:\n    t = t * 2", "leave the test out: n is never None"),
+    ],
+)
+def test_operators(line: str, wanted: str) -> None:
+    """An operator that there is not on a tile or scalar is told the same value, in ops."""
+    check(TILE, line, wanted)
+
+
+@pytest.mark.parametrize(
+    ("line", "wanted"),
+    [
+        ("t = x // 2", FLOOR.format("x / 2", "FP32")),
+        ("t = 1.0 - x", "write x * -1 + 1.0"),
+        ("t = 1.0 - w", "write pl.cast(w, pl.FP32) * -1 + 1.0"),
+        ("t = 1.0 / x", "write pl.recip(x)"),
+        ("t = f / x", "write pl.recip(x) * f"),
+        ("t = 2.0 / w", "write pl.recip(pl.cast(w, pl.FP32)) * 2.0"),
+    ],
+)
+def test_operators_of_regions(line: str, wanted: str) -> None:
+    """The same in a region, on tensors."""
+    check(REGION, line, wanted)
+
+
+@pytest.mark.filterwarnings('ignore:"is.* with a:SyntaxWarning')
+@pytest.mark.parametrize(("line", "wanted"), [("is", "=="), ("is not", "!=")])
+def test_identity_with_a_number(line: str, wanted: str) -> None:
+    """A scalar is compared with a number, not looked at whether it is that object."""
+    check(TILE, f"if n {line} 3:\n    t = t * 2", f"write n {wanted} 3")
+
+
+@pytest.mark.parametrize(
+    ("line", "shape", "place", "valid"),
+    [
+        ("q[n : pl.min(n + 16, rows), :]", "[16, 64]", "[n, 0]", "[pl.min(16, rows - n), 64]"),
+        ("q[n : min(rows, n + 16), 0:32]", "[16, 32]", "[n, 0]", "[min(16, rows - n), 32]"),
+        ("q[: min(16, rows)]", "[16, 64]", "[0, 0]", "[min(16, rows), 64]"),
+        ("q[8 : min(16, rows)]", "[8, 64]", "[8, 0]", "[min(8, rows - 8), 64]"),
+        (
+            "q[n * 16 : min((n + 1) * 16, rows)]",
+            "[16, 64]",
+            "[n * 16, 0]",
+            "[min(16, rows - n * 16), 64]",
+        ),
+    ],
+)
+def test_slices_of_the_rows_that_there_are(line: str, shape: str, place: str, valid: str) -> None:
+    """A slice that ends at the smaller of two places is a tile of which a part is valid."""
+    wanted = f"write pl.slice(q, {shape}, {place}, valid_shape={valid})"
+    check(REGION, f"u = {line}", wanted)
+
+
+def test_slices_of_the_rows_that_there_are_in_kernels() -> None:
+    """In a kernel the same is a load."""
+    wanted = "write pl.load(x, [n, 0], [16, 64], valid_shapes=[pl.min(16, 64 - n), 64])"
+    check(TILE, "u = x[n : pl.min(n + 16, 64)] * 2", wanted)
