@@ -263,15 +263,46 @@ def test_annotations_without_shapes_make_no_program(
 ) -> None:
     """A kernel for tensors of any shape is told what to declare, or how to make a program."""
     path = write(tmp_path, JITTED)
-    assert refused(capsys, "show", path) == (
+    text = refused(capsys, "show", path)
+    assert text.startswith(
         "error: the annotation of 'x' has no shape, and double is compiled without arrays  "
         "[argument-kind]\n"
-        "  = hint: declare x: pl.Tensor[[64, 64], pl.FP32]\n"
     )
+    assert "\n  |            ^^^^^^^^^^^^\n" in text
+    assert text.endswith("  = hint: declare x: pl.Tensor[[64, 64], pl.FP32]\n")
     kind = "pl.Tensor[[16, 64], pl.FP32]"
     write(tmp_path, f"{JITTED}\nprogram = double.parse({kind}, {kind})\n")
     assert "def double(self" in output(capsys, "show", path)
     assert "has no shape" in refused(capsys, "check", f"{path}:double")
+
+
+CONSTANT = """\
+import pypto.language as pl
+
+
+@pl.jit
+def scaled(
+    x: pl.Tensor[[64, 64], pl.FP32], n: int, out: pl.Out[pl.Tensor[[64, 64], pl.FP32]]
+):
+    out[:] = x[:] * n
+"""
+
+
+def test_constants_without_default_make_no_program(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A parameter that only a call tells is an error at its place, and its hint works."""
+    path = write(tmp_path, CONSTANT)
+    text = refused(capsys, "check", path)
+    assert text.startswith(
+        "error: parameter 'n' of scaled is a constant of the kernel without a default, and scaled "
+        "is compiled without a call  [argument-count]\n"
+    )
+    assert ":6:38\n" in text
+    assert "\n  |                                      ^^^^^^\n" in text
+    assert text.endswith("  = hint: write program = scaled.parse(n=64) at the end\n")
+    write(tmp_path, f"{CONSTANT}\n\nprogram = scaled.parse(n=64)\n")
+    assert "sync    ok" in output(capsys, "check", path)
 
 
 HOST = """\

@@ -8,10 +8,11 @@ import sys
 import threading
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from types import FrameType, MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from pypto._src.diagnostics import span_of_caller, span_of_frame
 from pypto._src.driver import CompiledProgram, TargetName, pass_manager
+from pypto._src.dtypes import DataType
 from pypto._src.errors import CallError, ParserError, ParserSyntaxError, PyptoError
 from pypto._src.frontend.decorators import unwrapped
 from pypto._src.frontend.inline_kernels import InlineKernel
@@ -29,6 +30,8 @@ from pypto._src.ir.stmts import Program
 from pypto._src.jit.captures import names_read
 from pypto._src.jit.parameters import (
     REQUIRED,
+    ArrayParameter,
+    ConstantParameter,
     NumberParameter,
     Parameter,
     ScalarParameter,
@@ -229,6 +232,7 @@ class JitFunction(Entry):
             ParserError: the kernel makes no sense for such arguments.
         """
         version = self._present()
+        _check_declarations(version)
         scalars = [p for p in version.parameters if isinstance(p, ScalarParameter)]
         numbers = {p.name: RUNTIME for p in scalars if p.default is REQUIRED}
         try:
@@ -405,3 +409,29 @@ def _known_in_frames(
             if holder is not None:
                 found[name] = plain_value(holder[name])
     return found
+
+
+def _check_declarations(version: Version) -> None:
+    """Raise the error, at its place, of a parameter that only a call tells."""
+    definition = version.definition
+    arguments = definition.node.args
+    nodes = {a.arg: a for a in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)}
+    for parameter in version.parameters:
+        try:
+            if isinstance(parameter, ArrayParameter):
+                version.declared(parameter)
+            elif isinstance(parameter, ConstantParameter) and parameter.default is REQUIRED:
+                value = _VALUES[parameter.kind]
+                raise CallError(
+                    f"parameter {parameter.name!r} of {definition.name} is a constant of the "
+                    f"kernel without a default, and {definition.name} is compiled without a call",
+                    hint=f"write program = {definition.name}.parse({parameter.name}={value}) "
+                    "at the end",
+                    slug="argument-count",
+                )
+        except CallError as error:
+            raise error.at(definition.source.span(nodes[parameter.name])) from None
+
+
+_VALUES: Final = {int: "64", float: "1.0", bool: "True", str: '"name"', DataType: "pl.FP32"}
+"""What constants of kernels may be, for a hint."""
