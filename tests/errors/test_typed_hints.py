@@ -5,6 +5,8 @@ Other files of this folder record the messages of these mistakes; here are more 
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from tests.errors.test_errors import Case, failure, first_line, typed
@@ -198,3 +200,130 @@ def test_slices_of_the_rows_that_there_are_in_kernels() -> None:
     """In a kernel the same is a load."""
     wanted = "write pl.load(x, [n, 0], [16, 64], valid_shapes=[pl.min(16, 64 - n), 64])"
     check(TILE, "u = x[n : pl.min(n + 16, 64)] * 2", wanted)
+
+
+ROUNDED = 'write pl.cast(pl.cast(t, pl.INT32, mode="{}"), t.dtype)'
+
+
+@pytest.mark.parametrize(
+    ("value", "wanted"),
+    [
+        ("np.max(t)", "write pl.col_max(pl.row_max(t))"),
+        ("np.amin(x)", "write pl.col_min(pl.row_min(x))"),
+        ("np.sum(t)", "write pl.col_sum(pl.row_sum(t))"),
+        ("sum(t)", "write pl.col_sum(t)"),
+        ("np.max(t, axis=1, keepdims=True)", "write pl.max(t, axis=1, keepdim=True)"),
+        ("np.mean(t, axis=0)", "write pl.mul(pl.col_sum(t), 1.0 / t.shape[0])"),
+        ("np.transpose(t)", "write pl.transpose(t, 0, 1)"),
+        ("np.argmax(t, axis=1)", "write pl.row_argmax(t)"),
+        ("np.floor(t)", ROUNDED.format("floor")),
+    ],
+)
+def test_functions_of_numpy(value: str, wanted: str) -> None:
+    """A function of NumPy that reduces everything, or an axis, is told the ops that do that."""
+    check(TILE, f"u = {value}", wanted)
+
+
+@pytest.mark.parametrize(
+    ("value", "wanted"),
+    [
+        ("t.max()", "write pl.col_max(pl.row_max(t))"),
+        ("t.sum()", "write pl.col_sum(pl.row_sum(t))"),
+        ("t.transpose()", "write pl.transpose(t, 0, 1)"),
+        ("t.half()", "write pl.cast(t, pl.FP16)"),
+        ("t.float()", "write pl.cast(t, pl.FP32)"),
+        ("t.round()", ROUNDED.format("rint")),
+        ("pl.ceil(t)", ROUNDED.format("ceil")),
+        ("pl.round(t)", ROUNDED.format("rint")),
+        ("pl.sign(t)", "write pl.sub(t > 0, t < 0)"),
+        ("pl.isnan(t)", "write (t != t)"),
+        ("pl.argmin(t, axis=0)", "write pl.col_argmin(t)"),
+    ],
+)
+def test_methods_and_ops_of_other_libraries(value: str, wanted: str) -> None:
+    """A method, or an op that there is not, is told what computes it."""
+    check(TILE, f"u = {value}", wanted)
+
+
+def test_rounding_of_scalars_is_no_op() -> None:
+    """A scalar is not rounded by the ops on tiles."""
+    error, _ = failure(TILE.replace("{line}", "m = np.floor(f)"))
+    assert (error.slug, error.hint) == ("python-call", None)
+
+
+PLACED = "target_memory=pl.MemorySpace."
+
+
+@pytest.mark.parametrize(
+    ("operands", "keyword", "wanted"),
+    [
+        ("al, br", "b_trans", f"al, pl.move(bm, {PLACED}Right, transpose=True)"),
+        ("al, br", "a_trans", f"pl.move(am, {PLACED}Left, transpose=True), br"),
+        (
+            "am, bm",
+            "b_trans",
+            f"pl.move(am, {PLACED}Left), pl.move(bm, {PLACED}Right, transpose=True)",
+        ),
+    ],
+)
+def test_transposed_operands_of_kernels(operands: str, keyword: str, wanted: str) -> None:
+    """A kernel transposes an operand of a product where it moves it."""
+    check(MATRICES, f"c = pl.matmul({operands}, {keyword}=True)", f"write pl.matmul({wanted})")
+
+
+def test_sums_of_products_begin_with_a_product() -> None:
+    """A number is nothing to add products to; in a region zeros are."""
+    loop = "acc = 0\nfor i in pl.range(3):\n    acc = pl.matmul_acc(acc, {})\n"
+    wanted = "begin with acc = pl.matmul(al, br), and add up from the second on"
+    check(MATRICES, loop.format("al, br") + "c = pl.matmul(al, br)", wanted)
+    line = loop.format("x[:, 0:32], y[0:32, :]")
+    check(REGION, line, "begin with acc = pl.full([64, 64], pl.FP32, 0.0)")
+    mended = line.replace("acc = 0", "acc = pl.full([64, 64], pl.FP32, 0.0)")
+    assert first_line(REGION.replace("{line}", mended.replace("\n", "\n            ")), "") == ""
+
+
+@pytest.mark.parametrize(
+    ("line", "wanted"),
+    [("pl.matmul(x, 2.0)", "write x * 2.0"), ("pl.matmul(f, x)", "write f * x")],
+)
+def test_products_with_a_number(line: str, wanted: str) -> None:
+    """A number scales a matrix: that is no product of matrices."""
+    check(REGION, f"t = {line}", wanted)
+
+
+@pytest.mark.parametrize(
+    ("line", "wanted"),
+    [("range(x.shape)", "write pl.range(x.shape[0])"), ("pl.range(x.shape)", "write x.shape[0]")],
+)
+def test_loops_over_a_shape(line: str, wanted: str) -> None:
+    """A loop counts to one size."""
+    check(TILE, f"for i in {line}:\n    t = t * 2", wanted)
+
+
+@pytest.mark.parametrize("value", ["tmp", "x", "tmp + 1"])
+def test_outputs_of_the_host(value: str) -> None:
+    """A name of the host does not become an output by assignment: a region stores it."""
+    check(HOST, f"out = {value}", f"write with pl.incore(): out[:] = {value}")
+
+
+def test_outputs_of_regions_and_kernels() -> None:
+    """There the whole output is written."""
+    check(REGION, "out = x", "write out[:] = x")
+    check(TILE, "out = x", "write out[:] = x")
+
+
+@pytest.mark.parametrize(
+    ("line", "wanted"),
+    [
+        ("pl.write(out, [0], f)", "write pl.write(out, [0, 0], f)"),
+        ("pl.write(t, [n, 0, 0], f)", "write pl.write(t, [n, 0], f)"),
+        ("m = pl.read(idx, [n])", "write pl.read(idx, [n, 0])"),
+    ],
+)
+def test_indices_of_another_number(line: str, wanted: str) -> None:
+    """An element has one index for each dimension."""
+    number, _ = line_of(TILE)
+    error, _ = failure(TILE.replace("{line}", line))
+    assert (error.location.begin_line, error.hint) == (number, wanted)
+    mended = re.sub(r"pl\..*", wanted.removeprefix("write "), line)
+    assert first_line(TILE.replace("{line}", mended), "") == ""

@@ -90,6 +90,10 @@ def meant_call(ctx: Context, error: ParserError, node: ast.Call, func: ast.Attri
     if error.slug == InvalidOperationError.slug and node.args:
         return recipe(func.attr, texts)
     if error.slug == "attribute":
+        if not texts and _of_all(ctx, func.attr, func.value) is not None:
+            return _of_all(ctx, func.attr, func.value)
+        if func.attr == "transpose" and not texts:
+            return f"write pl.transpose({ctx.source.text(func.value)}, 0, 1)"
         if func.attr == "size" and len(texts) == 1:
             return f"write {ctx.source.text(func.value)}.shape[{texts[0].removeprefix('dim=')}]"
         axes = [text for text in texts[len(node.args) :] if text.startswith(("axis=", "dim="))]
@@ -108,6 +112,18 @@ def meant_call(ctx: Context, error: ParserError, node: ast.Call, func: ast.Attri
         texts = [f"[{', '.join(texts)}]"]  # x.reshape(64, 128)
     texts = [text.replace("keepdims=", "keepdim=") for text in texts]  # as NumPy has it
     return f"write {found[1]}({', '.join([ctx.source.text(func.value), *texts])})"
+
+
+_OF_ALL: Final = {"amax": "max", "amin": "min", "max": "max", "min": "min", "sum": "sum"}
+"""Functions that reduce all dimensions elsewhere unless told one, and what they take here."""
+
+
+def _of_all(ctx: Context, name: str, node: ast.expr) -> str | None:
+    """Return the reduction of all elements of a matrix, None for other functions and values."""
+    kind = getattr(ctx.value(node), "type", None)
+    if name not in _OF_ALL or not isinstance(kind, ShapedType) or len(kind.shape) != 2:
+        return None
+    return f"write pl.col_{_OF_ALL[name]}(pl.row_{_OF_ALL[name]}({ctx.source.text(node)}))"
 
 
 def _assigned(ctx: Context, func: ast.Attribute, hint: str | None) -> str | None:
@@ -162,9 +178,19 @@ def call_hint(ctx: Context, callee: Any, text: str, node: ast.Call) -> str | Non
         return f"write {ctx.source.text(node.args[0])}.shape[0]"
     if callee is sum and len(node.args) == 1 and isinstance(node.args[0], ast.List | ast.Tuple):
         return f"write {' + '.join(ctx.source.text(item) for item in node.args[0].elts)}"
+    if callee is sum and len(node.args) == 1 and _of_all(ctx, "sum", node.args[0]) is not None:
+        return f"write pl.col_sum({ctx.source.text(node.args[0])})"  # Python adds up the rows
     known = name if unified(name) is not None else None
-    texts = [ctx.source.text(item) for item in node.args]
-    if "." in text and known is None and recipe(name, texts) is not None:
+    texts = [ctx.source.text(item) for item in (*node.args, *node.keywords)]
+    if "." in text and len(texts) == len(node.args) == 1:
+        whole = _of_all(ctx, name, node.args[0])
+        if whole is not None:
+            return whole
+        if name == "transpose":
+            return f"write pl.transpose({texts[0]}, 0, 1)"
+    first = ctx.value(node.args[0]) if node.args else None
+    is_data = isinstance(getattr(first, "type", None), ShapedType)
+    if "." in text and known is None and (is_data or name not in _ROUNDING) and recipe(name, texts):
         return recipe(name, texts)
     if hasattr(callee, "__code__") and not ("." in text and known is not None):
         if ctx.self_name and text == f"{ctx.self_name}.{name}":
@@ -185,4 +211,5 @@ def call_hint(ctx: Context, callee: Any, text: str, node: ast.Call) -> str | Non
 
 def _call_text(ctx: Context, node: ast.Call, name: str) -> str:
     """Return a call with another callee, as the user could write it."""
-    return f"{name}({', '.join(ctx.source.text(item) for item in (*node.args, *node.keywords))})"
+    texts = [ctx.source.text(item) for item in (*node.args, *node.keywords)]
+    return f"{name}({', '.join(texts)})".replace("keepdims=", "keepdim=")

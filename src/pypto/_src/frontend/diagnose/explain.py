@@ -22,6 +22,7 @@ from pypto._src.frontend.diagnose.fixits import (
     Hint,
     Site,
     integers_hint,
+    moved_turned,
     number_hint,
     part_hint,
     sides,
@@ -213,7 +214,8 @@ def _keyword_hint(site: Site, error: ParserError, _param: Param | None) -> str |
     known = [p.name for p in site.op.params]
     for word in site.node.keywords:
         if word.arg is not None and f"argument {word.arg!r}" in error.message:
-            return meant_keyword(word.arg, known) or _without(site, word) or _arguments(site)
+            meant = meant_keyword(word.arg, known) or moved_turned(site, word)
+            return meant or _without(site, word) or _arguments(site)
     return None
 
 
@@ -439,6 +441,9 @@ def _kind_hint(site: Site, error: ParserError, param: Param | None) -> str | Non
     if site.op is compare_select.sel and index == 0 and len(site.args) == 3 and not site.kwargs:
         test, if_so, if_not = site.texts()
         return f"write {if_so} if {test} else {if_not}"
+    if site.op is matmul.matmul_acc and index == 0 and len(site.node.args) == 3:
+        acc, left, right = site.texts()
+        return f"begin with {acc} = pl.matmul({left}, {right}), and add up from the second on"
     if param.kind == TILE and index < len(site.args):
         if _is_tensor(value) and site.ctx.func_type is not FunctionType.InCore:
             error.note = "dir(pl.tensor) lists the ops that take tensors"

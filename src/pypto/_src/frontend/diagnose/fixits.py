@@ -19,12 +19,13 @@ from pypto._src.frontend.source.source import whole_text
 from pypto._src.frontend.state.context import Context
 from pypto._src.frontend.state.known_sizes import difference
 from pypto._src.ir.array_types import ShapedType, TensorType, TileType
+from pypto._src.ir.enums import MemorySpace
 from pypto._src.ir.exprs import Call, ConstInt, Expr, MakeTuple, Var, const_value
 from pypto._src.ir.opdef import INTS, OFFSETS, TENSOR, TILE, OpDef, Param, op_of
 from pypto._src.ir.stmts import AssignStmt
 from pypto._src.ir.types import ScalarType
 from pypto._src.ops import bitwise, matmul, memory, new_tiles, reshaping
-from pypto._src.ops.rules.type_rules import known_size
+from pypto._src.ops.rules.type_rules import known_size, known_space
 from pypto._src.ops.unified import Unified
 from pypto._src.python_parser import parse_python
 from pypto._src.records import NamedTuple
@@ -165,7 +166,7 @@ def region_hint(site: Site, _error: ParserError, _param: Param | None) -> str | 
 def _indices_hint(site: Site) -> str | None:
     """Suggest as many indices as the tensor has dimensions, with zeros for missing ones."""
     lists = [p for p in site.op.params if p.kind == INTS]
-    base = next((p for p in site.op.params if p.kind == TENSOR), None)
+    base = next((p for p in site.op.params if p.kind in (TENSOR, TILE)), None)
     limits = [] if base is None else _limits(site.value(base))
     items = items_of(site.value(lists[0])) if len(lists) == 1 else None
     if not limits or items is None:
@@ -321,6 +322,35 @@ def _inner_hint(site: Site) -> str | None:
     if None in shape:
         return None
     return f"give {nodes[at].id} the shape {shape}, as in pl.load(tensor, [0, 0], {shape})"
+
+
+_SIDES: Final = {"a_trans": (0, "Left"), "b_trans": (1, "Right")}
+"""The operands of a product that keywords turn in regions, and the memory of each."""
+
+
+def moved_turned(site: Site, keyword: ast.keyword) -> str | None:
+    """Suggest the move that turns an operand, for a product in a kernel."""
+    if site.op is not matmul.matmul or keyword.arg not in _SIDES or len(site.node.args) != 2:
+        return None
+    if site.kwargs.get(keyword.arg) is not True or len(site.node.keywords) != 1:
+        return None
+    texts = site.texts()
+    for at, memory_name in _SIDES.values():
+        stmts = [each for each in site.ctx.block if isinstance(each, AssignStmt)]
+        made = next((each.value for each in stmts if each.var is site.args[at]), None)
+        is_moved = isinstance(made, Call) and op_of(made) is memory.move
+        source = made.args[0] if is_moved and isinstance(made, Call) else site.args[at]
+        is_turned = _SIDES[keyword.arg][0] == at
+        if known_space(source) is not MemorySpace.Mat or (
+            is_turned and not isinstance(source, Var)
+        ):
+            return None
+        if is_turned or not is_moved:
+            text = source.name if isinstance(source, Var) else texts[at]
+            turn = ", transpose=True" if is_turned else ""
+            space = f"target_memory=pl.MemorySpace.{memory_name}"
+            texts[at] = f"pl.move({text}, {space}{turn})"
+    return f"write {site.spelled(texts, keywords=False)}"
 
 
 # --------------------------------------------------------------------------------------------

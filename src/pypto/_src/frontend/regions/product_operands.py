@@ -35,6 +35,7 @@ from pypto._src.ir.exprs import (
 from pypto._src.ir.opdef import OpDef, op_of
 from pypto._src.ir.stmts import AssignStmt
 from pypto._src.ir.traversal.queries import stmts_in
+from pypto._src.ir.types import ScalarType
 from pypto._src.ops import memory, new_tiles, tensor
 from pypto._src.ops.rules.boxes import elements
 from pypto._src.ops.rules.type_rules import known_space
@@ -134,10 +135,14 @@ def matrix_operand(ctx: Context, value: Any, node: ast.Call) -> Matrix:
             slug="product-operand",
         )
     if not isinstance(kind, TileType):
+        number = isinstance(value, int | float) or isinstance(kind, ScalarType)
+        texts = [ctx.source.operand(item) for item in node.args[:2]]
         raise ParserTypeError(
             f"a product is of two matrices of constant size, got {describe(value)}",
             ctx.span(node),
-            hint="take a part of constant size, as in x[0:16, :]",
+            hint=f"write {' * '.join(texts)}"
+            if number and len(texts) == 2
+            else "take a part of constant size, as in x[0:16, :]",
             slug="product-operand",
         )
     found = _load_of(ctx, value)

@@ -172,6 +172,19 @@ def matmul_bias(
     return op_call(ctx, BY_PYTHON_NAME["block", "col_expand_add"], (made, bias), {}, node)
 
 
+def _first_product(ctx: Context, node: ast.Call) -> str:
+    """Return how what products are added to begins: with zeros of their shape."""
+    kinds = [getattr(ctx.value(arg), "type", None) for arg in node.args[1:3]]
+    shapes = [static_shape(kind) for kind in kinds if isinstance(kind, TensorType | TileType)]
+    name = node.args[0].id if node.args and isinstance(node.args[0], ast.Name) else "acc"
+    words = {word.arg: ctx.peek(word.value) for word in node.keywords}
+    if len(shapes) != 2 or any(shape is None or len(shape) != 2 for shape in shapes):
+        return f"begin with {name} = pl.matmul(...), the first product"
+    rows = (shapes[0] or ())[1 if words.get("a_trans") is True else 0]
+    columns = (shapes[1] or ())[0 if words.get("b_trans") is True else 1]
+    return f"begin with {name} = pl.full([{rows}, {columns}], pl.FP32, 0.0)"
+
+
 def _is_placed(value: Any) -> bool:
     return isinstance(value, Expr) and known_space(value) in (MemorySpace.Left, MemorySpace.Right)
 
@@ -188,7 +201,7 @@ def _accumulator(ctx: Context, acc: Any, node: ast.Call) -> Expr:
     raise ParserTypeError(
         f"products are added up in a product, got {describe(acc)}",
         ctx.span(node),
-        hint="begin with acc = pl.matmul(...), or with acc = pl.create_tensor(...) and init_cond=",
+        hint=_first_product(ctx, node),
         slug="product-operand",
     )
 

@@ -650,6 +650,10 @@ class Context:
         if swapped is not None and value is swapped.call:
             return self.swapped_error(output)
         hint = f"use another name: {name}2 = ..."
+        if value is not None and source is not None and value.type == output.type:
+            hint = f"write {name}[:] = {self.source.text(source)}"
+            if self.region is None and self.func_type is FunctionType.Orchestration:
+                hint = hint.replace("write ", "write with pl.incore(): ")
         if value is not None and isinstance(value.type, TileType):
             text = self.source.text(source) if source else ""
             hint = f"write {store_line(name, output, text)}"

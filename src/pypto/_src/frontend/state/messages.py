@@ -134,29 +134,40 @@ def _moments(line: str, axis: int) -> dict[str, str]:
 _TWICE: Final = "pl.mul({0}, pl.add(pl.mul(pl.mul({0}, {0}), 0.2018), 2.2568))"  # erf as tanh
 _SHIFTED: Final = "pl.exp(pl.row_expand_sub({0}, pl.row_max({0})))"
 _RECIPES: Final = {
+    "argmax": "pl.row_argmax({0})",
+    "argmin": "pl.row_argmin({0})",
     "barrier": "pl.system.bar_all()",
     "clamp": "pl.minimum(pl.maximum({0}, {1}), {2})",
     "clip": "pl.minimum(pl.maximum({0}, {1}), {2})",
+    "bfloat16": "pl.cast({0}, pl.BF16)",
+    "ceil": 'pl.cast(pl.cast({0}, pl.INT32, mode="ceil"), {0}.dtype)',
     "erf": f"pl.add(pl.mul(pl.recip(pl.add(pl.exp({_TWICE}), 1.0)), -2.0), 1.0)",
     "exp2": "pl.exp(pl.mul({0}, 0.6931471805599453))",
     "fill": "pl.full({0}.shape, {0}.dtype, {1})",
     "fill_": "pl.full({0}.shape, {0}.dtype, {1})",
+    "float": "pl.cast({0}, pl.FP32)",
+    "floor": 'pl.cast(pl.cast({0}, pl.INT32, mode="floor"), {0}.dtype)',
     "fma": "pl.add(pl.mul({0}, {1}), {2})",
     "gelu": "pl.div({0}, pl.add(pl.exp(pl.mul({0}, -1.702)), 1.0))",
     "full_like": "pl.full({0}.shape, {0}.dtype, {1})",
+    "half": "pl.cast({0}, pl.FP16)",
+    "isnan": "({0} != {0})",
     "log10": "pl.mul(pl.log({0}), 0.4342944819032518)",
     "log2": "pl.mul(pl.log({0}), 1.4426950408889634)",
     "ones_like": "pl.full({0}.shape, {0}.dtype, 1)",
     "pipe_barrier": "pl.system.bar_all()",
     "pow": "pl.exp(pl.mul(pl.log({0}), {1}))",
     "power": "pl.exp(pl.mul(pl.log({0}), {1}))",
+    "round": 'pl.cast(pl.cast({0}, pl.INT32, mode="rint"), {0}.dtype)',
     "set_flag": "pl.system.sync_src({0}, {1}, {2})",
     "sigmoid": "pl.recip(pl.add(pl.exp(pl.neg({0})), 1.0))",
+    "sign": "pl.sub({0} > 0, {0} < 0)",
     "silu": "pl.div({0}, pl.add(pl.exp(pl.neg({0})), 1.0))",
     "softmax": f"pl.row_expand_div({_SHIFTED}, pl.row_sum({_SHIFTED}))",
     "square": "pl.mul({0}, {0})",
     "sync": "pl.system.bar_all()",
     "tanh": "pl.add(pl.mul(pl.recip(pl.add(pl.exp(pl.mul({0}, 2.0)), 1.0)), -2.0), 1.0)",
+    "trunc": 'pl.cast(pl.cast({0}, pl.INT32, mode="trunc"), {0}.dtype)',
     "wait_flag": "pl.system.sync_dst({0}, {1}, {2})",
     "zeros_like": "pl.full({0}.shape, {0}.dtype, 0)",
     **_moments("row", 1),
@@ -165,12 +176,15 @@ _RECIPES: Final = {
 """What ops of other libraries are composed of here, given a tile and further arguments."""
 
 
+_ARGUMENTS: Final = frozenset({"argmax", "argmin"})
 _MOMENTS: Final = frozenset({"mean", "std", "var"})
 _OF_COLUMNS: Final = frozenset({"0", "axis=0", "dim=0"})
 
 
 def recipe(name: str, texts: Sequence[str]) -> str | None:
     """Return how to write an op of another library with ops that exist here."""
+    if name.lower() in _ARGUMENTS and not _OF_COLUMNS.isdisjoint(texts[1:]):
+        return f"write pl.col_{name.lower()}({texts[0]})"
     if name.lower() in _MOMENTS:
         name = f"{'row' if _OF_COLUMNS.isdisjoint(texts[1:]) else 'col'}_{name}"
     found = _RECIPES.get(name.lower())

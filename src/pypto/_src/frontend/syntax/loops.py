@@ -83,6 +83,9 @@ def _bad_iteration(ctx: Context, node: ast.For, helper: Any) -> ParserError:
     hint = f"write for {name} in pl.range(n):"
     if helper is range:
         hint = f"write pl.{text}"
+        if isinstance(node.iter, ast.Call) and len(node.iter.args) == 1:
+            inner = ctx.value(node.iter.args[0])
+            hint = f"write pl.{text[:-1]}[0])" if isinstance(inner, list | tuple) else hint
     elif isinstance(node.iter, ast.List | ast.Tuple):
         count = len(node.iter.elts)
         index = "j" if name == "i" else "i"
@@ -211,7 +214,12 @@ def bounds(ctx: Context, call: ast.Call) -> tuple[Expr, Expr, Expr]:
 
 def _bound(ctx: Context, node: ast.expr) -> Expr:
     """Return a loop bound; ``n / 2`` is refused, as Python's ``range`` refuses it."""
-    bound = ctx.scalar(node, "a loop bound", integer=True)
+    try:
+        bound = ctx.scalar(node, "a loop bound", integer=True)
+    except ParserTypeError as error:
+        if isinstance(node, ast.Attribute) and node.attr == "shape":
+            error.hint = f"write {ctx.source.text(node)}[0]"
+        raise
     if node.__class__ is ast.Name or node.__class__ is ast.Constant:
         return bound
     for division in ast.walk(node):
