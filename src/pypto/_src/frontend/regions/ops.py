@@ -456,7 +456,7 @@ def with_part(
 ) -> Expr:
     """Return a tile with one part replaced, by way of a tensor of the region's own.
 
-    The sizes of the part are those of ``value``, or of ``box``, which may have more dimensions of 1.
+    The part has the sizes of ``value``, or of ``box``, which may have more dimensions of 1.
     """
     assert isinstance(tile.type, TileType)
     assert isinstance(value.type, TileType)
