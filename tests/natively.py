@@ -24,7 +24,7 @@ from pypto._src.ir.array_types import TensorType, static_shape
 from pypto._src.ir.stmts import Function, Program
 from pypto._src.passes.pass_manager import OptimizationStrategy, PassManager
 from pypto._src.run import compiled_kernels
-from pypto._src.run.arguments import Bound
+from pypto._src.run.arguments.signature import Bound
 from pypto._src.run.cache import build
 from pypto._src.run.native import (
     LAUNCH_SYMBOL,

@@ -9,7 +9,7 @@ import pytest
 
 from pypto import runtime
 from pypto._src.errors import EvaluationError
-from pypto._src.run.array_views import is_array
+from pypto._src.run.arguments.array_views import is_array
 from pypto._src.run.toolchain import find_toolchain
 from tests.run.programs import Broken, CopyRow, Steps, Undirected
 

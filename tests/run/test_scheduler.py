@@ -27,7 +27,7 @@ from pypto._src.emit.host.device.generate import generate_orchestration
 from pypto._src.emit.host.native.generate import HostText, host_text
 from pypto._src.errors import EvaluationError, PyptoError
 from pypto._src.ir.stmts import Program
-from pypto._src.run.arguments import Bound
+from pypto._src.run.arguments.signature import Bound
 from pypto._src.run.native import KernelError
 from pypto._src.run.scheduler import NativeHost, Scheduling, thread_count
 from pypto._src.run.toolchain import find_toolchain

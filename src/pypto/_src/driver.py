@@ -35,8 +35,8 @@ from pypto._src.passes.pass_base import Pass
 from pypto._src.passes.pass_manager import OptimizationStrategy, PassManager
 from pypto._src.ranks import current as current_rank
 from pypto._src.run.access_location import span_of_access
-from pypto._src.run.arguments import Additions, Bound, Signature
-from pypto._src.run.array_views import is_array
+from pypto._src.run.arguments.array_views import is_array
+from pypto._src.run.arguments.signature import Additions, Bound, Signature
 from pypto._src.run.compiled_kernels import compile_kernels
 from pypto._src.run.effects import effects
 from pypto._src.run.kernels import Kernel, KernelSignature

@@ -21,7 +21,7 @@ from pypto._src.ir.serialization.serialize import serialize
 from pypto._src.lazy import lazy_module
 from pypto._src.ranks import Stopped, World
 from pypto._src.records import NamedTuple
-from pypto._src.run.array_views import is_array, may_share
+from pypto._src.run.arguments.array_views import is_array, may_share
 
 if TYPE_CHECKING:
     import numpy as np

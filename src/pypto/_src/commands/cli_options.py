@@ -14,7 +14,7 @@ from pypto._src.diagnostics import Diagnostic
 from pypto._src.driver import CompiledProgram
 from pypto._src.emit.cpp.options import CppOptions
 from pypto._src.errors import PyptoError
-from pypto._src.run.dim_solver import SizeMissingError
+from pypto._src.run.arguments.dim_solver import SizeMissingError
 
 _CPP_OPTIONS: Final = CppOptions._fields
 _SWITCHES: Final = {"": True, "true": True, "false": False}

@@ -21,7 +21,7 @@ from pypto._src.lazy import lazy_module
 from pypto._src.output_folder import OutputFolder
 from pypto._src.passes.pass_manager import OptimizationStrategy, PassManager
 from pypto._src.records import NamedTuple
-from pypto._src.run.array_views import copied
+from pypto._src.run.arguments.array_views import copied
 from pypto._src.run.toolchain import find_toolchain
 
 if TYPE_CHECKING:

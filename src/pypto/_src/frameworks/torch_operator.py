@@ -19,7 +19,7 @@ from pypto._src.ir.stmts import Program
 from pypto._src.ir.types import ScalarType
 from pypto._src.jit.function import JitFunction
 from pypto._src.jit.parameters import REQUIRED
-from pypto._src.run.array_views import bfloat16_view
+from pypto._src.run.arguments.array_views import bfloat16_view
 
 _NAME: Final = re.compile(r"(\w+)::(\w+)")
 

@@ -25,7 +25,7 @@ from pypto._src.jit.host_values import Buffer, HostTensor, TensorWithoutShape
 from pypto._src.jit.parameters import REQUIRED, ArrayParameter
 from pypto._src.lazy import lazy_module
 from pypto._src.output_folder import OutputFolder
-from pypto._src.run.array_views import Argument, array_view, is_array
+from pypto._src.run.arguments.array_views import Argument, array_view, is_array
 from pypto._src.run.config import DistributedConfig, RunConfig, check_runs_here
 
 if TYPE_CHECKING:

@@ -41,7 +41,7 @@ from pypto._src.jit.host_values import (
     TensorWithoutShape,
 )
 from pypto._src.jit.parameters import ArrayParameter, WindowArgument
-from pypto._src.run.array_views import is_array
+from pypto._src.run.arguments.array_views import is_array
 from pypto._src.run.launches import Launch, Touched, run_launches
 
 if TYPE_CHECKING:

@@ -28,7 +28,7 @@ from pypto._src.ir.traversal.queries import functions_called
 from pypto._src.lazy import lazy_module
 from pypto._src.passes.pass_manager import with_outputs
 from pypto._src.records import NamedTuple
-from pypto._src.run.array_views import is_array, may_share
+from pypto._src.run.arguments.array_views import is_array, may_share
 from pypto._src.run.config import DistributedConfig
 from pypto._src.run.effects import effects
 from pypto._src.run.launches import Launch, Touched, orders, run_launches

@@ -389,7 +389,7 @@ def _unwrapped(value: Any) -> Any:
 
 def _host(value: Any) -> Any:
     """Return a host's number or array as a NumPy array over the same memory."""
-    from pypto._src.run.array_views import Argument, array_view, is_array
+    from pypto._src.run.arguments.array_views import Argument, array_view, is_array
 
     if isinstance(value, int | float) or is_array(value):
         return np.asarray(value)

@@ -25,7 +25,7 @@ from pypto._src.numerics.compare import location, widened
 from pypto._src.numerics.lockstep import Diverged, Stopped, Values, in_lockstep
 from pypto._src.numerics.trace import Point, TracedEvaluator
 from pypto._src.numerics.ulps import bounded
-from pypto._src.run.array_views import copied, is_array
+from pypto._src.run.arguments.array_views import copied, is_array
 
 if TYPE_CHECKING:
     import numpy as np

@@ -20,7 +20,7 @@ from pypto._src.ir.stmts import Program
 from pypto._src.lazy import lazy_module
 from pypto._src.numerics.bisect import Difference, against_program, against_values
 from pypto._src.numerics.compare import element_type
-from pypto._src.run.array_views import is_array
+from pypto._src.run.arguments.array_views import is_array
 
 if TYPE_CHECKING:
     import numpy as np

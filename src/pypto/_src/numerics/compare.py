@@ -22,7 +22,7 @@ from pypto._src.lazy import lazy_module
 from pypto._src.numerics.lockstep import Diverged, Values, in_lockstep
 from pypto._src.numerics.trace import Point, TracedEvaluator, sample
 from pypto._src.numerics.ulps import distances, ulp
-from pypto._src.run.array_views import copied, is_array
+from pypto._src.run.arguments.array_views import copied, is_array
 from pypto._src.run.toolchain import find_toolchain
 from pypto._src.usage_errors import check_kind
 

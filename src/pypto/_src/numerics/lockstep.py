@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from pypto._src.numerics.trace import LARGEST_VIEW, TracedEvaluator, sample
 from pypto._src.records import NamedTuple
-from pypto._src.run.array_views import is_array
+from pypto._src.run.arguments.array_views import is_array
 
 _AHEAD: Final = 64
 """How many values the reference may be ahead."""

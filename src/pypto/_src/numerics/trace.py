@@ -26,7 +26,7 @@ from pypto._src.ir.stmts import AssignStmt, ForStmt, Function, Program, ScopeStm
 from pypto._src.ir.types import ScalarType
 from pypto._src.lazy import lazy_module
 from pypto._src.records import NamedTuple
-from pypto._src.run.array_views import is_array
+from pypto._src.run.arguments.array_views import is_array
 
 if TYPE_CHECKING:
     import numpy as np

@@ -17,7 +17,7 @@ from pypto._src.errors import PyptoError
 from pypto._src.lazy import lazy_module
 from pypto._src.ranks import Blocked, Launched, Watch, World
 from pypto._src.records import NamedTuple
-from pypto._src.run.array_views import may_share
+from pypto._src.run.arguments.array_views import may_share
 from pypto._src.run.interrupts import HOST
 
 if TYPE_CHECKING:

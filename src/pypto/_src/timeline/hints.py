@@ -23,7 +23,7 @@ from pypto._src.logs import unlogged
 from pypto._src.passes.pass_base import Pass
 from pypto._src.passes.pass_manager import PassManager
 from pypto._src.records import NamedTuple
-from pypto._src.run.arguments import Signature
+from pypto._src.run.arguments.signature import Signature
 from pypto._src.timeline.changes import (
     invariants,
     larger_tiles,

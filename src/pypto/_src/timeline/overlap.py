@@ -12,7 +12,7 @@ from pypto._src.ir.roles import Role, role
 from pypto._src.ir.stmts import Program
 from pypto._src.passes.optimize.overlap_loops import OverlapLoops
 from pypto._src.passes.pass_manager import PassManager
-from pypto._src.run.arguments import Signature
+from pypto._src.run.arguments.signature import Signature
 from pypto._src.timeline.simulate import KernelSimulator
 
 STAGES: Final = 2

@@ -22,7 +22,7 @@ from pypto._src.ops.serialized import deserialize
 from pypto._src.passes.memory.memory_plan import MemoryPlan
 from pypto._src.passes.pass_manager import OptimizationStrategy
 from pypto._src.passes.sync.checker import check_sync
-from pypto._src.run.arguments import Signature
+from pypto._src.run.arguments.signature import Signature
 from pypto._src.timeline.least import least_cycles
 from pypto._src.timeline.profile import KernelProfile, Profile, ProgramSimulator
 from pypto._src.timeline.simulate import TooSlowError

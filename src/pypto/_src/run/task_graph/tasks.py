@@ -23,7 +23,7 @@ from pypto._src.ir.stmts import AssignStmt, ForStmt, Function, Program
 from pypto._src.lazy import lazy_module
 from pypto._src.ops import tensor
 from pypto._src.records import NamedTuple
-from pypto._src.run.array_views import is_array
+from pypto._src.run.arguments.array_views import is_array
 from pypto._src.run.effects import effects
 
 if TYPE_CHECKING:

@@ -31,7 +31,7 @@ from pypto._src.ir.types import ScalarType, TupleType
 from pypto._src.lazy import lazy_module
 from pypto._src.ops.rules.type_rules import new_array
 from pypto._src.records import NamedTuple
-from pypto._src.run.array_views import (
+from pypto._src.run.arguments.array_views import (
     Argument,
     array_view,
     is_array,
@@ -39,7 +39,7 @@ from pypto._src.run.array_views import (
     number_in,
     zeros_like_others,
 )
-from pypto._src.run.dim_solver import Sizes
+from pypto._src.run.arguments.dim_solver import Sizes
 from pypto._src.suggestions import meant_keyword
 
 if TYPE_CHECKING:

@@ -1,0 +1,1 @@
+"""The arguments of compiled programs: what fits, what sizes they tell, what words kernels take."""
