@@ -12,7 +12,7 @@ import pypto.language as pl
 from pypto import runtime
 from pypto._src.driver import TARGETS
 from pypto._src.errors import CallError
-from pypto._src.run.arguments.signature import address_of
+from pypto._src.run.arguments.parameters import address_of
 
 SOURCE = """
 import pypto.language as pl

@@ -14,7 +14,7 @@ import pypto.language as pl
 from pypto import runtime
 from pypto._src.errors import CallError, PyptoError
 from pypto._src.interp.evaluate import evaluate
-from pypto._src.run.arguments.signature import word_of
+from pypto._src.run.arguments.parameters import word_of
 from pypto._src.run.cache import CompileError
 from pypto._src.run.native import KernelError
 from pypto._src.run.toolchain import ToolchainError

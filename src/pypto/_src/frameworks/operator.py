@@ -24,7 +24,7 @@ from pypto._src.jit.parameters import (
     WindowParameter,
 )
 from pypto._src.records import NamedTuple
-from pypto._src.run.arguments.signature import type_text
+from pypto._src.run.arguments.parameters import type_text
 
 Role = Literal["input", "output", "changed"]
 

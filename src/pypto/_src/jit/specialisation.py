@@ -56,7 +56,7 @@ from pypto._src.lazy import lazy_module
 from pypto._src.passes.pass_manager import OptimizationStrategy, PassManager
 from pypto._src.records import NamedTuple
 from pypto._src.run.arguments.array_views import Argument, array_view, zeros_like_others
-from pypto._src.run.arguments.signature import plain_number, type_text
+from pypto._src.run.arguments.parameters import plain_number, type_text
 from pypto._src.run.toolchain import find_toolchain
 from pypto._src.suggestions import meant_keyword
 from pypto._src.usage_errors import check_kind

@@ -15,7 +15,8 @@ from pypto._src.ir.exprs import Var, const_value
 from pypto._src.ir.stmts import Function
 from pypto._src.ir.types import ScalarType
 from pypto._src.records import NamedTuple
-from pypto._src.run.arguments.signature import SizeWords, ToldSizes, type_text
+from pypto._src.run.arguments.parameters import type_text
+from pypto._src.run.arguments.symbolic_sizes import SizeWords, ToldSizes
 from pypto._src.run.effects import Effects
 
 

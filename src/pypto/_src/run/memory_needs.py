@@ -24,7 +24,7 @@ from pypto._src.ir.traversal.queries import occurring, stmts_in, uses
 from pypto._src.ir.types import ScalarType
 from pypto._src.ops import tensor as tensor_ops
 from pypto._src.records import NamedTuple
-from pypto._src.run.arguments.signature import Computation, KnownSizes
+from pypto._src.run.arguments.symbolic_sizes import Computation, KnownSizes
 
 _SMALL: Final = 1 << 28
 """Calls that need less are not checked: the system's own figure is no more accurate than that."""

@@ -33,7 +33,8 @@ from pypto._src.ir.types import ScalarType, TupleType, Type
 from pypto._src.lazy import lazy_module
 from pypto._src.ranks import current
 from pypto._src.run.arguments.array_views import is_array
-from pypto._src.run.arguments.signature import Bound, word_of
+from pypto._src.run.arguments.parameters import word_of
+from pypto._src.run.arguments.signature import Bound
 from pypto._src.run.cache import build
 from pypto._src.run.interrupts import HOST, IN_A_HANDLER, NOT_TICKING, Host, start_ticking
 from pypto._src.run.kernels import Kernel
