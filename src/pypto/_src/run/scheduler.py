@@ -20,7 +20,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from pypto._src import knobs
-from pypto._src.emit.host.native.generate import ENTRY_SYMBOL, MAX_DIMS, HostText, leaf_types
+from pypto._src.emit.host.native.generate import ENTRY_SYMBOL, HostText
+from pypto._src.emit.host.native.types import MAX_DIMS, leaf_types
 from pypto._src.emit.host.runtime_api import DTYPES
 from pypto._src.errors import CallError, EvaluationError, PyptoError
 from pypto._src.interp.op_calls import Eval, op_eval
