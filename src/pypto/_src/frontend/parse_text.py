@@ -36,8 +36,14 @@ from pypto._src.frontend.programs import (
     refuse_twice,
 )
 from pypto._src.frontend.source.python_names import Environment, module_environment
-from pypto._src.frontend.source.source import TEXT_LINES, Source, no_def, syntax_tree, too_deep
-from pypto._src.frontend.state.context import refuse_keyword_twice
+from pypto._src.frontend.source.source import (
+    TEXT_LINES,
+    Source,
+    no_def,
+    refuse_keyword_twice,
+    syntax_tree,
+    too_deep,
+)
 from pypto._src.frontend.state.errors import span_of
 from pypto._src.ir.enums import FunctionType
 from pypto._src.ir.name_rules import is_program_name
@@ -388,7 +394,7 @@ class _Text:
                 raise no_def(node.name, self.source, node)
             call = decorator if isinstance(decorator, ast.Call) else None
             if call is not None:
-                refuse_keyword_twice(self.source, call)
+                refuse_keyword_twice(self.source.span, call)
             with self._at(decorator):
                 self._decorate(target, call, node, reading)
             other = next((d for d in node.decorator_list if d is not decorator), None)

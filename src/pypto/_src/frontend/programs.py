@@ -20,11 +20,11 @@ from pypto._src.errors import (
 )
 from pypto._src.frontend.source.python_names import MISSING, Environment
 from pypto._src.frontend.source.source import Source
-from pypto._src.frontend.state.context import Context, body_of, store_line
+from pypto._src.frontend.state.context import Context
 from pypto._src.frontend.state.errors import EnoughErrors, Errors
-from pypto._src.frontend.state.messages import cast_hint, part_hint, spell, spell_apart
+from pypto._src.frontend.state.messages import cast_hint, part_hint, spell, spell_apart, store_line
 from pypto._src.frontend.state.scope import Cascade, same_joined_type, same_value_type
-from pypto._src.frontend.state.signatures import Callee, Signature
+from pypto._src.frontend.state.signatures import Callee, Functions, Signature
 from pypto._src.frontend.syntax.annotations import declared_join, parameter_type, result_types
 from pypto._src.frontend.syntax.expressions import FORMS
 from pypto._src.frontend.syntax.statements import STATEMENT_FORMS
@@ -33,7 +33,7 @@ from pypto._src.ir.array_types import TensorType, TileType, symbols_of_type
 from pypto._src.ir.enums import FunctionType, ParamDirection
 from pypto._src.ir.exprs import Expr, Var
 from pypto._src.ir.opdef import op_of
-from pypto._src.ir.stmts import Function, Program, ScopeStmt, Stmt, statements
+from pypto._src.ir.stmts import Function, Program, ScopeStmt, Stmt, seq, statements
 from pypto._src.ir.traversal.queries import calls_of, uses
 from pypto._src.ir.traversal.walk import children
 from pypto._src.ir.types import Type
@@ -41,7 +41,6 @@ from pypto._src.ir.unchecked import checked_var
 from pypto._src.ops.rules.type_rules import called
 
 if TYPE_CHECKING:
-    from pypto._src.frontend.state.context import Functions
     from pypto._src.frontend.syntax.inline import InlineFunction
 
 _CALLED_OUTSIDE: Final[dict[Function, tuple[Function, ...]]] = {}
@@ -247,13 +246,13 @@ class Method(Callee):
             from pypto._src.frontend.diagnose.misplaced_operands import misplaced_operands
             from pypto._src.frontend.state.matrix_operands import placed
 
-            body = body_of(ctx.block, ctx.span(self.node))
+            body = seq(ctx.block, ctx.span(self.node))
             body, ctx.unplaced = placed(body, ctx.unplaced)
             ctx.block = [*statements(body)]
-            for error in misplaced_operands(ctx, body_of(ctx.block, ctx.span(self.node))):
+            for error in misplaced_operands(ctx, seq(ctx.block, ctx.span(self.node))):
                 ctx.report(error, self.node)
         if ctx.zero_divisions:
-            body = body_of(ctx.block, ctx.span(self.node))
+            body = seq(ctx.block, ctx.span(self.node))
             from pypto._src.frontend.syntax.zero_divisions import zero_divisions
 
             for error in zero_divisions(body):
@@ -265,7 +264,7 @@ class Method(Callee):
             self._check_symbolic()
             self._check_outputs()
             span = ctx.span(self.node)
-            body = body_of(ctx.block, span)
+            body = seq(ctx.block, span)
             if self.options.func_type is FunctionType.Orchestration and ctx.has_tile_ops:
                 _check_host(self.name, body)
         except ParserError as error:

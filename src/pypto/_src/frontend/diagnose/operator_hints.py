@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import ast
 import math
+import re
 from collections.abc import Sequence
 from typing import Any, Final, cast
 
+from pypto._src.diagnostics import line_at
 from pypto._src.dtypes import DataType, bounds, holds, not_held
 from pypto._src.errors import InvalidOperationError, ParserError, ParserSyntaxError, ParserTypeError
 from pypto._src.frontend.source.python_names import items_of
-from pypto._src.frontend.state.context import Context, float_begin
+from pypto._src.frontend.state.context import Context
 from pypto._src.frontend.state.messages import (
     as_full,
     describe,
@@ -20,10 +22,7 @@ from pypto._src.frontend.state.messages import (
     spell_dims,
 )
 from pypto._src.ir.array_types import ShapedType, TensorType, TileType, dtype_of
-from pypto._src.ir.exprs import (
-    Call,
-    Expr,
-)
+from pypto._src.ir.exprs import Call, Expr, Var
 from pypto._src.ir.types import ScalarType
 from pypto._src.ops import elementwise, tensor
 from pypto._src.ops.rules.boxes import elements
@@ -132,7 +131,7 @@ def common_cast(ctx: Context, left: Any, right: Any) -> str | None:
         floats = isinstance(other, float) or (wanted is not None and wanted.is_float())
         if side.type.dtype.is_int() and floats:
             name = getattr(side, "name", "...")
-            return float_begin(ctx, side) or f"write pl.cast({name}, pl.{dtype})"
+            return _float_begin(ctx, side) or f"write pl.cast({name}, pl.{dtype})"
     return None
 
 
@@ -380,3 +379,15 @@ def chain(ctx: Context, node: ast.Compare, symbols: Sequence[str]) -> ParserErro
         hint=_of_unbracketed(ctx, node, symbols) or f"write {' and '.join(links)}",
         slug="comparison-chain",
     )
+
+
+def _float_begin(ctx: Context, value: Any) -> str | None:
+    """Suggest a float for a variable that was initialized with an integer literal.
+
+    None for other values, and for a variable assigned only once, which may be meant as an integer.
+    """
+    if not isinstance(value, Var) or ctx.assigned.get(value.name, 0) < 2:
+        return None
+    target, _, number = line_at(value.span).strip().partition(" = ")
+    is_integer = target == value.name and re.fullmatch(r"-?\d+", number)
+    return f"begin with {value.name} = {number}.0" if is_integer else None

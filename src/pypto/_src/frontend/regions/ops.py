@@ -31,7 +31,8 @@ from pypto._src.frontend.regions.products import (
 )
 from pypto._src.frontend.regions.stacked_products import matmul
 from pypto._src.frontend.source.python_names import items_of
-from pypto._src.frontend.state.context import Context, refuse_unknown_keyword
+from pypto._src.frontend.state.call_keywords import refuse_unknown_keyword
+from pypto._src.frontend.state.context import Context
 from pypto._src.frontend.state.known_sizes import divisor_of, number_of
 from pypto._src.frontend.state.messages import describe
 from pypto._src.frontend.syntax.annotations import plain_dims

@@ -27,7 +27,8 @@ from pypto._src.frontend.regions.product_operands import (
     own_tensor,
     plus,
 )
-from pypto._src.frontend.state.context import Context, refuse_unknown_keyword
+from pypto._src.frontend.state.call_keywords import refuse_unknown_keyword
+from pypto._src.frontend.state.context import Context
 from pypto._src.frontend.state.messages import describe, dtype_like
 from pypto._src.frontend.syntax.annotations import plain_dims
 from pypto._src.frontend.syntax.calls import op_call

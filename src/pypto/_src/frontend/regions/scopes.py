@@ -24,8 +24,9 @@ from pypto._src.frontend.regions.disjoint import check_disjoint
 from pypto._src.frontend.regions.product_operands import settle, settled
 from pypto._src.frontend.regions.tasks import TASK, check_deps
 from pypto._src.frontend.source.python_names import MISSING
+from pypto._src.frontend.source.source import refuse_keyword_twice
 from pypto._src.frontend.source.syntax_tree import aliased_names
-from pypto._src.frontend.state.context import Context, body_of, refuse_keyword_twice
+from pypto._src.frontend.state.context import Context
 from pypto._src.frontend.state.live_names import live_after
 from pypto._src.frontend.state.messages import spell_dims
 from pypto._src.frontend.state.region import Region
@@ -35,7 +36,7 @@ from pypto._src.frontend.syntax.inline import InlineFunction
 from pypto._src.ir.array_types import ShapedType, TensorType, TileType, same_dims, valid_part
 from pypto._src.ir.enums import ForKind, ScopeKind
 from pypto._src.ir.exprs import ConstInt, Expr, IterArg, Var
-from pypto._src.ir.stmts import ForStmt, IfStmt, ScopeStmt, Stmt
+from pypto._src.ir.stmts import ForStmt, IfStmt, ScopeStmt, Stmt, seq
 from pypto._src.ir.traversal.mutator import Without, as_list
 from pypto._src.ir.traversal.queries import defined_by, stmts_in, uses
 from pypto._src.ir.traversal.walk import children
@@ -89,7 +90,7 @@ def with_(ctx: Context, node: ast.With) -> None:
             slug="with",
         )
     assert isinstance(call, ast.Call)
-    refuse_keyword_twice(ctx, call)
+    refuse_keyword_twice(ctx.span, call)
     _FORMS[marker](ctx, node, call, item.optional_vars)
 
 
@@ -238,7 +239,7 @@ def _launch(
         ctx.block = outside
     if condition is not None:
         span = ctx.span(node)
-        ctx.block.append(IfStmt(condition, body_of(launched, span), None, (), span))
+        ctx.block.append(IfStmt(condition, seq(launched, span), None, (), span))
 
 
 def _predicate(ctx: Context, words: dict[str, ast.expr]) -> Expr | None:
@@ -291,7 +292,7 @@ def _launch_phase(
     bound |= retyped
     _keep(ctx, {key: bound[key] for key in bound if bound[key] is not block}, read_later)
     span = ctx.span(node)
-    body = body_of(stmts, span)
+    body = seq(stmts, span)
     ctx.block.append(
         ForStmt(block, ConstInt(0), count, ConstInt(1), (), body, (), span, ForKind.Parallel)
     )
@@ -389,7 +390,7 @@ def _region(
         used = set(uses([child for top in (*region.before, *stmts) for child in _operands(top)]))
         region.before = [s for s in region.before if not used.isdisjoint(defined_by(s))]
     ctx.block += [*region.before, *made]
-    ctx.block.append(ScopeStmt(ScopeKind.InCore, body_of(stmts, span), span, region.name))
+    ctx.block.append(ScopeStmt(ScopeKind.InCore, seq(stmts, span), span, region.name))
     for key, var in region.results.items():
         if key in shadowed and shadowed[key] is not var:
             ctx.assign(key, var, node)

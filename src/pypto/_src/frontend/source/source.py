@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from types import FrameType
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from pypto._src.diagnostics import Span, SpanDraft, lines_of_file, span_of
+from pypto._src.diagnostics import Label, Span, SpanDraft, lines_of_file, span_of
 from pypto._src.errors import ParserSyntaxError
 from pypto._src.python_parser import parse_python
 
@@ -196,6 +196,25 @@ def no_def(name: str, source: Source, node: ast.stmt) -> ParserSyntaxError:
     return ParserSyntaxError(
         f"a kernel is a def, got {what}", source.span(node), hint=hint, slug="no-source"
     )
+
+
+def refuse_keyword_twice(span: SpanOf, node: ast.Call) -> None:
+    """Raise the error for a repeated keyword, which Python reports only when it compiles.
+
+    Raises:
+        ParserSyntaxError: there is one.
+    """
+    seen: dict[str | None, ast.keyword] = {}
+    for word in node.keywords:
+        first = seen.setdefault(word.arg, word)
+        if first is not word and word.arg is not None:
+            raise ParserSyntaxError(
+                f"the argument {word.arg!r} is given twice",
+                span(word),
+                hint=f"leave this {word.arg}= out",
+                slug="argument-count",
+                related=(Label(span(first), "given here"),),
+            )
 
 
 def function_source(function: Callable[..., Any]) -> tuple[Source, ast.FunctionDef]:

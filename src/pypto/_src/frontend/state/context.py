@@ -7,13 +7,12 @@ handlers are passed in, so that statements, expressions and calls need not impor
 from __future__ import annotations
 
 import ast
-import re
 from ast import Attribute, Name
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from pypto._src.diagnostics import Label, Span, line_at
+from pypto._src.diagnostics import Label, Span
 from pypto._src.dtypes import DataType, bounds
 from pypto._src.errors import (
     OpError,
@@ -32,7 +31,7 @@ from pypto._src.frontend.source.syntax_tree import (
     nodes_in,
 )
 from pypto._src.frontend.state.errors import Errors, as_parser_error, note_span
-from pypto._src.frontend.state.messages import describe, first_value
+from pypto._src.frontend.state.messages import describe, first_value, store_line
 from pypto._src.frontend.state.scalar_promotion import number
 from pypto._src.frontend.state.scope import (
     BROKEN,
@@ -42,7 +41,7 @@ from pypto._src.frontend.state.scope import (
     reassigned,
     same_value_type,
 )
-from pypto._src.frontend.state.signatures import Callee, Swapped
+from pypto._src.frontend.state.signatures import Functions, Swapped
 from pypto._src.ir.array_types import (
     MemRef,
     ShapedType,
@@ -54,42 +53,16 @@ from pypto._src.ir.array_types import (
 from pypto._src.ir.enums import FunctionType
 from pypto._src.ir.exprs import Call, Expr, MakeTuple, Var
 from pypto._src.ir.opdef import OpDef, op_of
-from pypto._src.ir.stmts import AssignStmt, EvalStmt, Function, Stmt, checked_assign, seq
+from pypto._src.ir.stmts import AssignStmt, EvalStmt, Stmt, checked_assign
 from pypto._src.ir.types import ScalarType, TupleType, Type
 from pypto._src.ops import tensor
 from pypto._src.ops.unified import unified
-from pypto._src.suggestions import meant_keyword
 
 if TYPE_CHECKING:
     from pypto._src.frontend.state.region import Region
     from pypto._src.frontend.state.windows import Window
 
 TERMINATORS: Final = frozenset({ast.Return, ast.Break, ast.Continue})
-
-
-if TYPE_CHECKING:  # only annotations need it
-
-    class Functions(Protocol):
-        """What a function sees of the program around it."""
-
-        name: str
-        """The name of the class, or an empty string."""
-
-        def method(self, name: str) -> Callee | None:
-            """Return the function that ``self.<name>`` is, or None."""
-            ...
-
-        def attribute(self, name: str) -> Any:
-            """Return the class attribute ``name``, `MISSING` if there is none."""
-            ...
-
-        def names(self) -> list[str]:
-            """Return the names of all methods."""
-            ...
-
-        def use(self, function: Function, span: Span) -> None:
-            """Add a function from outside the program."""
-            ...
 
 
 Form: TypeAlias = "Callable[[Context, Any], Any]"
@@ -755,77 +728,3 @@ def _unreachable(ctx: Context, last: ast.stmt, following: ast.stmt) -> ParserErr
         hint=f"delete it, or move it before the {word}",
         slug="unreachable",
     )
-
-
-def float_begin(ctx: Context, value: Any) -> str | None:
-    """Suggest a float for a variable that was initialized with an integer literal.
-
-    None for other values, and for a variable assigned only once, which may be meant as an integer.
-    """
-    if not isinstance(value, Var) or ctx.assigned.get(value.name, 0) < 2:
-        return None
-    target, _, number = line_at(value.span).strip().partition(" = ")
-    is_integer = target == value.name and re.fullmatch(r"-?\d+", number)
-    return f"begin with {value.name} = {number}.0" if is_integer else None
-
-
-def store_line(name: str, output: Var, tile: str = "") -> str:
-    """Return a statement that stores a tile into an output, as a user could write it."""
-    shape = output.type.shape if isinstance(output.type, TensorType) else ()
-    zeros = ", ".join("0" for _ in shape)
-    dims = ", ".join(str(dim) for dim in shape)
-    return f"{name} = pl.store({tile or 'tile'}, [{zeros}], [{dims}], {name})"
-
-
-def refuse_keyword_twice(source: Source | Context, node: ast.Call) -> None:
-    """Raise the error for a repeated keyword, which Python reports only when it compiles.
-
-    Raises:
-        ParserSyntaxError: there is one.
-    """
-    seen: dict[str | None, ast.keyword] = {}
-    for word in node.keywords:
-        first = seen.setdefault(word.arg, word)
-        if first is not word and word.arg is not None:
-            raise ParserSyntaxError(
-                f"the argument {word.arg!r} is given twice",
-                source.span(word),
-                hint=f"leave this {word.arg}= out",
-                slug="argument-count",
-                related=(Label(source.span(first), "given here"),),
-            )
-
-
-def refuse_unknown_keyword(
-    ctx: Context,
-    node: ast.AST,
-    kwargs: Mapping[str, Any],
-    names: Sequence[str],
-    others: Collection[str] = (),
-) -> None:
-    """Raise the error for a keyword of a call that is not in ``names``; operators have no keywords.
-
-    ``others`` are alternative names of the same arguments, accepted but not suggested.
-
-    Raises:
-        ParserTypeError: there is one.
-    """
-    known = {*names, *others}
-    if kwargs.keys() <= known or not isinstance(node, ast.Call):
-        return
-    for word in node.keywords:
-        if word.arg is None or word.arg not in kwargs or word.arg in known:
-            continue
-        given = {*names[: len(node.args)], *kwargs}
-        raise ParserTypeError(
-            f"{ctx.source.text(node.func)} has no argument {word.arg!r}",
-            ctx.span(word),
-            hint=meant_keyword(word.arg, [name for name in names if name not in given])
-            or f"its arguments are {', '.join(names)}",
-            slug="unknown-keyword",
-        )
-
-
-def body_of(stmts: list[Stmt], span: Span) -> Stmt:
-    """Return statements as one body."""
-    return seq(stmts, span)

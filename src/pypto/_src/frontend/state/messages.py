@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from pypto._src.dtypes import MEMBERS, DataType
 from pypto._src.ir.array_types import TensorType, TileType, TileView, same_valid_part, valid_part
-from pypto._src.ir.exprs import ConstInt, Expr
+from pypto._src.ir.exprs import ConstInt, Expr, Var
 from pypto._src.ir.types import ScalarType, TupleType, Type, UnknownType
 from pypto._src.suggestions import did_you_mean as did_you_mean
 from pypto._src.suggestions import dtype_word
@@ -106,6 +106,14 @@ def describe(value: Any) -> str:
         return "None"
     name = getattr(value, "__name__", None)
     return f"{name!r}" if isinstance(name, str) else f"a {type(value).__name__}"
+
+
+def store_line(name: str, output: Var, tile: str = "") -> str:
+    """Return a statement that stores a tile into an output, as a user could write it."""
+    shape = output.type.shape if isinstance(output.type, TensorType) else ()
+    zeros = ", ".join("0" for _ in shape)
+    dims = ", ".join(str(dim) for dim in shape)
+    return f"{name} = pl.store({tile or 'tile'}, [{zeros}], [{dims}], {name})"
 
 
 PRINT_HINT: Final = "store the value in an output, and print that after the call"

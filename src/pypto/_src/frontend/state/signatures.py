@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any
+from typing import Any, Protocol
 
 from pypto._src.diagnostics import Label, Span
 from pypto._src.errors import ParserTypeError
@@ -73,3 +73,26 @@ class Callee(ABC):
     @abstractmethod
     def of_blocks(self) -> Any:
         """Return the function for a launch to expand, None if it does not read its block index."""
+
+
+class Functions(Protocol):
+    """What a function sees of the program around it."""
+
+    name: str
+    """The name of the class, or an empty string."""
+
+    def method(self, name: str) -> Callee | None:
+        """Return the function that ``self.<name>`` is, or None."""
+        ...
+
+    def attribute(self, name: str) -> Any:
+        """Return the class attribute ``name``, `MISSING` if there is none."""
+        ...
+
+    def names(self) -> list[str]:
+        """Return the names of all methods."""
+        ...
+
+    def use(self, function: Function, span: Span) -> None:
+        """Add a function from outside the program."""
+        ...

@@ -15,7 +15,8 @@ from pypto._src.dtypes import MEMBERS, DataType
 from pypto._src.errors import ParserError, ParserTypeError, UndefinedVariableError, warn
 from pypto._src.frontend.markers import DynVar, Tuple
 from pypto._src.frontend.source.python_names import MISSING, items_of, plain_value
-from pypto._src.frontend.state.context import Context, refuse_keyword_twice
+from pypto._src.frontend.source.source import refuse_keyword_twice
+from pypto._src.frontend.state.context import Context
 from pypto._src.frontend.state.messages import cast_hint, describe, did_you_mean, dtype_like, spell
 from pypto._src.frontend.state.scope import same_value_type
 from pypto._src.ir.annotations import DistributedTensor, InOut, Out, Scalar, Tensor, Tile
@@ -165,7 +166,7 @@ def _local(wrapper: Any) -> Any:
 def _call(ctx: Context, node: ast.Call) -> Type | None:
     """Return the type of ``pl.Tensor(shape, dtype)`` and the like, as in older texts."""
     wrapper = ctx.value(node.func)
-    refuse_keyword_twice(ctx, node)
+    refuse_keyword_twice(ctx.span, node)
     keywords = {word.arg: word.value for word in node.keywords if word.arg}
     if wrapper in _SHAPED:
         named = [keywords.pop(name) for name in ("shape", "dtype") if name in keywords]

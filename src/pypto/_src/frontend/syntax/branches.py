@@ -13,7 +13,7 @@ from pypto._src.diagnostics import Label, counted
 from pypto._src.errors import ParserSyntaxError, ParserTypeError
 from pypto._src.frontend.markers import yield_
 from pypto._src.frontend.source.python_names import MISSING
-from pypto._src.frontend.state.context import Context, body_of
+from pypto._src.frontend.state.context import Context
 from pypto._src.frontend.state.known_sizes import truth_of
 from pypto._src.frontend.state.messages import cast_hint, part_hint, spell_apart
 from pypto._src.frontend.state.scope import BROKEN, Lost, same_joined_type, same_value_type
@@ -27,7 +27,7 @@ from pypto._src.frontend.syntax.blocks import (
 )
 from pypto._src.ir.array_types import TensorType, TileType, same_dims, same_valid_part
 from pypto._src.ir.exprs import Call, Expr, Var, as_expr
-from pypto._src.ir.stmts import AssignStmt, IfStmt, Stmt, YieldStmt
+from pypto._src.ir.stmts import AssignStmt, IfStmt, Stmt, YieldStmt, seq
 from pypto._src.ir.types import ScalarType, Type, same_type
 from pypto._src.ops import tensor
 
@@ -60,8 +60,8 @@ def if_(ctx: Context, node: ast.If) -> None:
     )
     _merge(ctx, node, then, orelse)
     results = _join(ctx, node, then, orelse)
-    else_body = body_of(orelse.stmts, span) if node.orelse else None
-    ctx.block.append(IfStmt(condition, body_of(then.stmts, span), else_body, tuple(results), span))
+    else_body = seq(orelse.stmts, span) if node.orelse else None
+    ctx.block.append(IfStmt(condition, seq(then.stmts, span), else_body, tuple(results), span))
 
 
 def _yields(ctx: Context, node: ast.If) -> bool:

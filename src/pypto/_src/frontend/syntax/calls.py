@@ -25,8 +25,9 @@ from pypto._src.errors import (
 )
 from pypto._src.frontend import markers
 from pypto._src.frontend.source.python_names import items_of
+from pypto._src.frontend.source.source import refuse_keyword_twice
 from pypto._src.frontend.state.call_plan import CallPlan
-from pypto._src.frontend.state.context import Context, refuse_keyword_twice
+from pypto._src.frontend.state.context import Context
 from pypto._src.frontend.state.effects import held, held_before
 from pypto._src.frontend.state.errors import as_parser_error
 from pypto._src.frontend.state.messages import (
@@ -148,7 +149,7 @@ def call(ctx: Context, node: ast.Call) -> Any:
             )
         kwargs[word.arg] = forms[word.value.__class__](ctx, word.value)
     if len(kwargs) != len(node.keywords):
-        refuse_keyword_twice(ctx, node)
+        refuse_keyword_twice(ctx.span, node)
     if module == _DISTRIBUTED and callable(callee):
         from pypto._src.frontend.regions import distributed
 

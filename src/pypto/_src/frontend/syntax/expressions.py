@@ -21,7 +21,7 @@ from pypto._src.errors import (
     UnsupportedFeatureError,
 )
 from pypto._src.frontend.source.python_names import MISSING, items_of
-from pypto._src.frontend.state.context import Context, Forms, body_of
+from pypto._src.frontend.state.context import Context, Forms
 from pypto._src.frontend.state.effects import alone, held, held_before
 from pypto._src.frontend.state.messages import (
     PRINT_HINT,
@@ -52,7 +52,7 @@ from pypto._src.ir.array_types import DYNAMIC_DIM, ShapedType, TensorType, TileT
 from pypto._src.ir.enums import FunctionType, MemorySpace, PipeType
 from pypto._src.ir.exprs import ConstInt, Expr, TupleGetItemExpr, Var
 from pypto._src.ir.opdef import REQUIRED, OpDef
-from pypto._src.ir.stmts import IfStmt, YieldStmt
+from pypto._src.ir.stmts import IfStmt, YieldStmt, seq
 from pypto._src.ir.types import ScalarType, TupleType, Type, UnknownType
 from pypto._src.ops import tensor
 from pypto._src.ops.rules import type_rules
@@ -328,7 +328,7 @@ def _branches(ctx: Context, node: ast.IfExp, condition: Expr) -> Expr:
     var = Var("_if_tmp", a.type, span)
     if ctx.origin(a) is ctx.origin(b):
         ctx.follow(var, a)
-    ctx.block.append(IfStmt(condition, body_of(then, span), body_of(orelse, span), (var,), span))
+    ctx.block.append(IfStmt(condition, seq(then, span), seq(orelse, span), (var,), span))
     return var
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 from typing import Any, Final, TypeAlias
 
-from pypto._src.frontend.state.context import Context, refuse_unknown_keyword
+from pypto._src.frontend.state.call_keywords import refuse_unknown_keyword
+from pypto._src.frontend.state.context import Context
 from pypto._src.ir.array_types import TensorType
 from pypto._src.ir.exprs import Expr
 from pypto._src.ops import tensor

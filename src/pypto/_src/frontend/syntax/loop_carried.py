@@ -12,7 +12,8 @@ from typing import Any
 from pypto._src.diagnostics import Label, counted
 from pypto._src.errors import ParserSyntaxError, ParserTypeError
 from pypto._src.frontend.source.python_names import MISSING, items_of
-from pypto._src.frontend.state.context import Context, refuse_keyword_twice
+from pypto._src.frontend.source.source import refuse_keyword_twice
+from pypto._src.frontend.state.context import Context
 from pypto._src.frontend.state.messages import cast_hint, describe, nearest, part_hint, spell_apart
 from pypto._src.frontend.state.scope import Cascade, same_joined_type, same_value_type
 from pypto._src.frontend.syntax.annotations import declared_join, type_of
@@ -24,7 +25,7 @@ from pypto._src.ir.types import ScalarType, Type
 
 def init_values(ctx: Context, call: ast.Call) -> list[Expr] | None:
     """Return the initial values in a loop header, None if it has no ``init_values``."""
-    refuse_keyword_twice(ctx, call)
+    refuse_keyword_twice(ctx.span, call)
     found: list[Expr] | None = None
     for word in call.keywords:
         if word.arg != "init_values":

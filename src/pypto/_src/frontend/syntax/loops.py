@@ -21,7 +21,7 @@ from pypto._src.errors import (
 )
 from pypto._src.frontend import markers
 from pypto._src.frontend.source.python_names import MISSING
-from pypto._src.frontend.state.context import Context, body_of
+from pypto._src.frontend.state.context import Context
 from pypto._src.frontend.state.known_sizes import divisor_of
 from pypto._src.frontend.state.messages import nearest
 from pypto._src.frontend.state.scope import BROKEN
@@ -37,7 +37,7 @@ from pypto._src.frontend.syntax.loop_carried import (
 from pypto._src.ir.array_types import ShapedType
 from pypto._src.ir.enums import ForKind
 from pypto._src.ir.exprs import ConstBool, ConstInt, Expr, IterArg, Var, const_value
-from pypto._src.ir.stmts import BreakStmt, ContinueStmt, ForStmt, ScopeStmt, Stmt, WhileStmt
+from pypto._src.ir.stmts import BreakStmt, ContinueStmt, ForStmt, ScopeStmt, Stmt, WhileStmt, seq
 from pypto._src.ir.types import scalar_type
 
 _KINDS: Final[dict[Any, ForKind]] = {
@@ -145,7 +145,7 @@ def counted(ctx: Context, node: ast.For, kind: ForKind, stages: int = 1) -> None
             stop,
             step,
             iter_args,
-            body_of(block.stmts, span),
+            seq(block.stmts, span),
             tuple(results),
             span,
             kind,
@@ -369,9 +369,7 @@ def _while_values(ctx: Context, node: ast.For) -> None:
     rest = body[1:] or [ast.copy_location(ast.Pass(), body[0])]
     block, results = _loop(ctx, node, rest, inside, iter_args, iter_names)
     span = ctx.span(node)
-    ctx.block.append(
-        WhileStmt(condition, iter_args, body_of(block.stmts, span), tuple(results), span)
-    )
+    ctx.block.append(WhileStmt(condition, iter_args, seq(block.stmts, span), tuple(results), span))
     keep_names(ctx, iter_names, results)
 
 
@@ -431,7 +429,7 @@ def while_(ctx: Context, node: ast.While) -> None:
     _refuse_endless(ctx, node.test, condition, node.body)
     block, _ = _loop(ctx, node, node.body, {}, (), ())
     span = ctx.span(node)
-    ctx.block.append(WhileStmt(condition, (), body_of(block.stmts, span), (), span))
+    ctx.block.append(WhileStmt(condition, (), seq(block.stmts, span), (), span))
 
 
 def _refuse_endless(

@@ -13,7 +13,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from pypto._src.errors import InvalidOperationError, ParserError, ParserTypeError
-from pypto._src.frontend.state.context import Context, body_of
+from pypto._src.frontend.state.context import Context
 from pypto._src.frontend.state.effects import alone, held, held_before
 from pypto._src.frontend.state.messages import (
     describe,
@@ -36,7 +36,7 @@ from pypto._src.ir.exprs import (
     unary,
 )
 from pypto._src.ir.opdef import TENSOR, OpDef
-from pypto._src.ir.stmts import IfStmt, Stmt, YieldStmt
+from pypto._src.ir.stmts import IfStmt, Stmt, YieldStmt, seq
 from pypto._src.ir.types import ScalarType
 from pypto._src.lazy import lazy_module
 from pypto._src.ops.unified import Unified, commutes, is_data, unified
@@ -300,8 +300,8 @@ def _skipped(
     condition = left if isinstance(left, Expr) else ConstBool(bool(left), span)
     _on_scalars(ctx, node, kind, symbol, condition, right)  # refuses what is not a scalar
     value = _on_scalars(ctx, node, kind, symbol, ConstBool(is_and, span), right)
-    run = body_of([*statements, YieldStmt((value,), span)], span)
-    skip = body_of([YieldStmt((known,), span)], span)
+    run = seq([*statements, YieldStmt((value,), span)], span)
+    skip = seq([YieldStmt((known,), span)], span)
     var = Var("_if_tmp", value.type, span)
     then, orelse = (run, skip) if is_and else (skip, run)
     ctx.block.append(IfStmt(condition, then, orelse, (var,), span))

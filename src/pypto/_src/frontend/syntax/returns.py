@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 from pypto._src.diagnostics import Label, counted
 from pypto._src.errors import ParserTypeError, UnsupportedFeatureError
-from pypto._src.frontend.state.context import Context, store_line
+from pypto._src.frontend.state.context import Context
 from pypto._src.frontend.state.effects import parts_of
-from pypto._src.frontend.state.messages import cast_hint, spell_apart
+from pypto._src.frontend.state.messages import cast_hint, spell_apart, store_line
 from pypto._src.frontend.state.scope import same_value_type
 from pypto._src.frontend.syntax.annotations import annotation_text
 from pypto._src.frontend.syntax.assignments import refuse_no_value

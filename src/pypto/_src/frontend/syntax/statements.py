@@ -7,10 +7,11 @@ from typing import Final
 
 from pypto._src.errors import ParserSyntaxError, UnsupportedFeatureError
 from pypto._src.frontend import markers
-from pypto._src.frontend.state.context import Context, Form, Forms, body_of, refuse_keyword_twice
+from pypto._src.frontend.source.source import refuse_keyword_twice
+from pypto._src.frontend.state.context import Context, Form, Forms
 from pypto._src.frontend.syntax.assignments import ann_assign, assign, aug_assign, expression
 from pypto._src.ir.enums import ScopeKind
-from pypto._src.ir.stmts import ScopeStmt
+from pypto._src.ir.stmts import ScopeStmt, seq
 
 
 def _with(ctx: Context, node: ast.With) -> None:
@@ -23,7 +24,7 @@ def _with(ctx: Context, node: ast.With) -> None:
         with_(ctx, node)
         return
     assert isinstance(call, ast.Call)
-    refuse_keyword_twice(ctx, call)
+    refuse_keyword_twice(ctx.span, call)
     words = {word.arg: word.value for word in call.keywords}
     if call.args or words.keys() - {"name_hint"}:
         raise ParserSyntaxError(
@@ -39,7 +40,7 @@ def _with(ctx: Context, node: ast.With) -> None:
         name = name_hint(ctx, words["name_hint"])
     stmts = ctx.body(node.body)
     span = ctx.span(node)
-    ctx.block.append(ScopeStmt(ScopeKind.InCore, body_of(stmts, span), span, name))
+    ctx.block.append(ScopeStmt(ScopeKind.InCore, seq(stmts, span), span, name))
 
 
 def _pass(ctx: Context, node: ast.Pass) -> None:
