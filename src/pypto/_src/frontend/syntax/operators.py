@@ -21,7 +21,6 @@ from pypto._src.frontend.state.messages import (
 from pypto._src.frontend.state.scalar_promotion import combine
 from pypto._src.frontend.syntax.calls import op_call, too_large
 from pypto._src.frontend.syntax.scalar_calls import is_scalar
-from pypto._src.frontend.syntax.zero_divisions import DIVIDING, is_zero
 from pypto._src.ir import scalar_ops
 from pypto._src.ir.array_types import ShapedType, TensorType, dtype_of
 from pypto._src.ir.exprs import (
@@ -33,6 +32,7 @@ from pypto._src.ir.exprs import (
     Or,
     UnaryExpr,
     Var,
+    const_value,
     unary,
 )
 from pypto._src.ir.opdef import TENSOR, OpDef
@@ -176,9 +176,14 @@ def _on_scalars(
         raise ParserTypeError(
             str(error), ctx.span(node), hint=hint, slug="scalar-operands"
         ) from None
-    if kind in DIVIDING and is_zero(right):
+    if scalar_ops.BINARY[kind].divides and _is_zero(right):
         ctx.zero_divisions.append(made)
     return made
+
+
+def _is_zero(value: Any) -> bool:
+    """True for a number or constant that is zero."""
+    return (const_value(value) if isinstance(value, Expr) else value) == 0
 
 
 @cache

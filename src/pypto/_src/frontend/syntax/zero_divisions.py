@@ -7,7 +7,7 @@ notes such divisions while it reads a function, and afterwards looks for those t
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 
 from pypto._src.errors import ParserError, ParserTypeError
 from pypto._src.ir.array_types import dtype_of
@@ -16,15 +16,10 @@ from pypto._src.ir.scalar_ops import BINARY
 from pypto._src.ir.stmts import ForStmt, IfStmt, Stmt, WhileStmt
 from pypto._src.ir.traversal.walk import child_list
 
-DIVIDING: Final[Mapping[type, str]] = {
+_DIVIDING: Final[Mapping[type, str]] = {
     node: node.symbol for node, row in BINARY.items() if row.divides
 }
 """Operators that fail on integers if the second operand is zero."""
-
-
-def is_zero(value: Any) -> bool:
-    """True for a number or constant that is zero."""
-    return (const_value(value) if isinstance(value, Expr) else value) == 0
 
 
 def zero_divisions(body: Stmt) -> Iterator[ParserError]:
@@ -37,14 +32,14 @@ def zero_divisions(body: Stmt) -> Iterator[ParserError]:
             continue
         seen.add(id(node))
         if isinstance(node, BinaryExpr) and _fails(node):
-            symbol = DIVIDING[type(node)]
+            symbol = _DIVIDING[type(node)]
             message = f"{symbol!r} by a constant that is zero fails whenever it runs"
             yield ParserTypeError(message, node.span, slug="division-by-zero")
         todo += reversed(_run(node))
 
 
 def _fails(node: BinaryExpr) -> bool:
-    return type(node) in DIVIDING and is_zero(node.right) and dtype_of(node.left).is_int()
+    return type(node) in _DIVIDING and const_value(node.right) == 0 and dtype_of(node.left).is_int()
 
 
 def _run(node: IRNode) -> Sequence[IRNode]:
