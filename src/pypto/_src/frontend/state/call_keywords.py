@@ -1,4 +1,4 @@
-"""The keywords of calls that are no ops by themselves: each is one that there is."""
+"""The check of the keywords of calls that are not ops by themselves."""
 
 from __future__ import annotations
 
