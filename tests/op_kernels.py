@@ -18,7 +18,8 @@ from pypto._src.dtypes import MEMBERS, DataType
 from pypto._src.ir.array_types import TensorType, TileType
 from pypto._src.ir.enums import FunctionType, MemorySpace, ParamDirection
 from pypto._src.ir.exprs import Cast, ConstInt, Expr, Var
-from pypto._src.ir.opdef import AXIS, INTS, SCALAR, TENSOR, TILE, OpDef, literal
+from pypto._src.ir.op_params import AXIS, INTS, SCALAR, TENSOR, TILE, literal
+from pypto._src.ir.opdef import OpDef
 from pypto._src.ir.stmts import AssignStmt, EvalStmt, Function, ReturnStmt, SeqStmts, Stmt
 from pypto._src.ir.types import ScalarType
 from pypto._src.ops import (

@@ -21,7 +21,8 @@ import pytest
 import pypto.language as pl
 from pypto._src.dtypes import DataType
 from pypto._src.ir import static_names
-from pypto._src.ir.opdef import ATTR, AXIS, INTS, REQUIRED, TILE, OpDef
+from pypto._src.ir.op_params import ATTR, AXIS, INTS, REQUIRED, TILE
+from pypto._src.ir.opdef import OpDef
 from pypto._src.ops import names as short_names
 from pypto._src.ops.unified import Unified
 from tools.generate import REGION_FORMS

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from pypto import ir
-from pypto._src.ir.opdef import REQUIRED, TILE, OpDef, Operands, Param
+from pypto._src.ir.op_params import REQUIRED, TILE, Param
+from pypto._src.ir.opdef import OpDef, Operands
 from tests.ir.samples import BOOL, FP32, INT, assign, function, kernel, loop_sum, program, seq, var
 
 a, b, c = var("a"), var("b"), var("c")

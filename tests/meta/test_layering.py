@@ -40,7 +40,7 @@ ir.types
 ir.exprs
 ir.array_types
 ir.unchecked ir.stmts ir.interning ir.scalar_ops
-ir.annotations ir.call_forms ir.emit_sites
+ir.annotations ir.call_forms ir.emit_sites ir.op_params
 ir.opdef
 ir.inspect.source_names
 ir.traversal ir.traversal.walk

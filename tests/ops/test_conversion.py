@@ -13,7 +13,7 @@ from pypto._src.dtypes import DataType
 from pypto._src.errors import OpError
 from pypto._src.interp.evaluate import evaluate
 from pypto._src.ir.array_types import static_shape
-from pypto._src.ir.opdef import SCALAR, TENSOR
+from pypto._src.ir.op_params import SCALAR, TENSOR
 from pypto._src.ops import tensor_math
 from pypto._src.ops.conversion import CONVERSIONS, Converted, converted
 from pypto._src.ops.later.tensor_forms import cmp, minimum

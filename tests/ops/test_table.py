@@ -10,7 +10,8 @@ from pypto._src.interp.evaluate import evaluate
 from pypto._src.ir.array_types import MemRef, ShapedType, TensorType, TileType, static_shape
 from pypto._src.ir.enums import MemorySpace
 from pypto._src.ir.exprs import Call, Expr, Var
-from pypto._src.ir.opdef import ATTR, OFFSETS, TILE, op_of
+from pypto._src.ir.op_params import ATTR, OFFSETS, TILE
+from pypto._src.ir.opdef import op_of
 from pypto._src.ir.types import same_type
 from pypto._src.ops.define import OVERLOADS, REGISTRY
 from tests.cases import CASES, AnyOp, Array, Case, build_call, kernel_for, missing_rows

@@ -23,7 +23,8 @@ from pypto._src.dtypes import MEMBERS, DataType
 from pypto._src.errors import PyptoError
 from pypto._src.ir import array_types, exprs, stmts, types
 from pypto._src.ir.node_base import Node
-from pypto._src.ir.opdef import AXIS, INTS, REQUIRED, ROUND_MODES, SCALAR, TENSOR, TILE, OpDef
+from pypto._src.ir.op_params import AXIS, INTS, REQUIRED, ROUND_MODES, SCALAR, TENSOR, TILE
+from pypto._src.ir.opdef import OpDef
 from pypto._src.ir.types import Type, same_type
 from pypto._src.ops.lookup import REGISTRY
 

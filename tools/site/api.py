@@ -17,7 +17,8 @@ from typing import Any, NamedTuple
 
 import pypto.language as pl
 from pypto._src.dtypes import DataType
-from pypto._src.ir.opdef import REQUIRED, OpDef, Param
+from pypto._src.ir.op_params import REQUIRED, Param
+from pypto._src.ir.opdef import OpDef
 from pypto._src.ops.unified import Unified
 
 OPERATORS = {

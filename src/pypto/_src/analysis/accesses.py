@@ -22,7 +22,8 @@ from pypto._src.errors import PassError
 from pypto._src.ir.array_types import MemRef, ShapedType, TensorType, TileType
 from pypto._src.ir.enums import MemorySpace, PipeType
 from pypto._src.ir.exprs import Call, ConstInt, Expr, MakeTuple, Var, const_value
-from pypto._src.ir.opdef import INTS, TILE, OpDef, aliased, op_of
+from pypto._src.ir.op_params import INTS, TILE
+from pypto._src.ir.opdef import OpDef, aliased, op_of
 from pypto._src.ir.stmts import AssignStmt, EvalStmt, Function, YieldStmt
 from pypto._src.ir.types import ScalarType
 from pypto._src.ir.unchecked import checked_var, with_args, with_memref

@@ -14,7 +14,8 @@ from pypto._src.analysis.first_iteration import FirstIterations
 from pypto._src.analysis.stmt_tree import Block, ProgramPoint, number, points_in
 from pypto._src.ir.array_types import TensorType, same_dims
 from pypto._src.ir.exprs import Call, Expr, GlobalVar, MakeTuple, TupleGetItemExpr, Var
-from pypto._src.ir.opdef import INTS, OpDef, aliased, op_of
+from pypto._src.ir.op_params import INTS
+from pypto._src.ir.opdef import OpDef, aliased, op_of
 from pypto._src.ir.stmts import (
     AssignStmt,
     ForStmt,

@@ -36,7 +36,8 @@ from pypto._src.ir.exprs import (
     Var,
 )
 from pypto._src.ir.inspect.source_names import size_text, user_call
-from pypto._src.ir.opdef import TILE, OpDef, op_of
+from pypto._src.ir.op_params import TILE
+from pypto._src.ir.opdef import OpDef, op_of
 from pypto._src.ir.roles import outermost, uncalled
 from pypto._src.ir.stmts import (
     AssignStmt,

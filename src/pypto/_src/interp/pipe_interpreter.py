@@ -39,7 +39,8 @@ from pypto._src.ir.array_types import TensorType, TileType, static_shape
 from pypto._src.ir.enums import PipeType
 from pypto._src.ir.exprs import Call, ConstInt, Expr, Var, const_value
 from pypto._src.ir.inspect.source_names import user_call, user_name
-from pypto._src.ir.opdef import TENSOR, TILE, OpDef, aliased, op_of
+from pypto._src.ir.op_params import TENSOR, TILE
+from pypto._src.ir.opdef import OpDef, aliased, op_of
 from pypto._src.ir.roles import Role, role
 from pypto._src.ir.stmts import AssignStmt, EvalStmt, Function, Program
 from pypto._src.ir.types import Type

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
-from pypto._src.ir.opdef import INTS, OpDef
+from pypto._src.ir.op_params import INTS
+from pypto._src.ir.opdef import OpDef
 
 
 class TensorBoxes:

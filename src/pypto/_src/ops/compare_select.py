@@ -23,7 +23,8 @@ from pypto._src.ir.array_types import (
 )
 from pypto._src.ir.exprs import Call, Cast, ConstFloat, ConstInt, Expr, MakeTuple, Ne, const_value
 from pypto._src.ir.interning import unique
-from pypto._src.ir.opdef import RESULT, Operands, literal
+from pypto._src.ir.op_params import literal
+from pypto._src.ir.opdef import RESULT, Operands
 from pypto._src.ir.types import Type
 from pypto._src.lazy import lazy_module
 from pypto._src.ops.define import (

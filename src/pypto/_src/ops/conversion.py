@@ -18,7 +18,8 @@ from pypto._src.ir.array_types import TileType, dtype_of, static_shape
 from pypto._src.ir.enums import CoreType, MemorySpace, PipeType
 from pypto._src.ir.exprs import Call, Cast, ConstFloat, ConstInt, Expr, Operand, Var, as_expr
 from pypto._src.ir.inspect.source_names import user_name
-from pypto._src.ir.opdef import OpDef, literal, op_of, spelling
+from pypto._src.ir.op_params import literal
+from pypto._src.ir.opdef import OpDef, op_of, spelling
 from pypto._src.ir.stmts import AssignStmt, Stmt
 from pypto._src.lazy import lazy_module
 from pypto._src.ops import elementwise, new_tiles, reduce, reshaping, tensor_math

@@ -24,7 +24,7 @@ from pypto._src.dtypes import MEMBERS, DataType
 from pypto._src.ir.annotations import Tensor, Tile
 from pypto._src.ir.enums import MemorySpace, PipeType
 from pypto._src.ir.exprs import Call
-from pypto._src.ir.opdef import (
+from pypto._src.ir.op_params import (
     ATTR,
     AXIS,
     INDEX,
@@ -34,13 +34,9 @@ from pypto._src.ir.opdef import (
     SCALAR,
     TENSOR,
     TILE,
-    Complete,
-    Decomposition,
-    OpDef,
     Param,
-    TypeRule,
-    ValidRule,
 )
+from pypto._src.ir.opdef import Complete, Decomposition, OpDef, TypeRule, ValidRule
 
 P = ParamSpec("P")
 R = TypeVar("R")

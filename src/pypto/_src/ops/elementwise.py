@@ -15,7 +15,8 @@ from pypto._src.dtypes import DataType, computed_in
 from pypto._src.ir.array_types import TileType, dtype_of, valid_part
 from pypto._src.ir.enums import MemorySpace
 from pypto._src.ir.exprs import Call, Cast, ConstFloat, Expr, MakeTuple
-from pypto._src.ir.opdef import ROUND_MODES, Decomposition, OpDef, Operands
+from pypto._src.ir.op_params import ROUND_MODES
+from pypto._src.ir.opdef import Decomposition, OpDef, Operands
 from pypto._src.ir.types import Type
 from pypto._src.lazy import lazy_module
 from pypto._src.ops.define import (

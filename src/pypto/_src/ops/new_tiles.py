@@ -21,14 +21,8 @@ from pypto._src.ir.array_types import (
 )
 from pypto._src.ir.enums import MemorySpace, TilePad
 from pypto._src.ir.exprs import Call, ConstFloat, ConstInt, Expr, MakeTuple, Var, const_value
-from pypto._src.ir.opdef import (
-    RESULT,
-    Complete,
-    Operands,
-    literal,
-    no_form,
-    space_of_number,
-)
+from pypto._src.ir.op_params import literal, space_of_number
+from pypto._src.ir.opdef import RESULT, Complete, Operands, no_form
 from pypto._src.ir.types import MemRefType, ScalarType, TupleType, Type, same_type, scalar_type
 from pypto._src.lazy import lazy_module
 from pypto._src.ops.define import (

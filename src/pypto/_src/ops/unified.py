@@ -15,7 +15,7 @@ from pypto._src.errors import OpTypeError
 from pypto._src.ir.annotations import unwrapped
 from pypto._src.ir.array_types import TensorType, TileType
 from pypto._src.ir.exprs import Cast, ConstFloat, ConstInt, Expr, binary, caller_span, unary
-from pypto._src.ir.opdef import (
+from pypto._src.ir.op_params import (
     ATTR,
     AXIS,
     INTS,
@@ -24,12 +24,10 @@ from pypto._src.ir.opdef import (
     SCALAR,
     TENSOR,
     TILE,
-    OpDef,
     kind_of,
-    of_wrapped,
     shown,
-    with_span,
 )
+from pypto._src.ir.opdef import OpDef, of_wrapped, with_span
 from pypto._src.ir.scalar_ops import BINARY_FUNCTIONS, UNARY_FUNCTIONS
 from pypto._src.ir.types import ScalarType
 from pypto._src.ops.define import BY_PYTHON_NAME, DISPATCHED, OVERLOADS

@@ -15,7 +15,8 @@ from pypto._src.dtypes import MEMBERS, DataType
 from pypto._src.ir.array_types import TensorType, TileType
 from pypto._src.ir.enums import FunctionType, ParamDirection
 from pypto._src.ir.exprs import Expr, Op
-from pypto._src.ir.opdef import ATTR, AXIS, INTS, KIND_TYPES, REQUIRED, TILE, OpDef, Param
+from pypto._src.ir.op_params import ATTR, AXIS, INTS, KIND_TYPES, REQUIRED, TILE, Param
+from pypto._src.ir.opdef import OpDef
 from pypto._src.ir.scalar_ops import ROWS
 from pypto._src.ir.types import Type, UnknownType
 from pypto._src.ops.lookup import REGISTRY

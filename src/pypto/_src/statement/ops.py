@@ -16,7 +16,7 @@ from pypto._src.ir import enums
 from pypto._src.ir.array_types import ShapedType
 from pypto._src.ir.exprs import Call, Expr, GlobalVar, MakeTuple, Op, TupleGetItemExpr, Var
 from pypto._src.ir.name_rules import is_function_name, is_op_name
-from pypto._src.ir.opdef import ROUND_MODES, literal
+from pypto._src.ir.op_params import ROUND_MODES, literal
 from pypto._src.ir.stmts import AssignStmt, EvalStmt, IfStmt, OpStmts, Stmt, YieldStmt
 from pypto._src.ir.types import TupleType, Type
 from pypto._src.ops.lookup import REGISTRY

@@ -29,7 +29,7 @@ from pypto._src.ir.exprs import (
     UnaryExpr,
     Var,
 )
-from pypto._src.ir.opdef import ROUND_MODES
+from pypto._src.ir.op_params import ROUND_MODES
 from pypto._src.ir.stmts import (
     AssignStmt,
     BreakStmt,

@@ -48,7 +48,8 @@ from pypto._src.ir.exprs import (
     Var,
 )
 from pypto._src.ir.exprs import BinaryExpr as Binary
-from pypto._src.ir.opdef import INTS, op_of
+from pypto._src.ir.op_params import INTS
+from pypto._src.ir.opdef import op_of
 from pypto._src.ir.roles import Role, role
 from pypto._src.ir.stmts import (
     AssignStmt,

@@ -26,7 +26,8 @@ from pypto._src.ir.array_types import MemRef, TensorType, TileType
 from pypto._src.ir.enums import MemorySpace, PipeType
 from pypto._src.ir.exprs import Call, ConstInt, Expr, Var
 from pypto._src.ir.inspect.source_names import user_call
-from pypto._src.ir.opdef import INTS, OpDef, aliased, op_of
+from pypto._src.ir.op_params import INTS
+from pypto._src.ir.opdef import OpDef, aliased, op_of
 from pypto._src.ir.roles import Role, role
 from pypto._src.ir.stmts import AssignStmt, EvalStmt, Function, Program, Stmt
 from pypto._src.ir.types import ScalarType

@@ -34,7 +34,8 @@ from pypto._src.ir.exprs import (
     binary,
     const_value,
 )
-from pypto._src.ir.opdef import SCALAR, TILE, OpDef, no_form, op_of
+from pypto._src.ir.op_params import SCALAR, TILE
+from pypto._src.ir.opdef import OpDef, no_form, op_of
 from pypto._src.ir.types import Type, scalar_type
 from pypto._src.ops.layout import declared_shape, is_column
 from pypto._src.ops.promotion.operands import check_equal

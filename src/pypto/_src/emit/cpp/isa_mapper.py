@@ -16,17 +16,8 @@ from pypto._src.errors import EmitError, PyptoError
 from pypto._src.ir.array_types import TensorType, TileType
 from pypto._src.ir.enums import MemorySpace, PipeType
 from pypto._src.ir.exprs import Call, Expr, Var
-from pypto._src.ir.opdef import (
-    ATTR,
-    AXIS,
-    INTS,
-    REQUIRED,
-    TENSOR,
-    TILE,
-    OpDef,
-    Param,
-    op_of,
-)
+from pypto._src.ir.op_params import ATTR, AXIS, INTS, REQUIRED, TENSOR, TILE, Param
+from pypto._src.ir.opdef import OpDef, op_of
 from pypto._src.ir.types import scalar_type
 from pypto._src.ops.lookup import get_op
 

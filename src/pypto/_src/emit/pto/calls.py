@@ -21,7 +21,8 @@ from pypto._src.emit.tensor_parts import check_column
 from pypto._src.errors import EmitError
 from pypto._src.ir.array_types import TensorType, TileType
 from pypto._src.ir.exprs import Call, ConstInt, Expr, GlobalVar, Var, const_value
-from pypto._src.ir.opdef import AXIS, INDEX, OpDef, aliased, no_form, op_of
+from pypto._src.ir.op_params import AXIS, INDEX
+from pypto._src.ir.opdef import OpDef, aliased, no_form, op_of
 from pypto._src.ir.types import ScalarType
 from pypto._src.ops import tensor as tensor_ops
 from pypto._src.ops.layout import is_column

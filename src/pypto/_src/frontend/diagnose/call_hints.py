@@ -20,7 +20,7 @@ from pypto._src.frontend.state.messages import PRINT_HINT, dtype_like, nearest, 
 from pypto._src.frontend.syntax.inline import InlineFunction
 from pypto._src.ir.array_types import ShapedType, TensorType
 from pypto._src.ir.exprs import Expr
-from pypto._src.ir.opdef import INTS
+from pypto._src.ir.op_params import INTS
 from pypto._src.ir.types import ScalarType
 from pypto._src.ops.define import OVERLOADS
 from pypto._src.ops.unified import Unified, unified

@@ -37,7 +37,7 @@ from pypto._src.frontend.state.messages import as_full, dtype_like, nearest, num
 from pypto._src.ir.array_types import ShapedType, TensorType, TileType, static_shape
 from pypto._src.ir.enums import FunctionType, MemorySpace, PipeType
 from pypto._src.ir.exprs import Expr, Var
-from pypto._src.ir.opdef import (
+from pypto._src.ir.op_params import (
     ATTR,
     INTS,
     OFFSETS,
@@ -45,12 +45,10 @@ from pypto._src.ir.opdef import (
     SCALAR,
     TENSOR,
     TILE,
-    OpDef,
     Param,
     kind_of,
-    op_of,
-    spelling,
 )
+from pypto._src.ir.opdef import OpDef, op_of, spelling
 from pypto._src.ir.stmts import AssignStmt
 from pypto._src.ir.types import ScalarType
 from pypto._src.ops import (

@@ -21,7 +21,8 @@ from pypto._src.frontend.state.known_sizes import difference
 from pypto._src.ir.array_types import ShapedType, TensorType, TileType
 from pypto._src.ir.enums import MemorySpace
 from pypto._src.ir.exprs import Call, ConstInt, Expr, MakeTuple, Var, const_value
-from pypto._src.ir.opdef import INTS, OFFSETS, TENSOR, TILE, OpDef, Param, op_of
+from pypto._src.ir.op_params import INTS, OFFSETS, TENSOR, TILE, Param
+from pypto._src.ir.opdef import OpDef, op_of
 from pypto._src.ir.stmts import AssignStmt
 from pypto._src.ir.types import ScalarType
 from pypto._src.ops import bitwise, matmul, memory, new_tiles, reshaping

@@ -14,7 +14,8 @@ from pypto._src.frontend.state.context import Context
 from pypto._src.ir.array_types import TileType
 from pypto._src.ir.enums import MemorySpace
 from pypto._src.ir.exprs import Expr, Var
-from pypto._src.ir.opdef import TENSOR, OpDef, op_of
+from pypto._src.ir.op_params import TENSOR
+from pypto._src.ir.opdef import OpDef, op_of
 from pypto._src.ir.stmts import AssignStmt, Stmt
 from pypto._src.ir.traversal.queries import stmts_in
 from pypto._src.ops.rules.type_rules import FROM_MAT, check_space

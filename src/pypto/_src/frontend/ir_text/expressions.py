@@ -42,7 +42,8 @@ from pypto._src.ir.exprs import (
 )
 from pypto._src.ir.interning import unique
 from pypto._src.ir.name_rules import is_function_name, is_op_name
-from pypto._src.ir.opdef import ATTR, ROUND_MODES, SCALAR, OpDef, space_number
+from pypto._src.ir.op_params import ATTR, ROUND_MODES, SCALAR, space_number
+from pypto._src.ir.opdef import OpDef
 from pypto._src.ir.scalar_ops import BINARY_FUNCTIONS, UNARY_FUNCTIONS
 from pypto._src.ir.text.grammar import (
     LEVELS,

@@ -61,7 +61,8 @@ from pypto._src.ir.exprs import (
     const_value,
 )
 from pypto._src.ir.inspect.source_names import user_name
-from pypto._src.ir.opdef import TENSOR, OpDef, spelling
+from pypto._src.ir.op_params import TENSOR
+from pypto._src.ir.opdef import OpDef, spelling
 from pypto._src.ir.types import ScalarType
 from pypto._src.ops import elementwise, memory, new_tiles, reshaping, system, tensor
 from pypto._src.ops.define import BY_PYTHON_NAME, OVERLOADS

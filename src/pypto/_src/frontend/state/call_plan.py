@@ -17,7 +17,8 @@ from pypto._src.diagnostics import UNKNOWN_SPAN, Span
 from pypto._src.ir.array_types import TileType
 from pypto._src.ir.enums import MemorySpace
 from pypto._src.ir.exprs import Call, ConstFloat, ConstInt, Expr, MakeTuple
-from pypto._src.ir.opdef import ATTR, OpDef, op_of
+from pypto._src.ir.op_params import ATTR
+from pypto._src.ir.opdef import OpDef, op_of
 from pypto._src.ir.unchecked import checked_call, checked_float, checked_int, checked_tuple
 
 Key: TypeAlias = tuple[Any, ...]

@@ -16,7 +16,8 @@ from pypto._src.ir.array_types import TileType
 from pypto._src.ir.enums import MemorySpace
 from pypto._src.ir.exprs import Call, Expr, Var
 from pypto._src.ir.fresh_names import NewNames
-from pypto._src.ir.opdef import TENSOR, TILE, OpDef, op_of
+from pypto._src.ir.op_params import TENSOR, TILE
+from pypto._src.ir.opdef import OpDef, op_of
 from pypto._src.ir.stmts import AssignStmt, Stmt, checked_assign
 from pypto._src.ir.traversal.mutator import Mutator
 from pypto._src.ir.traversal.queries import held_by, stmts_in, uses

@@ -51,7 +51,8 @@ from pypto._src.frontend.syntax.operators import (
 from pypto._src.ir.array_types import DYNAMIC_DIM, ShapedType, TensorType, TileType, same_dims
 from pypto._src.ir.enums import FunctionType, MemorySpace, PipeType
 from pypto._src.ir.exprs import ConstInt, Expr, TupleGetItemExpr, Var
-from pypto._src.ir.opdef import REQUIRED, OpDef
+from pypto._src.ir.op_params import REQUIRED
+from pypto._src.ir.opdef import OpDef
 from pypto._src.ir.stmts import IfStmt, YieldStmt, seq
 from pypto._src.ir.types import ScalarType, TupleType, Type, UnknownType
 from pypto._src.ops import tensor

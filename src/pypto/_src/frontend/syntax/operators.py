@@ -35,7 +35,8 @@ from pypto._src.ir.exprs import (
     const_value,
     unary,
 )
-from pypto._src.ir.opdef import TENSOR, OpDef
+from pypto._src.ir.op_params import TENSOR
+from pypto._src.ir.opdef import OpDef
 from pypto._src.ir.stmts import IfStmt, Stmt, YieldStmt, seq
 from pypto._src.ir.types import ScalarType
 from pypto._src.lazy import lazy_module

@@ -41,7 +41,8 @@ from pypto._src.ir.exprs import (
     Xor,
 )
 from pypto._src.ir.node_base import Node
-from pypto._src.ir.opdef import ATTR, ROUND_MODES, SCALAR, OpDef, Param, space_of_number
+from pypto._src.ir.op_params import ATTR, ROUND_MODES, SCALAR, Param, space_of_number
+from pypto._src.ir.opdef import OpDef
 from pypto._src.ir.scalar_ops import UNARY_FUNCTIONS
 from pypto._src.ir.text.grammar import (
     LEVELS,

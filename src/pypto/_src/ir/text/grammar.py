@@ -15,7 +15,8 @@ from typing import Any, Final
 from pypto._src.dtypes import DataType
 from pypto._src.ir.array_types import ShapedType, TileView, exprs_of_type
 from pypto._src.ir.exprs import ConstInt, Expr
-from pypto._src.ir.opdef import ATTR, OpDef, Operands
+from pypto._src.ir.op_params import ATTR
+from pypto._src.ir.opdef import OpDef, Operands
 from pypto._src.ir.scalar_ops import BINARY_FUNCTIONS, UNARY_FUNCTIONS
 from pypto._src.ir.types import ScalarType, TupleType, Type, UnknownType
 

@@ -28,7 +28,8 @@ from pypto._src.ir.exprs import (
     binary,
     const_value,
 )
-from pypto._src.ir.opdef import OpDef, Operands, TypeRule, literal
+from pypto._src.ir.op_params import literal
+from pypto._src.ir.opdef import OpDef, Operands, TypeRule
 from pypto._src.ir.types import Type
 from pypto._src.lazy import lazy_module
 from pypto._src.ops import elementwise, new_tiles, reduce, tensor, tensor_math

@@ -14,7 +14,8 @@ from pypto._src.diagnostics import Span
 from pypto._src.dtypes import DataType
 from pypto._src.ir.array_types import TileType, dtype_of, valid_part
 from pypto._src.ir.exprs import Call, Cast, ConstFloat, ConstInt, Expr, Var
-from pypto._src.ir.opdef import OpDef, literal, not_whole
+from pypto._src.ir.op_params import literal
+from pypto._src.ir.opdef import OpDef, not_whole
 from pypto._src.lazy import lazy_module
 from pypto._src.ops.define import REGISTRY
 from pypto._src.ops.reshaping import reread

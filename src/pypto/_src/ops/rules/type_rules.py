@@ -27,7 +27,8 @@ from pypto._src.ir.array_types import (
 )
 from pypto._src.ir.enums import MemorySpace, TileLayout
 from pypto._src.ir.exprs import Call, ConstInt, Expr, Var, const_value
-from pypto._src.ir.opdef import ATTR, REQUIRED, TILE, Complete, OpDef, Operands, op_of
+from pypto._src.ir.op_params import ATTR, REQUIRED, TILE
+from pypto._src.ir.opdef import Complete, OpDef, Operands, op_of
 from pypto._src.ir.types import ScalarType, Type
 from pypto._src.lazy import lazy_module
 from pypto._src.ops.define import ARITHMETIC

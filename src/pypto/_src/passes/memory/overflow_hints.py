@@ -17,7 +17,8 @@ from pypto._src.ir.array_types import TensorType, TileType, same_dims, static_sh
 from pypto._src.ir.enums import ParamDirection
 from pypto._src.ir.exprs import Call, MakeTuple, Var
 from pypto._src.ir.inspect.source_names import resized, user_line, user_name, user_value
-from pypto._src.ir.opdef import INTS, op_of
+from pypto._src.ir.op_params import INTS
+from pypto._src.ir.opdef import op_of
 from pypto._src.ir.stmts import AssignStmt, Function, Stmt
 from pypto._src.ir.traversal.queries import uses
 from pypto._src.ops.layout import round_up

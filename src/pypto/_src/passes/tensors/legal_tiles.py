@@ -20,7 +20,8 @@ from pypto._src.ir.exprs import Call, Expr, MakeTuple, Var
 from pypto._src.ir.fresh_names import NewNames
 from pypto._src.ir.inspect.source_names import user_name
 from pypto._src.ir.interning import Facts
-from pypto._src.ir.opdef import INTS, RESULT, op_of
+from pypto._src.ir.op_params import INTS
+from pypto._src.ir.opdef import RESULT, op_of
 from pypto._src.ir.stmts import (
     SIMPLE,
     AssignStmt,

@@ -10,7 +10,8 @@ from typing import Any, Final
 from pypto._src.diagnostics import Span
 from pypto._src.ir.array_types import TensorType
 from pypto._src.ir.exprs import Add, Call, Cast, ConstInt, Expr, Mul, Sub, Var
-from pypto._src.ir.opdef import INTS, OpDef, aliased, op_of
+from pypto._src.ir.op_params import INTS
+from pypto._src.ir.opdef import OpDef, aliased, op_of
 from pypto._src.ir.stmts import AssignStmt, ForStmt, Function, Program, Stmt
 from pypto._src.ir.traversal.queries import stmts_in, uses
 from pypto._src.passes.pass_base import Pass
