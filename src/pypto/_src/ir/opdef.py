@@ -132,26 +132,24 @@ Decomposition: TypeAlias = "Callable[[Call, Let], Expr | None]"
 """Returns what replaces a call, None if the targets execute it directly."""
 
 
-if TYPE_CHECKING:  # only annotations name it
+class Promotion(Protocol):
+    """What an op does with tiles of several element types or shapes."""
 
-    class Promotion(Protocol):
-        """What an op does with tiles of several element types or shapes."""
+    def differ(self, args: Sequence[Expr]) -> bool:
+        """True if the tiles of a call have several element types or shapes."""
+        ...
 
-        def differ(self, args: Sequence[Expr]) -> bool:
-            """True if the tiles of a call have several element types or shapes."""
-            ...
+    def type_of(self, o: Operands) -> Type | None:
+        """Return the type of a call whose tiles differ, None if they do not."""
+        ...
 
-        def type_of(self, o: Operands) -> Type | None:
-            """Return the type of a call whose tiles differ, None if they do not."""
-            ...
+    def parts(self, call: Call, let: Let) -> Expr | None:
+        """Return the expansion of a call whose tiles differ, None if they do not."""
+        ...
 
-        def parts(self, call: Call, let: Let) -> Expr | None:
-            """Return the expansion of a call whose tiles differ, None if they do not."""
-            ...
-
-        def meaning(self, call: Call, compute: Callable[..., Any]) -> Callable[..., Any]:
-            """Return what a call computes on arrays, given what the op does on matching ones."""
-            ...
+    def meaning(self, call: Call, compute: Callable[..., Any]) -> Callable[..., Any]:
+        """Return what a call computes on arrays, given what the op does on matching ones."""
+        ...
 
 
 Complete = Callable[

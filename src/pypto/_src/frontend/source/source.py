@@ -10,7 +10,7 @@ import re
 import sys
 from collections.abc import Callable, Sequence
 from types import FrameType
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import Any, Final, Protocol
 
 from pypto._src.diagnostics import Label, Span, SpanDraft, lines_of_file, span_of
 from pypto._src.errors import ParserSyntaxError
@@ -21,12 +21,10 @@ _CLOSING = (")", "]", "}", "#")
 _ELSEWHERE = "put the kernel in a file, or use pl.parse(text)"
 
 
-if TYPE_CHECKING:  # only annotations need it
+class SpanOf(Protocol):
+    """Returns the span of a syntax node in the file, or up to the end of a second node."""
 
-    class SpanOf(Protocol):
-        """Returns the span of a syntax node in the file, or up to the end of a second node."""
-
-        def __call__(self, first: Any, last: Any = None) -> Span: ...
+    def __call__(self, first: Any, last: Any = None) -> Span: ...
 
 
 class Source:

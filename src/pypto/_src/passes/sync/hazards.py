@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
+from typing import Final, Protocol, TypeAlias
 
 from pypto._src.analysis.accesses import Accesses, Chunk, Instruction, TensorAccess
 from pypto._src.analysis.affine import Box, encloses, may_overlap
@@ -40,19 +40,17 @@ def lifted(point: ProgramPoint, block: Block) -> ProgramPoint:
     return point
 
 
-if TYPE_CHECKING:  # only annotations use it
+class Need(Protocol):
+    """What a pipe must have completed: its instruction ``number``, at ``point``."""
 
-    class Need(Protocol):
-        """What a pipe must have completed: its instruction ``number``, at ``point``."""
+    @property
+    def point(self) -> ProgramPoint: ...
 
-        @property
-        def point(self) -> ProgramPoint: ...
+    @property
+    def queue(self) -> int: ...
 
-        @property
-        def queue(self) -> int: ...
-
-        @property
-        def number(self) -> int: ...
+    @property
+    def number(self) -> int: ...
 
 
 class Taken(NamedTuple):

@@ -25,12 +25,11 @@ from pypto._src.analysis.stmt_tree import Block, ProgramPoint, owner_of
 from pypto._src.ir.enums import ForKind, PipeType
 from pypto._src.ir.stmts import ForStmt, IfStmt, WhileStmt
 from pypto._src.passes.sync.flags import CLOSING, FORWARD, PRIMED, Flag, Form
-from pypto._src.passes.sync.hazards import History, StraightHistory, lifted, meeting
+from pypto._src.passes.sync.hazards import History, Need, StraightHistory, lifted, meeting
 from pypto._src.records import NamedTuple
 
 if TYPE_CHECKING:
     from pypto._src.passes.sync.checker_dataflow import Flow
-    from pypto._src.passes.sync.hazards import Need
 
 
 # --------------------------------------------------------------------------------------------
@@ -441,18 +440,16 @@ class Planner:
         return [what for what in reversed(suspects) if what not in needed]
 
 
-if TYPE_CHECKING:  # only annotations use it
+class _Chooser(Protocol):
+    """Places the flags of one instruction."""
 
-    class _Chooser(Protocol):
-        """Places the flags of one instruction."""
+    def choose(self, need: Need) -> _Choice:
+        """Return where a flag would be."""
+        ...
 
-        def choose(self, need: Need) -> _Choice:
-            """Return where a flag would be."""
-            ...
-
-        def accept(self, choice: _Choice) -> None:
-            """Add the flag."""
-            ...
+    def accept(self, choice: _Choice) -> None:
+        """Add the flag."""
+        ...
 
 
 _BARRIERS: Final = frozenset({PipeType.V, PipeType.M})
