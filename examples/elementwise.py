@@ -1,8 +1,8 @@
 """A fused elementwise chain: out = z / (1 + exp(-z)) with z = a * b + c, on 4096 x 4096 FP32.
 
-One kernel does a block of whole rows, tile by tile: six operations on data that is read once and
-written once. The orchestration launches the kernel for each block. A block of whole rows is
-contiguous, so the blocks are separate regions and run in parallel.
+One kernel processes a block of whole rows, tile by tile: six operations on data that is read once
+and written once. The orchestration launches the kernel for each block. A block of whole rows is
+contiguous, so the blocks are disjoint regions and run in parallel.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     import numpy as np
 
 ROWS, COLS = 4096, 4096
-BLOCK = 128  # rows of one launch
-TILE = 2  # rows of one tile: 32 KiB, and five tiles live at once fit the vector memory
+BLOCK = 128  # rows per launch
+TILE = 2  # rows per tile: 32 KiB, so that the five tiles live at once fit the vector memory
 
 
 @pl.program
@@ -75,14 +75,14 @@ def reference(
     precision: Any = "float64",
     **_: Any,
 ) -> dict[str, Any]:
-    """Return the results in ``precision``."""
+    """Return the results, computed in ``precision``."""
     import numpy as np
 
     z = a.astype(precision) * b + c
     return {"out": z / (1 + np.exp(-z))}
 
 
-# With u = 2**-24 and |a|, |b|, |c| <= 2: the product is wrong by at most 4u and the sum by 6u, and
-# the slope of the function is at most 1.1, so 11u. What follows (exp within 2 ulp = 4u, a sum, a
-# quotient) makes a relative error of at most 6u, and the result is at most 6: 36u. 47u < 2.9e-6.
+# With u = 2**-24 and |a|, |b|, |c| <= 2: the error is at most 4u for the product, 6u for the sum,
+# and the function's slope is at most 1.1, so 11u. The rest (exp within 2 ulp = 4u, a sum, a
+# quotient) adds a relative error of at most 6u, and the result is at most 6: 36u. 47u < 2.9e-6.
 CASES = [Case("elementwise", Elementwise, inputs, reference, 2.9e-6)]

@@ -1,11 +1,11 @@
 """Flash attention, forward, one head: softmax(q k^T / sqrt(head)) v, sequence 1024 and head 128.
 
-On this chip matrix and vector cores are separate and meet in global memory only. So a step of the
-online softmax is four kernels: the scores of a block of queries against a block of keys (matrix),
-the softmax of these scores with the running maximum and sum (vector), its product with the values
-(matrix), and adding that to the result so far, scaled down if the maximum grew (vector). Blocks of
-queries run in parallel, as many as there are workspaces; the next ones take these in turn, so that
-what the kernels hand on stays in the cache however long the sequence is.
+On this chip, cube and vector cores are separate and exchange data through global memory only. So a
+step of the online softmax takes four kernels: the scores of a block of queries against a block of
+keys (cube), their softmax with the running maximum and sum (vector), its product with the values
+(cube), and adding that to the accumulated result, rescaled if the maximum grew (vector). Query
+blocks run in parallel, one per workspace; later blocks reuse the workspaces in turn, so
+that data passed between kernels stays in the cache however long the sequence is.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     import numpy as np
 
 SEQ, HEAD = 1024, 128
-BLOCK_Q = 128  # queries of one launch
-BLOCK_K = 512  # keys of one step of the online softmax
-TILE_K = 64  # keys of one matrix product: half of Right memory, so that the next ones fit beside
-ROWS = 8192 // BLOCK_K  # rows of one vector tile: 32 KiB of powers
-WORKSPACES = 8  # blocks of queries at work at the same time
+BLOCK_Q = 128  # queries per launch
+BLOCK_K = 512  # keys per step of the online softmax
+TILE_K = 64  # keys per matrix product: half of Right memory, which leaves room for the next ones
+ROWS = 8192 // BLOCK_K  # rows per vector tile: 32 KiB of exponentials
+WORKSPACES = 8  # query blocks in flight at once
 SCALE = HEAD**-0.5
-LOWEST = -1e30  # below every score; a finite number, so that differences are numbers too
+LOWEST = -1e30  # below every score; finite, so that differences are not NaN
 
 
 @pl.program
@@ -41,7 +41,7 @@ class FlashAttention:
         total: pl.Out[pl.Tensor[[BLOCK_Q, 1], pl.FP32]],
         out: pl.Out[pl.Tensor[[BLOCK_Q, HEAD], pl.FP32]],
     ):
-        """Scale a block of queries; set its running maximum, sum and result."""
+        """Scale a block of queries; initialise its running maximum, sum and result."""
         lowest = pl.full([BLOCK_Q, 1], pl.FP32, LOWEST)
         zero = pl.full([BLOCK_Q, 1], pl.FP32, 0.0)
         zeros = pl.full([BLOCK_Q, HEAD], pl.FP32, 0.0)
@@ -76,7 +76,7 @@ class FlashAttention:
         shrink: pl.Out[pl.Tensor[[BLOCK_Q, 1], pl.FP32]],
         p: pl.Out[pl.Tensor[[BLOCK_Q, BLOCK_K], pl.FP32]],
     ):
-        """Turn scores into powers; bring maximum and sum up to date."""
+        """Turn scores into exponentials; update maximum and sum."""
         scratch = pl.create_tile([ROWS, BLOCK_K], pl.FP32)
         for r in pl.range(0, BLOCK_Q, ROWS):
             scores = pl.load(s, [r, 0], [ROWS, BLOCK_K])
@@ -98,7 +98,7 @@ class FlashAttention:
         v: pl.Tensor[[BLOCK_K, HEAD], pl.FP32],
         step: pl.Out[pl.Tensor[[BLOCK_Q, HEAD], pl.FP32]],
     ):
-        """Multiply powers by values."""
+        """Multiply exponentials by values."""
         mat_p = pl.load(p, [0, 0], [BLOCK_Q, TILE_K], target_memory=pl.MemorySpace.Mat)
         mat_v = pl.load(v, [0, 0], [TILE_K, HEAD], target_memory=pl.MemorySpace.Mat)
         left = pl.move(mat_p, target_memory=pl.MemorySpace.Left)
@@ -119,7 +119,7 @@ class FlashAttention:
         shrink: pl.Tensor[[BLOCK_Q, 1], pl.FP32],
         out: pl.InOut[pl.Tensor[[BLOCK_Q, HEAD], pl.FP32]],
     ):
-        """Shrink the result so far, and add a step to it."""
+        """Rescale the accumulated result, and add a step to it."""
         for r in pl.range(0, BLOCK_Q, ROWS):
             factor = pl.load(shrink, [r, 0], [ROWS, 1])
             before = pl.row_expand_mul(pl.load(out, [r, 0], [ROWS, HEAD]), factor)
@@ -132,7 +132,7 @@ class FlashAttention:
         total: pl.Tensor[[BLOCK_Q, 1], pl.FP32],
         out: pl.InOut[pl.Tensor[[BLOCK_Q, HEAD], pl.FP32]],
     ):
-        """Divide the result by the sum of its powers."""
+        """Divide the result by the sum of the exponentials."""
         for r in pl.range(0, BLOCK_Q, ROWS):
             sums = pl.load(total, [r, 0], [ROWS, 1])
             mean = pl.row_expand_div(pl.load(out, [r, 0], [ROWS, HEAD]), sums)
@@ -146,7 +146,7 @@ class FlashAttention:
         v: pl.Tensor[[SEQ, HEAD], pl.FP32],
         out: pl.Out[pl.Tensor[[SEQ, HEAD], pl.FP32]],
     ) -> pl.Tensor[[SEQ, HEAD], pl.FP32]:
-        """Launch the kernels: blocks of queries, and in each the steps over the keys."""
+        """Launch the kernels: for each block of queries, the steps over the keys."""
         all_scaled = pl.create_tensor([WORKSPACES * BLOCK_Q, HEAD], pl.FP32)
         all_s = pl.create_tensor([WORKSPACES * BLOCK_Q, BLOCK_K], pl.FP32)
         all_p = pl.create_tensor([WORKSPACES * BLOCK_Q, BLOCK_K], pl.FP32)
@@ -192,7 +192,7 @@ def reference(
     precision: Any = "float64",
     **_: Any,
 ) -> dict[str, Any]:
-    """Return the attention in ``precision``, with all scores at once."""
+    """Return the attention in ``precision``, from all scores at once."""
     import numpy as np
 
     s = (q.astype(precision) @ k.astype(precision).T) * SCALE
@@ -200,8 +200,8 @@ def reference(
     return {"out": powers @ v.astype(precision) / powers.sum(axis=-1, keepdims=True)}
 
 
-# With u = 2**-24: a score is a sum of 128 products of once rounded factors, whose magnitudes add up
-# to less than 60 / 11.3 < 5.4: wrong by at most 129u * 5.4 < 700u, which is the relative error of a
-# power. A sum of 1024 terms adds 1024u, and the two rescalings 10u. This holds for the divisor and,
-# as values are in [-1, 1], for the dividend as a part of the divisor: 2 * 1734u < 2.1e-4.
+# With u = 2**-24: a score is a sum of 128 products of once-rounded factors, whose magnitudes add up
+# to less than 60 / 11.3 < 5.4. Its error is at most 129u * 5.4 < 700u, the relative error of its
+# exponential. A sum of 1024 terms adds 1024u, and the two rescalings 10u. This holds for divisor
+# and (as values are in [-1, 1], relative to the divisor) for dividend: 2 * 1734u < 2.1e-4.
 CASES = [Case("flash_attention", FlashAttention, inputs, reference, 2.1e-4)]

@@ -1,8 +1,8 @@
-"""A two-layer perceptron with GELU, 256 tokens, width 512 and 2048 inside, BF16 with FP32 sums.
+"""A two-layer MLP with GELU: 256 tokens, width 512, hidden size 2048, BF16 with FP32 accumulation.
 
-out = gelu(x w1 + b1) w2 + b2. For each block of tokens, three kernels follow one another: a product
-(matrix), the activation (vector), a product (matrix). The biases go to the matrix unit's memory of
-its own: the first partial product of a tile of the result is added to them, later ones to the sum.
+out = gelu(x w1 + b1) w2 + b2. Each block of tokens goes through three kernels in sequence: a matrix
+product (cube), the activation (vector), a matrix product (cube). The biases go to the cube core's
+Bias memory: the first partial product of a result tile is added to them, later ones to the sum.
 
 gelu(x) is x (1 + tanh(c (x + 0.044715 x**3))) / 2 with c = sqrt(2 / pi). As (1 + tanh(y)) / 2 is
 1 / (1 + exp(-2y)), it takes one exp and one division. Where exp overflows, x / inf is 0.
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     import numpy as np
 
 TOKENS, WIDTH, INNER = 256, 512, 2048
-BLOCK = 64  # tokens of one launch
+BLOCK = 64  # tokens per launch
 # Left and Right hold 64 KiB each: x [64, 256] is 32 KiB, w [256, 128] is 64 KiB. The biases of 128
 # columns are 512 bytes in Bias memory, which has 1 KiB.
 TILE_K, TILE_N = 256, 128
-TILE = 8  # tokens of one tile of the activation
+TILE = 8  # tokens per tile of the activation
 TILE_COLS = 1024  # 32 KiB in FP32
 GELU_LINEAR = -2 * math.sqrt(2 / math.pi)
 GELU_CUBIC = 0.044715 * GELU_LINEAR
@@ -146,7 +146,7 @@ def reference(
     precision: Any = "float64",
     **_: Any,
 ) -> dict[str, Any]:
-    """Return the result in ``precision``, with tanh and without rounding in between."""
+    """Return the result in ``precision``, with tanh and no intermediate rounding."""
     import numpy as np
 
     h = x.astype(precision) @ w1.astype(precision) + b1
@@ -154,10 +154,10 @@ def reference(
     return {"out": g @ w2.astype(precision) + b2}
 
 
-# Only the activations g are rounded to BF16, each by a factor 1 + d with |d| <= u = 2**-8. The
-# result is then wrong by sum(g w2 d) over 2048 terms. Rounding errors of different numbers are
-# independent and as often up as down, so this has the deviation u / sqrt(3) * sqrt(sum((g w2)**2)).
+# Only the activations g are rounded to BF16, each by a factor 1 + d with |d| <= u = 2**-8. So the
+# error of the result is sum(g w2 d) over 2048 terms. Rounding errors are independent, of mean 0,
+# so its standard deviation is at most u / sqrt(3) * sqrt(sum((g w2)**2)).
 # Here h has the deviation 1.07 by its 512 products and 0.58 by the bias, together 1.22, so g**2 has
-# the mean 0.7, and w2**2 has 1 / 3072: the deviation is at most 2.26e-3 * 0.69 = 1.6e-3. No one of
-# 131,072 results is off by more than six of them, 9.4e-3. (What FP32 rounds is below 1e-4.)
+# mean 0.7, and w2**2 has mean 1 / 3072: the deviation is at most 2.26e-3 * 0.69 = 1.6e-3.
+# None of 131,072 results is off by more than six of them, 9.4e-3. (FP32 rounding is below 1e-4.)
 CASES = [Case("gelu_mlp", GeluMlp, inputs, reference, 9.5e-3)]

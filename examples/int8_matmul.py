@@ -1,9 +1,9 @@
 """A product of INT8 matrices, 256 x 1024 x 512, and its dequantisation to FP32.
 
-out = (a b) * scale_a * scale_b, where scale_a has a number for each row of a and scale_b one for
-each column of b: the usual symmetric quantisation of activations by token and weights by channel.
-The matrix unit adds products up as INT32, exactly. A vector kernel makes FP32 of the sums and
-scales them. Both kernels of a block of rows follow one another, blocks are independent.
+out = (a b) * scale_a * scale_b, where scale_a has one element per row of a and scale_b one per
+column of b: the usual symmetric quantisation, per token for activations, per channel for weights.
+The cube core accumulates the products as INT32, exactly. A vector kernel converts the sums to FP32
+and scales them. Both kernels of a block of rows run in sequence; blocks are independent.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     import numpy as np
 
 M, K, N = 256, 1024, 512
-BLOCK = 64  # rows of one launch
+BLOCK = 64  # rows per launch
 # Left and Right hold 64 KiB each, Acc 128 KiB: a [64, 256] is 16 KiB, b [256, 128] is 32 KiB, and
 # the sums [64, 128] are 32 KiB.
 TILE_K, TILE_N = 256, 128
-TILE = 16  # rows of one vector tile: 32 KiB
+TILE = 16  # rows per vector tile: 32 KiB
 
 
 @pl.program
@@ -58,7 +58,7 @@ class Int8Matmul:
         scale_b: pl.Tensor[[1, N], pl.FP32],
         out: pl.Out[pl.Tensor[[BLOCK, N], pl.FP32]],
     ):
-        """Make numbers of the sums of a block."""
+        """Dequantise the sums of a block."""
         columns = pl.load(scale_b, [0, 0], [1, N])
         for r in pl.range(0, BLOCK, TILE):
             rows = pl.load(scale_a, [r, 0], [TILE, 1])
@@ -87,7 +87,7 @@ class Int8Matmul:
 
 
 def inputs(rng: np.random.Generator) -> dict[str, Any]:
-    """Return the arguments: numbers in [-127, 127], scales in [0.001, 0.011)."""
+    """Return the arguments: integers in [-127, 127], scales in [0.001, 0.011)."""
     import numpy as np
 
     a, b = (rng.integers(-127, 128, shape, np.int8) for shape in ((M, K), (K, N)))
@@ -110,6 +110,6 @@ def reference(
     return {"out": sums * scale_a.astype(precision) * scale_b.astype(precision)}
 
 
-# Sums are integers of at most 1024 * 127**2 < 2**24, which FP32 holds. So two products are rounded,
-# each by 2**-24 of its size: 2 * 2**-24 < 1.2e-7, and their own product is far below 1e-8.
+# Sums are integers of at most 1024 * 127**2 < 2**24, which are exact in FP32. So two products are
+# rounded, each by a relative 2**-24; their product, a second-order term, is far below 1e-8.
 CASES = [Case("int8_matmul", Int8Matmul, inputs, reference, 1.3e-7)]

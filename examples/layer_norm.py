@@ -1,8 +1,8 @@
 """Layer normalisation of the rows of a 4096 x 1024 FP32 array, with weight and bias per column.
 
-out = (x - mean) / sqrt(variance + eps) * weight + bias. Mean and variance are one number a row:
-columns [rows, 1], on which elementwise ops work as on any tile. The variance is that of the row
-without its mean, which is on chip already: nothing cancels, and x is read once.
+out = (x - mean) / sqrt(variance + eps) * weight + bias. Mean and variance have one element per row:
+columns [rows, 1], on which elementwise ops work as on any tile. The variance is computed from the
+centred row, which is already on chip: there is no cancellation, and x is read once.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     import numpy as np
 
 ROWS, COLS = 4096, 1024
-BLOCK = 128  # rows of one launch
-TILE = 8  # rows of one tile: 32 KiB
+BLOCK = 128  # rows per launch
+TILE = 8  # rows per tile: 32 KiB
 EPS = 1e-5
 ONE_COLUMN = 1.0 / COLS
 
@@ -81,7 +81,7 @@ def reference(
     precision: Any = "float64",
     **_: Any,
 ) -> dict[str, Any]:
-    """Return the results in ``precision``."""
+    """Return the results, computed in ``precision``."""
     import numpy as np
 
     wide = x.astype(precision)
@@ -90,10 +90,10 @@ def reference(
     return {"out": centred / np.sqrt(variance + EPS) * weight + bias}
 
 
-# With u = 2**-24: a sum of 1024 numbers is wrong by at most 1024u of the sum of their magnitudes.
-# The magnitudes have the mean 1, so the mean of a row is wrong by 1024u, and so is each difference
-# from it; they are below 2.2. This shift leaves the variance as it is but for its square, and the
-# sum of squares is wrong by 1024u of its size, which the root halves; what else is rounded adds 10u
-# at most: 522u of the result. The deviation of a row is above 1.05 and a weight at most 1.5. So
-# results are wrong by 1.5 / 1.05 * (1024u + 2.2 * 522u) + 4u < 3110u < 1.9e-4.
+# With u = 2**-24: the error of a sum of 1024 terms is at most 1024u of the sum of their magnitudes.
+# Their mean magnitude is 1, so the error of a row's mean is 1024u, as is that of each difference
+# from it; they are below 2.2. This shift changes the variance only by its square. The error of the
+# sum of squares is 1024u of its size, which the root halves; the other roundings add at most 10u:
+# 522u of the result. The deviation of a row is above 1.05 and a weight at most 1.5. So the error of
+# the results is at most 1.5 / 1.05 * (1024u + 2.2 * 522u) + 4u < 3110u < 1.9e-4.
 CASES = [Case("layer_norm", LayerNorm, inputs, reference, 1.9e-4)]

@@ -1,20 +1,20 @@
-"""A decoder layer as in Llama, prefill: 256 tokens, width 512, 4 heads of 128, 1024 inside.
+"""A decoder layer as in Llama, prefill: 256 tokens, width 512, 4 heads of 128, inner size 1024.
 
     h = x + attention(rope(norm(x) wq), rope(norm(x) wk), norm(x) wv) wo
     out = h + (silu(norm(h) w_gate) * (norm(h) w_up)) w_down
 
-The stream x, h, out is FP32. Weights and what goes from kernel to kernel are BF16, sums are FP32.
-norm is RMSNorm; rope turns each pair of numbers (i, i + 64) of a head by an angle that grows with
-the position; attention is causal.
+The residual stream x, h, out is FP32. Weights and data passed between kernels are BF16, sums FP32.
+norm is RMSNorm; rope rotates each pair of elements (i, i + 64) of a head by an angle that grows
+with the position; attention is causal.
 
-All is done for blocks of 64 tokens. They meet only where attention reads the keys and values of
-all: there, and nowhere else, tasks of different blocks wait for one another. The keys of all blocks
-are made first, as a task that writes keys would have to wait for those that read them. Matrix and
-vector cores are separate on this chip and meet in global memory, so a kernel is one or the other:
-`project`, `widen`, `narrow`, `scores` and `values` multiply, the others work element by element.
+Everything is done in blocks of 64 tokens. Blocks interact only where attention reads the keys and
+values of all earlier ones: only there do tasks of different blocks wait for one another. The keys
+of all blocks come first, since a task that writes keys would have to wait for those that read them.
+Cube and vector cores are separate on this chip and exchange data through global memory, so a kernel
+runs on one or the other: `project`, `widen`, `narrow`, `scores` and `values` on cube cores.
 
-A head is 128 columns of a [tokens, 512] tensor. Kernels load them from there, at a column that they
-get as a number: no tensor is split by heads in memory, and all views are dense.
+A head is 128 columns of a [tokens, 512] tensor. Kernels load it from there, at a column that is
+passed as a number: no tensor is split by heads in memory, and all views are dense.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ if TYPE_CHECKING:
 TOKENS, WIDTH, HEADS, INNER = 256, 512, 4, 1024
 HEAD = WIDTH // HEADS
 HALF = HEAD // 2
-BLOCK = 64  # tokens of one launch
+BLOCK = 64  # tokens per launch
 # Left and Right hold 64 KiB each: a [64, 128] is 16 KiB, w [128, 128] is 32 KiB in BF16.
 TILE_K, TILE_N = 128, 128
-TILE = 16  # tokens of one vector tile: 32 KiB of 512 numbers in FP32
+TILE = 16  # tokens per vector tile: 32 KiB of 512 FP32 elements per token
 EPS = 1e-5
 SCALE = HEAD**-0.5
-LOWEST = -1e30  # below every score; a finite number, so that differences are numbers too
+LOWEST = -1e30  # below every score; finite, so that differences are not NaN
 
 
 @pl.program
@@ -66,7 +66,7 @@ class LlamaLayer:
         w: pl.Tensor[[WIDTH, WIDTH], pl.BF16],
         out: pl.Out[pl.Tensor[[BLOCK, WIDTH], pl.BF16]],
     ):
-        """Multiply tokens by a square of weights."""
+        """Multiply tokens by a square weight matrix."""
         for n in pl.range(0, WIDTH, TILE_N):
             mat_a = pl.load(a, [0, 0], [BLOCK, TILE_K], target_memory=pl.MemorySpace.Mat)
             mat_w = pl.load(w, [0, n], [TILE_K, TILE_N], target_memory=pl.MemorySpace.Mat)
@@ -88,7 +88,7 @@ class LlamaLayer:
         w: pl.Tensor[[WIDTH, INNER], pl.BF16],
         out: pl.Out[pl.Tensor[[BLOCK, INNER], pl.FP32]],
     ):
-        """Multiply tokens by the weights of the gate, or of what it lets through."""
+        """Multiply tokens by the gate or up weights."""
         for n in pl.range(0, INNER, TILE_N):
             mat_a = pl.load(a, [0, 0], [BLOCK, TILE_K], target_memory=pl.MemorySpace.Mat)
             mat_w = pl.load(w, [0, n], [TILE_K, TILE_N], target_memory=pl.MemorySpace.Mat)
@@ -110,7 +110,7 @@ class LlamaLayer:
         w: pl.Tensor[[INNER, WIDTH], pl.BF16],
         out: pl.Out[pl.Tensor[[BLOCK, WIDTH], pl.BF16]],
     ):
-        """Multiply what the gate lets through by the last weights."""
+        """Multiply the gated activations by the down weights."""
         for n in pl.range(0, WIDTH, TILE_N):
             mat_a = pl.load(a, [0, 0], [BLOCK, TILE_K], target_memory=pl.MemorySpace.Mat)
             mat_w = pl.load(w, [0, n], [TILE_K, TILE_N], target_memory=pl.MemorySpace.Mat)
@@ -133,7 +133,7 @@ class LlamaLayer:
         sin: pl.Tensor[[BLOCK, HALF], pl.FP32],
         out: pl.Out[pl.Tensor[[BLOCK, WIDTH], pl.BF16]],
     ):
-        """Turn the pairs of each head by the angle of their token."""
+        """Rotate the pairs of each head by the angle of their token."""
         for r in pl.range(0, BLOCK, TILE):
             c, s = cos[r : r + TILE], sin[r : r + TILE]
             for head in pl.range(0, WIDTH, HEAD):
@@ -169,7 +169,7 @@ class LlamaLayer:
         mask: pl.Tensor[[BLOCK, BLOCK], pl.FP32],
         p: pl.Out[pl.Tensor[[BLOCK, TOKENS], pl.BF16]],
     ):
-        """Turn scores into weights; the last 64 keys are those of the queries, and masked."""
+        """Turn scores into weights; the last 64 keys are the queries' own and are masked."""
         scratch = pl.create_tile([TILE, BLOCK], pl.FP32)
         for r in pl.range(0, BLOCK, TILE):
             own = pl.load(s, [r, keys - BLOCK], [TILE, BLOCK]) * SCALE + mask[r : r + TILE]
@@ -222,7 +222,7 @@ class LlamaLayer:
         up: pl.Tensor[[BLOCK, INNER], pl.FP32],
         out: pl.Out[pl.Tensor[[BLOCK, INNER], pl.BF16]],
     ):
-        """Let through what the gate says: silu(gate) * up."""
+        """Apply the gate: silu(gate) * up."""
         for r in pl.range(0, BLOCK, TILE // 2):
             g = gate[r : r + TILE // 2]
             open_part = g / (pl.exp(-g) + 1.0)
@@ -235,7 +235,7 @@ class LlamaLayer:
         y: pl.Tensor[[BLOCK, WIDTH], pl.BF16],
         out: pl.Out[pl.Tensor[[BLOCK, WIDTH], pl.FP32]],
     ):
-        """Add what a part of the layer makes to the stream."""
+        """Add the output of attention or MLP to the stream."""
         for r in pl.range(0, BLOCK, TILE):
             out[r : r + TILE] = x[r : r + TILE] + pl.cast(y[r : r + TILE], pl.FP32)
 
@@ -257,7 +257,7 @@ class LlamaLayer:
         mask: pl.Tensor[[BLOCK, BLOCK], pl.FP32],
         out: pl.Out[pl.Tensor[[TOKENS, WIDTH], pl.FP32]],
     ) -> pl.Tensor[[TOKENS, WIDTH], pl.FP32]:
-        """Launch the kernels block by block, once for the keys and once for what reads them."""
+        """Launch the kernels block by block, first for the keys, then for everything else."""
         q = pl.create_tensor([TOKENS, WIDTH], pl.BF16)
         k = pl.create_tensor([TOKENS, WIDTH], pl.BF16)
         v = pl.create_tensor([TOKENS, WIDTH], pl.BF16)
@@ -274,7 +274,7 @@ class LlamaLayer:
             self.rope(plain_k, rows_cos, rows_sin, k[t : t + BLOCK])
 
         for t in pl.range(0, TOKENS, BLOCK):
-            keys = t + BLOCK  # that the tokens of this block see
+            keys = t + BLOCK  # that the tokens of this block attend to
             p = pl.create_tensor([HEADS * BLOCK, TOKENS], pl.BF16)
             for head in pl.range(HEADS):
                 s = pl.create_tensor([BLOCK, TOKENS], pl.FP32)
@@ -332,7 +332,7 @@ def inputs(rng: np.random.Generator) -> dict[str, Any]:
 
 
 def reference(precision: Any = "float64", **arguments: Any) -> dict[str, Any]:
-    """Return the result in ``precision``, without rounding in between."""
+    """Return the result in ``precision``, without intermediate rounding."""
     import numpy as np
 
     wide = {name: value.astype(precision) for name, value in arguments.items()}
@@ -359,19 +359,19 @@ def reference(precision: Any = "float64", **arguments: Any) -> dict[str, Any]:
     return {"out": h + (gate / (1 + np.exp(-gate)) * up) @ wide["w_down"]}
 
 
-# Rounding to BF16 makes a number wrong by a factor 1 + d with |d| <= 2**-8. Such errors are
-# independent of one another and as often up as down: of deviation r = 2**-8 / sqrt(3) at most. A
-# sum of many such numbers times weights has the same relative deviation, as a part of its usual
-# size.
+# Rounding to BF16 multiplies a number by 1 + d with |d| <= 2**-8. Such errors are independent of
+# one another with mean zero, and their standard deviation is at most r = 2**-8 / sqrt(3). A sum of
+# many such numbers times weights has the same relative deviation, with respect to its typical
+# magnitude.
 #
-# Attention: q has three errors (norm, product, rope) and so has k. A score, of usual size 1.1, is
-# wrong by sqrt(6) * 1.1 r = 2.7 r, which is the relative error of its power. Together with those of
+# Attention: q has three errors (norm, product, rope) and so has k. A score, of magnitude 1.1, has
+# an error of sqrt(6) * 1.1 r = 2.7 r, the relative error of its exponential. Together with those of
 # norm, v, p, the weighted values and the product by wo that is sqrt(2.7**2 + 5) r = 3.5 r of a part
 # that is about 0.2, and less where it is a mean of many values: 1.6e-3. (The first token has one
 # score, whose weight is 1: 2 r of 0.2.)
-# Perceptron: norm reaches both factors; with the product of them and that by w_down it is 2 r of a
-# part that is about 0.13: 6e-4. The stream is FP32, and what else is rounded is below 1e-5.
+# MLP: norm affects both factors; with their product and the one by w_down it is 2 r of a part
+# that is about 0.13: 6e-4. The stream is FP32, and the other roundings are below 1e-5.
 #
-# Together this is a deviation of 1.7e-3 at most, for the first few tokens, and a third of that for
-# most others. Of 131,072 results none is off by 5.7 deviations, 9.7e-3.
+# Together this is a deviation of at most 1.7e-3, for the first few tokens, and a third of that for
+# most others. None of 131,072 results is off by 5.7 deviations, 9.7e-3.
 CASES = [Case("llama_layer", LlamaLayer, inputs, reference, 9.7e-3)]

@@ -1,7 +1,7 @@
 """A tiled matrix product, 512 x 512 x 512, of FP32 and of BF16 operands; the result is FP32.
 
-Tiles go from global memory to Mat, from there to Left and Right, and the products add up in Acc. A
-kernel makes one block of rows of the result from the same rows of ``a`` and from all of ``b``.
+Tiles go from global memory to Mat, from there to Left and Right, and the products accumulate in
+Acc. A kernel computes a block of rows of the result from the same rows of ``a`` and all of ``b``.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import numpy as np
 
 M, K, N = 512, 512, 512
-BLOCK = 64  # rows of one launch
+BLOCK = 64  # rows per launch
 # Left and Right hold 64 KiB each, Acc 128 KiB: a [64, 128] is 32 KiB in FP32, b [128, 128] 64 KiB.
 TILE_K, TILE_N = 128, 128
 
@@ -91,8 +91,8 @@ def reference(
     return {"c": a.astype(precision) @ b.astype(precision)}
 
 
-# With u = 2**-24: a sum of K = 512 products in any order is wrong by at most 512u of the sum of
-# their magnitudes. That sum has the mean K / 4 = 128 and a deviation of 5, so it is below 170
+# With u = 2**-24: the error of a sum of K = 512 products in any order is at most 512u of the sum of
+# their magnitudes. That sum has mean K / 4 = 128 and standard deviation 5, so it is below 170
 # everywhere: 512 * 170u < 5.2e-3. Products of BF16 numbers are exact in FP32: the same bound.
 CASES = [
     Case("matmul_fp32", matmul_program(pl.FP32), fp32_inputs, reference, 5.2e-3),

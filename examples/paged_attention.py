@@ -1,20 +1,20 @@
 """Paged attention, one decoding step of a serving engine: 8 requests, 32 query heads, BF16.
 
 Each request brings one new token: 32 query heads of 128, which share 2 heads of keys and values,
-16 to one. Keys and values of its 1 to 4,000 tokens lie in a cache of blocks of 128 tokens, in any
-order; the block table says which blocks of the cache are a request's, and in which order.
+16 to one. Keys and values of its 1 to 4,000 tokens are in a cache of blocks of 128 tokens, in any
+order; the block table says which blocks of the cache belong to a request, and in which order.
 
-On this chip matrix and vector cores are separate and meet in global memory only. So a block of the
-online softmax is a chain of kernels: scores (matrix), their powers with maximum and sum (vector),
-the product with the values (matrix), and the update of the result so far (vector). A fifth kernel
-divides by the sum and writes the result. The orchestration walks requests, heads and blocks. It
-reads block table and context lengths, so how many tasks there are is known at run time only. Each
-block has scratch tensors of its own: chains run in parallel, only updates wait for one another.
+On this chip, cube and vector cores are separate and exchange data through global memory only. So a
+block of the online softmax is a chain of kernels: scores (cube), exponentials with maximum and sum
+(vector), product with the values (cube), and update of the accumulated result (vector). A fifth
+kernel divides by the sum and writes the result. The orchestration iterates over requests, heads and
+blocks. It reads block table and context lengths, so the number of tasks is known at run time only.
+Each block has its own scratch tensors: chains run in parallel, only updates wait for one another.
 
-The 16 query heads that share keys are the rows of one matrix product. The cache is laid out
-[block, head, token, 128], so that the tokens of a block are a dense view [128, 128]. Of the last
-block of a request only the tokens that there are count: the others get the score LOWEST, so that
-their power is 0. (It is multiplied by what lies there, which has to be a finite number.)
+The 16 query heads that share keys are the rows of one matrix product. The cache layout is
+[block, head, token, 128], so that the tokens of a block are a dense view [128, 128]. In the last
+block of a request only the valid tokens count: the others get the score LOWEST, so that their
+exponential is 0. (It is multiplied by whatever is in the cache there, which must be finite.)
 
 ``python examples/paged_attention.py`` runs it and prints time and largest error.
 """
@@ -32,14 +32,14 @@ if TYPE_CHECKING:
 BATCH = 8  # requests
 HEADS, KV_HEADS = 32, 2
 GROUP = HEADS // KV_HEADS  # query heads that share a head of keys and values
-HEAD = 128  # numbers of a head
-BLOCK = 128  # tokens of a block of the cache
-CONTEXT = 4000  # tokens of a request at most
+HEAD = 128  # elements per head
+BLOCK = 128  # tokens per block of the cache
+CONTEXT = 4000  # most tokens of a request
 SCALE = HEAD**-0.5
-LOWEST = -1e30  # below every score; a finite number, so that differences are numbers too
+LOWEST = -1e30  # below every score; finite, so that differences are not NaN
 
 ROWS = BATCH * HEADS  # query heads of all requests
-TABLE = -(-CONTEXT // BLOCK)  # blocks of a request at most: 32
+TABLE = -(-CONTEXT // BLOCK)  # most blocks of a request: 32
 CACHE = BATCH * TABLE * KV_HEADS * BLOCK  # rows of the cache
 
 
@@ -71,7 +71,7 @@ class PagedAttention:
         largest: pl.Out[pl.Tensor[[GROUP, 1], pl.FP32]],
         total: pl.Out[pl.Tensor[[GROUP, 1], pl.FP32]],
     ):
-        """Turn the scores of the first ``tokens`` tokens into powers, with maximum and sum."""
+        """Turn the scores of the first ``tokens`` tokens into exponentials; find max and sum."""
         scratch = pl.create_tile([GROUP, BLOCK], pl.FP32)
         scaled = pl.mul(pl.load(s, [0, 0], [GROUP, BLOCK]), SCALE)
         position = pl.col_expand(scaled, pl.load(positions, [0, 0], [1, BLOCK]))
@@ -79,7 +79,7 @@ class PagedAttention:
         top = pl.row_max(counted, scratch)
         power = pl.cast(pl.exp(pl.row_expand_sub(counted, top)), pl.BF16)
         p = pl.store(power, [0, 0], [GROUP, BLOCK], p)
-        # The sum is that of the powers as they are rounded: then their weights add up to 1.
+        # The sum is over the rounded exponentials, so that their weights sum to 1.
         sums = pl.row_sum(pl.cast(power, pl.FP32), scratch)
         largest = pl.store(top, [0, 0], [GROUP, 1], largest)
         total = pl.store(sums, [0, 0], [GROUP, 1], total)
@@ -91,7 +91,7 @@ class PagedAttention:
         v: pl.Tensor[[BLOCK, HEAD], pl.BF16],
         step: pl.Out[pl.Tensor[[GROUP, HEAD], pl.FP32]],
     ):
-        """Multiply powers by the values of a block."""
+        """Multiply exponentials by the values of a block."""
         mat_p = pl.load(p, [0, 0], [GROUP, BLOCK], target_memory=pl.MemorySpace.Mat)
         mat_v = pl.load(v, [0, 0], [BLOCK, HEAD], target_memory=pl.MemorySpace.Mat)
         left = pl.move(mat_p, target_memory=pl.MemorySpace.Left)
@@ -109,7 +109,7 @@ class PagedAttention:
         total_so_far: pl.InOut[pl.Tensor[[GROUP, 1], pl.FP32]],
         result: pl.InOut[pl.Tensor[[GROUP, HEAD], pl.FP32]],
     ):
-        """Add block ``number`` to the result so far, both scaled to the larger maximum."""
+        """Add block ``number`` to the accumulated result, both scaled to the larger maximum."""
         top, sums = pl.load(largest, [0, 0], [GROUP, 1]), pl.load(total, [0, 0], [GROUP, 1])
         values = pl.load(step, [0, 0], [GROUP, HEAD])
         if number > 0:
@@ -132,7 +132,7 @@ class PagedAttention:
         result: pl.Tensor[[GROUP, HEAD], pl.FP32],
         out: pl.Out[pl.Tensor[[GROUP, HEAD], pl.BF16]],
     ):
-        """Divide the result by the sum of its powers."""
+        """Divide the result by the sum of the exponentials."""
         values, sums = pl.load(result, [0, 0], [GROUP, HEAD]), pl.load(total, [0, 0], [GROUP, 1])
         mean = pl.cast(pl.row_expand_div(values, sums), pl.BF16)
         out = pl.store(mean, [0, 0], [GROUP, HEAD], out)
@@ -148,7 +148,7 @@ class PagedAttention:
         positions: pl.Tensor[[1, BLOCK], pl.FP32],
         out: pl.Out[pl.Tensor[[ROWS, HEAD], pl.BF16]],
     ) -> pl.Tensor[[ROWS, HEAD], pl.BF16]:
-        """Launch the kernels: requests, their heads of keys, their blocks."""
+        """Launch the kernels: for each request, for each of its key heads, for each block."""
         for request in pl.range(BATCH):
             length = pl.cast(pl.tensor.read(context_lengths, [request]), pl.INDEX)
             for head in pl.range(KV_HEADS):
@@ -208,7 +208,7 @@ def reference(
     precision: Any = "float64",
     **_: Any,
 ) -> dict[str, Any]:
-    """Return the attention in ``precision``, with all scores of a request at once."""
+    """Return the attention in ``precision``, from all scores of a request at once."""
     import numpy as np
 
     def gathered(cache: np.ndarray[Any, Any], request: int, head: int) -> np.ndarray[Any, Any]:
@@ -227,18 +227,18 @@ def reference(
     return {"out": out}
 
 
-# The result o is a mean of values v in [-1, 1] with weights w that add up to 1.
+# The result o is a mean of values v in [-1, 1] with weights w that sum to 1.
 #
-# Rounding to BF16, with u = 2**-8: each power is wrong by a factor 1 + d, |d| <= u, and so is its
-# part of the sum. So o is wrong by sum(w d (v - o)), at most u times the mean of |v - o|, which for
-# numbers in [-1, 1] of mean o is at most 1 - o**2. Rounding o itself adds u |o|. Together at most
+# Rounding to BF16, with u = 2**-8: each exponential gets a factor 1 + d, |d| <= u, and so does its
+# term of the sum. So the error of o is sum(w d (v - o)), at most u times the mean of |v - o|, which
+# for numbers in [-1, 1] of mean o is at most 1 - o**2. Rounding o itself adds u |o|. In all at most
 # u (1 + |o| - o**2) <= 1.25u.
 #
 # In FP32, with t = 2**-24: products of BF16 numbers are exact. The magnitudes of the 128 products
-# of a score have the mean 4: they add up to 512, below 800 everywhere, and are divided by 11.3. So
-# a score is below 71 and wrong by 128t * 71; scaling, the difference from the maximum and exp make
-# it 9400t, which is the relative error of its power. Sums of 4,000 terms above and below the line
-# add 8000t, and 32 updates, each wrong by 10t, another 640t: below 18100t.
+# of a score have mean 4: they add up to 512, below 800 everywhere, and are divided by 11.3. So a
+# score is below 71, with an error of 128t * 71; scaling, the difference from the maximum and exp
+# make it 9400t, the relative error of its exponential. Sums of 4,000 terms in dividend and divisor
+# add 8000t, and 32 updates, each with an error of 10t, another 640t: below 18100t.
 #
 # Both: 1.25 * 2**-8 + 18100 * 2**-24 < 6.0e-3.
 CASES = [Case("paged_attention", PagedAttention, inputs, reference, 6.0e-3)]

@@ -1,11 +1,11 @@
 """The first step of a decoder layer: RMSNorm of 16 rows, and three projections of the result.
 
-The function launches regions: one normalises the rows, and blocks of a launch each make 64 columns
-of a projection, adding up products over parts of the hidden size.
+The function launches regions: one normalises the rows, and each block of a launch computes 64
+columns of a projection, accumulating products over slices of the hidden size.
 """
 
 # pyright: reportCallIssue=false, reportUnknownVariableType=false
-# pl.matmul_acc takes tiles by its signature; in a region it takes tensors, and more keywords.
+# pl.matmul_acc is declared for tiles; in a region it takes tensors, and more keywords.
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 
 BATCH, HIDDEN = 16, 1024
 QUERIES, KEYS = 512, 128  # columns of the projections
-PART = 128  # of the hidden size, at a time
-COLUMNS = 64  # of a projection, by one block
+PART = 128  # elements of the hidden size that are processed at a time
+COLUMNS = 64  # of a projection, per block
 EPS = 1e-6
 
 
 @pl.jit.inline
 def rms_norm(x: pl.Tensor, weight: pl.Tensor, normed: pl.Tensor):
-    """Divide each row by the root of its mean square, and scale the columns."""
+    """Divide each row by its root mean square, and scale the columns."""
     with pl.at(level=pl.Level.CORE_GROUP, name_hint="rms_norm"):
         squares = pl.full([BATCH, 1], pl.FP32, 0.0)
         for k in pl.range(0, HIDDEN, PART):
@@ -42,7 +42,7 @@ def rms_norm(x: pl.Tensor, weight: pl.Tensor, normed: pl.Tensor):
 
 @pl.jit.inline
 def project(x: pl.Tensor, weights: pl.Tensor, out: pl.Tensor, columns: int):
-    """Multiply by weights that lie by their output columns."""
+    """Multiply by weights with one row per output column."""
     for block in pl.spmd(columns // COLUMNS, name_hint="project"):
         first = block * COLUMNS
         acc = pl.create_tensor([BATCH, COLUMNS], pl.FP32)
@@ -87,7 +87,7 @@ PROGRAM = projections.parse(
 
 
 def inputs(rng: np.random.Generator) -> dict[str, Any]:
-    """Return the arguments: rows and weights in [-1, 1), the weights of a size that keeps sums."""
+    """Return the arguments: rows, norm and projection weights, all uniform in [-1, 1)."""
     import numpy as np
 
     def uniform(*shape: int) -> np.ndarray[Any, Any]:
@@ -109,7 +109,7 @@ def reference(
     precision: Any = "float64",
     **others: Any,
 ) -> dict[str, Any]:
-    """Return the results in ``precision``; the normalised rows are BF16, as the kernel has them."""
+    """Return the results in ``precision``; the normalised rows are BF16, as in the kernel."""
     import numpy as np
 
     bf16: Any = others["wq"].dtype
@@ -120,8 +120,8 @@ def reference(
     return {out: rows @ others[weights].astype(precision).T for out, weights in pairs}
 
 
-# The rows are rounded to BF16 after FP32 arithmetic that is wrong by some 2**-22 of their size:
-# about one element in ten thousand is rounded the other way, by at most 2**-7, and so changes a
-# result by at most 2**-7. Sums of 1024 products add less than 1024 * 2**-24 * 60 < 0.004; of those
-# above 1 the error counts as a part. Twelve runs stay below 0.0005.
+# The rows are rounded to BF16 after FP32 arithmetic with a relative error of about 2**-22: so about
+# one element in ten thousand is rounded the other way, by at most 2**-7, which changes a result
+# by at most 2**-7. Sums of 1024 products add less than 1024 * 2**-24 * 60 < 0.004; for results
+# above 1 the error is relative. Twelve runs stay below 0.0005.
 CASES = [Case("projections", PROGRAM, inputs, reference, 0.008)]

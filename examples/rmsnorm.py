@@ -1,6 +1,6 @@
 """RMS normalisation of the rows of a 4096 x 1024 FP32 array, with a weight for each column.
 
-out = x / sqrt(mean(x * x) + eps) * weight. The mean and its root are one number a row: columns
+out = x / sqrt(mean(x * x) + eps) * weight. The mean and its root have one element per row: columns
 [rows, 1], on which elementwise ops work as on any tile.
 """
 
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     import numpy as np
 
 ROWS, COLS = 4096, 1024
-BLOCK = 128  # rows of one launch
-TILE = 8  # rows of one tile: 32 KiB
+BLOCK = 128  # rows per launch
+TILE = 8  # rows per tile: 32 KiB
 EPS = 1e-6
 ONE_COLUMN = 1.0 / COLS
 
@@ -71,7 +71,7 @@ def inputs(rng: np.random.Generator) -> dict[str, Any]:
 def reference(
     x: np.ndarray[Any, Any], weight: np.ndarray[Any, Any], precision: Any = "float64", **_: Any
 ) -> dict[str, Any]:
-    """Return the results in ``precision``."""
+    """Return the results, computed in ``precision``."""
     import numpy as np
 
     wide = x.astype(precision)
@@ -79,7 +79,7 @@ def reference(
     return {"out": wide / np.sqrt(mean + EPS) * weight}
 
 
-# With u = 2**-24: a sum of 1024 positive products is wrong by at most 1024u of its size, which the
+# With u = 2**-24: a sum of 1024 positive products has a relative error of at most 1024u, which the
 # root halves; the factor 1/1024 is exact; eps, root, reciprocal and two products add 8u at most:
 # 520u. The root mean square of a row is above 1, so results are below 2 * 1.5 = 3: 1560u < 9.4e-5.
 CASES = [Case("rmsnorm", RmsNorm, inputs, reference, 9.4e-5)]

@@ -1,7 +1,7 @@
 """Softmax of each row of a 4096 x 1024 FP32 array.
 
-The largest element of a row is subtracted first, so that no exponential overflows. A kernel does a
-block of rows; the orchestration launches it for each block.
+The largest element of a row is subtracted first, so that no exponential overflows. A kernel
+processes a block of rows; the orchestration launches it for each block.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     import numpy as np
 
 ROWS, COLS = 4096, 1024
-BLOCK = 128  # rows of one launch
-TILE = 8  # rows of one tile: 32 KiB
+BLOCK = 128  # rows per launch
+TILE = 8  # rows per tile: 32 KiB
 
 
 @pl.program
@@ -29,7 +29,7 @@ class Softmax:
         x: pl.Tensor[[BLOCK, COLS], pl.FP32],
         out: pl.Out[pl.Tensor[[BLOCK, COLS], pl.FP32]],
     ) -> pl.Tensor[[BLOCK, COLS], pl.FP32]:
-        """Take the softmax of each row of a block."""
+        """Compute the softmax of each row of a block."""
         scratch = pl.create_tile([TILE, COLS], pl.FP32)
         for r in pl.range(0, BLOCK, TILE):
             tile = pl.load(x, [r, 0], [TILE, COLS])
@@ -62,15 +62,15 @@ def inputs(rng: np.random.Generator) -> dict[str, Any]:
 
 
 def reference(x: np.ndarray[Any, Any], precision: Any = "float64", **_: Any) -> dict[str, Any]:
-    """Return the results in ``precision``."""
+    """Return the results, computed in ``precision``."""
     import numpy as np
 
     powers = np.exp(x.astype(precision) - x.max(axis=-1, keepdims=True))
     return {"out": powers / powers.sum(axis=-1, keepdims=True)}
 
 
-# With u = 2**-24: the difference of at most 8 is wrong by 8u, so each power is by 8u + 4u of its
-# size, in the dividend and in each term of the divisor: 24u. A sum of 1024 positive terms adds at
-# most 1023u and the quotient u. Results are below 1 / (1024 * mean of exp(x - 4)) < 0.01: that mean
-# is 0.125, and well above 0.1 in every row. 0.01 * 1048u < 6.3e-7.
+# With u = 2**-24: the error of the difference, at most 8, is 8u, so the relative error of each
+# exponential is 8u + 4u, in the dividend and in each term of the divisor: 24u. A sum of 1024
+# positive terms adds 1023u at most, the quotient u. Results are below 1 / (1024 * mean of exp(x -
+# 4)) < 0.01: that mean is 0.125, and well above 0.1 in every row. 0.01 * 1048u < 6.3e-7.
 CASES = [Case("softmax", Softmax, inputs, reference, 6.3e-7)]

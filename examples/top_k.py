@@ -1,12 +1,12 @@
-"""The 8 largest numbers of each row of a 1024 x 512 FP32 array, in order, and where they are.
+"""The 8 largest elements of each row of a 1024 x 512 FP32 array, in order, and their positions.
 
-The largest is found eight times, each time without those found before. Of equal numbers the first
-one comes first: where a number is the largest of its row its position counts, elsewhere a position
-behind all others does, and the smallest of them is the place. That one element is then set below
-all others. The vector unit cannot count, so the positions 0, 1, ... come from memory.
+The maximum is found eight times, each time without those found before. Ties go to the lowest
+position: select each element's position where it equals the maximum of its row and a position past
+the end elsewhere; the minimum of these is the result. That one element is then set below all
+others. The vector unit cannot generate indices, so the positions 0, 1, ... come from memory.
 
-What is found is a column [rows, 1], a number for each row of the tile. Its bytes are those of a row
-[1, rows], which is stored: the results have a row for each rank.
+The result of a step is a column [rows, 1], one element per row of the tile. Its bytes are those of
+a row [1, rows], which is stored: the results have one row for each rank (first, second, ...).
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ if TYPE_CHECKING:
 
 ROWS, COLS = 1024, 512
 TOP = 8
-BLOCK = 128  # rows of one launch
-TILE = 8  # rows of one tile: 16 KiB, and several tiles are live at once
-LOWEST = -3.0e38  # below every number of x
-BEHIND = float(COLS)  # behind every position
+BLOCK = 128  # rows per launch
+TILE = 8  # rows per tile: 16 KiB, and several tiles are live at once
+LOWEST = -3.0e38  # below every element of x
+BEHIND = float(COLS)  # past every position
 
 
 @pl.program
 class TopK:
-    """The largest numbers of each row and their positions."""
+    """The largest elements of each row and their positions."""
 
     @pl.function(type=pl.FunctionType.InCore)
     def top_k_block(
@@ -39,7 +39,7 @@ class TopK:
         values: pl.Out[pl.Tensor[[TOP, BLOCK], pl.FP32]],
         indices: pl.Out[pl.Tensor[[TOP, BLOCK], pl.INT32]],
     ):
-        """Find the largest numbers of each row of a block."""
+        """Find the largest elements of each row of a block."""
         scratch = pl.create_tile([TILE, COLS], pl.FP32)
         position = pl.col_expand(scratch, pl.load(positions, [0, 0], [1, COLS]))  # in each row
         behind = pl.full([TILE, COLS], pl.FP32, BEHIND)
@@ -73,7 +73,7 @@ class TopK:
 
 
 def inputs(rng: np.random.Generator) -> dict[str, Any]:
-    """Return the arguments: x has multiples of 1/4 in [-250, 250), so that many are equal."""
+    """Return the arguments: x has multiples of 1/4 in [-250, 250), so that there are many ties."""
     import numpy as np
 
     shape = (ROWS // BLOCK * TOP, BLOCK)
@@ -86,7 +86,7 @@ def inputs(rng: np.random.Generator) -> dict[str, Any]:
 
 
 def reference(x: np.ndarray[Any, Any], **_: Any) -> dict[str, Any]:
-    """Return numbers and positions, which are the same in any precision."""
+    """Return values and positions, which are the same in any precision."""
     import numpy as np
 
     indices = np.argsort(-x, axis=-1, kind="stable")[:, :TOP]
@@ -99,5 +99,5 @@ def reference(x: np.ndarray[Any, Any], **_: Any) -> dict[str, Any]:
     return {"values": by_rank(values), "indices": by_rank(indices)}
 
 
-# Numbers are compared and copied, and differences of equal ones are 0: nothing is rounded.
+# Numbers are only compared and copied, and differences of equal ones are 0: nothing is rounded.
 CASES = [Case("top_k", TopK, inputs, reference, 0.0)]

@@ -1,4 +1,4 @@
-"""Attention of a whole prompt: blocks of queries, each with the blocks of keys before it."""
+"""Causal attention over a whole prompt: blocks of queries, each attending to earlier key blocks."""
 
 import numpy as np
 
@@ -10,7 +10,7 @@ GROUP = HEADS // KV_HEADS
 Q_TILE, K_TILE = 64, 64
 SCALE = HEAD_DIM**-0.5
 LOWEST = -3.4028234663852886e38
-HIDDEN = -1e30  # what a mask adds to a score that does not count
+HIDDEN = -1e30  # added to the score of a masked position
 
 SEQ = pl.dynamic("SEQ")
 
@@ -63,7 +63,7 @@ def causal_prefill(
 
 
 def inputs(rng, seq=MAX_SEQ - 27):
-    """Return queries, keys and values of a prompt that ends within a block."""
+    """Return queries, keys and values of a prompt that ends partway through a block."""
     bf16 = pl.BF16.numpy
 
     def normal(columns):
@@ -80,7 +80,7 @@ def inputs(rng, seq=MAX_SEQ - 27):
 
 
 def reference(q, k, v, mask, attended):
-    """Return the weighted values in float64."""
+    """Return the attention output in float64."""
     seq = len(q)
     heads = q.astype(np.float64).reshape(seq, KV_HEADS, GROUP, HEAD_DIM)
     keys, values = (x.astype(np.float64).reshape(seq, KV_HEADS, HEAD_DIM) for x in (k, v))
@@ -91,5 +91,5 @@ def reference(q, k, v, mask, attended):
     return {"attended": np.einsum("hgqk,khd->qhgd", weights, values).reshape(seq, -1)}
 
 
-# As in decoding: two roundings to BF16, of weights and of results.
+# As in decoding, two roundings to BF16: the weights and the results.
 CASES = [Case("causal_prefill", causal_prefill, inputs, reference, 0.01)]

@@ -1,4 +1,4 @@
-"""New keys and values go to their slots of a paged cache; a negative slot is padding."""
+"""Writes new keys and values to their slots of a paged cache; a negative slot is padding."""
 
 import numpy as np
 
@@ -18,7 +18,7 @@ def kv_scatter(
     k_cache: pl.InOut[pl.Tensor[[POOL, KV_HEADS, PAGE, HEAD_DIM], pl.BF16]],
     v_cache: pl.InOut[pl.Tensor[[POOL, KV_HEADS, PAGE, HEAD_DIM], pl.BF16]],
 ):
-    """Write each token's rows, one for each head, to page ``slot // PAGE``."""
+    """Write each token's rows, one per head, to page ``slot // PAGE``."""
     k.bind_dynamic(0, TOKENS)
     v.bind_dynamic(0, TOKENS)
     slots.bind_dynamic(0, TOKENS)
@@ -38,7 +38,7 @@ def kv_scatter(
 
 
 def inputs(rng, tokens=MAX_TOKENS - 5):
-    """Return tokens of which some are padding."""
+    """Return tokens, some of them padding."""
     bf16 = pl.BF16.numpy
     slots = rng.permutation(POOL * PAGE)[:tokens].astype(np.int64)
     slots[3::8] = -1
@@ -53,7 +53,7 @@ def inputs(rng, tokens=MAX_TOKENS - 5):
 
 
 def reference(k, v, slots, k_cache, v_cache):
-    """Return the caches, exactly."""
+    """Return the expected caches, exactly."""
     result = {"k_cache": k_cache.copy(), "v_cache": v_cache.copy()}
     for t in np.flatnonzero(slots >= 0):
         page, place = divmod(slots[t], PAGE)
@@ -62,5 +62,5 @@ def reference(k, v, slots, k_cache, v_cache):
     return result
 
 
-# Nothing is computed.
+# The rows are only copied, so the result is exact.
 CASES = [Case("kv_scatter", kv_scatter, inputs, reference, 0.0)]

@@ -1,8 +1,8 @@
-"""Attention with a state instead of a cache: chunks of a sequence, and what they leave behind.
+"""Linear attention: a recurrent state instead of a cache, updated chunk by chunk.
 
-For each head a matrix of 64 x 64 is what is known of the past. A chunk of tokens attends to itself
+For each head, a 64 x 64 matrix summarises the past. A chunk of tokens attends to itself
 by a masked product, and to the past by a product with the state; then it adds its own keys and
-values. The state fades with each token by a factor of the head.
+values to the state, which decays by a per-head factor with each token.
 """
 
 import numpy as np
@@ -26,7 +26,7 @@ def linear_attention(
     state: pl.InOut[pl.Tensor[[HEADS * DIM, DIM], pl.FP32]],
     y: pl.Out[pl.Tensor[[SEQ, HEADS * DIM], pl.FP32]],
 ):
-    """Attend to all tokens before, and leave the state behind the last one."""
+    """Attend to all preceding tokens, and return the state after the last one."""
     for h in pl.spmd(HEADS, name_hint="linear_attention"):
         column = h * DIM
         first = h * CHUNK
@@ -51,7 +51,7 @@ def linear_attention(
 
 
 def inputs(rng):
-    """Return rows of size 1, and what fades in the distance of two tokens."""
+    """Return queries and keys of length about 1, values, and decay factors by token distance."""
     decay = 1 - 2.0 ** -(5 + np.arange(HEADS))
     place = np.arange(CHUNK)
     distance = place[:, None] - place
@@ -75,7 +75,7 @@ def inputs(rng):
 
 
 def reference(q, k, v, decay_mask, decay_q, decay_k, decay_chunk, state, y):
-    """Return rows and state in float64, token by token."""
+    """Return outputs and state in float64, token by token."""
     decay = 1 - 2.0 ** -(5 + np.arange(HEADS))
     now = state.astype(np.float64).reshape(HEADS, DIM, DIM)
     queries, keys, values = (x.astype(np.float64).reshape(SEQ, HEADS, DIM) for x in (q, k, v))
@@ -86,6 +86,6 @@ def reference(q, k, v, decay_mask, decay_q, decay_k, decay_chunk, state, y):
     return {"state": now.reshape(-1, DIM), "y": result.reshape(SEQ, -1)}
 
 
-# Products of FP32: a chunk's part is wrong by some 2**-22 of the state's size, which is below 16,
-# and there are eight of them.
+# FP32 products: each chunk adds an error of about 2**-22 of the state's magnitude, which is below
+# 16, and there are eight chunks.
 CASES = [Case("linear_attention", linear_attention, inputs, reference, 1e-4)]

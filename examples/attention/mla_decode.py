@@ -1,8 +1,8 @@
-"""Latent attention with absorbed weights: all heads attend to one compressed vector per token.
+"""Multi-head latent attention with absorbed weights: all heads share one latent vector per token.
 
-The cache holds, for each token, a latent vector and the part of the key that is rotated. The
-matrix that would make keys of latents multiplies the query instead, and the one that would make
-values multiplies the result, so that nothing is ever made for a cached token.
+The cache holds, for each token, a latent vector and the rotated part of the key. The matrix
+that would expand latents into keys multiplies the query instead, and the one that would expand
+them into values multiplies the result, so that no key or value of a cached token is ever built.
 """
 
 import numpy as np
@@ -20,7 +20,7 @@ LOWEST = -3.4028234663852886e38
 
 @pl.jit.inline
 def absorb(q_nope: pl.Tensor, w_key: pl.Tensor, q_latent: pl.Tensor):
-    """Multiply the query of each head by the matrix that makes keys, for all tokens of a batch."""
+    """Multiply the query of each head by its key up-projection, for all tokens of a batch."""
     for h in pl.spmd(HEADS, name_hint="absorb"):
         q_head = q_nope[:, h * NOPE : (h + 1) * NOPE]
         for c in pl.range(0, LATENT, CHUNK):
@@ -39,7 +39,7 @@ def attend(
     lengths: pl.Tensor,
     mixed: pl.Tensor,
 ):
-    """Attend to the latents of each request; a row for each head."""
+    """Attend to the latents of each request; one row per head."""
     queries = pl.reshape(q_latent, [BATCH * HEADS, LATENT])
     rotated = pl.reshape(q_rotary, [BATCH * HEADS, ROTARY])
     for b in pl.spmd(BATCH, name_hint="attend"):
@@ -85,7 +85,7 @@ def mla_decode(
     lengths: pl.Tensor[[BATCH], pl.INT32],
     attended: pl.Out[pl.Tensor[[BATCH, HEADS * VALUE], pl.BF16]],
 ):
-    """Return the values of all heads, for one new token of each request."""
+    """Return the attention outputs of all heads, for one new token of each request."""
     q_latent = pl.create_tensor([BATCH, HEADS * LATENT], dtype=pl.FP32)
     q_latent = absorb(q_nope, w_key, q_latent)
     mixed = pl.create_tensor([BATCH * HEADS, LATENT], dtype=pl.BF16)
@@ -99,7 +99,7 @@ def mla_decode(
 
 
 def inputs(rng):
-    """Return weights of such a size that scores are about 1, and a cache filled in part."""
+    """Return weights scaled so that scores are about 1, and a partly filled cache."""
     bf16 = pl.BF16.numpy
 
     def normal(rows, columns, size=1.0):
@@ -120,7 +120,7 @@ def inputs(rng):
 
 
 def reference(q_nope, q_rotary, w_key, w_value, latents, rotaries, lengths, attended):
-    """Return the values in float64, of keys and values that are made of the latents."""
+    """Return the outputs in float64, from keys and values expanded from the latents."""
 
     def wide(x, *shape):
         return x.astype(np.float64).reshape(shape)
@@ -138,6 +138,6 @@ def reference(q_nope, q_rotary, w_key, w_value, latents, rotaries, lengths, atte
     return {"attended": result.reshape(BATCH, -1)}
 
 
-# The absorbed query, weights, mixed latents and results are rounded to BF16. A query that is wrong
-# by 2**-9 in each of 512 elements changes a score by 2**-9 of its usual size, 1.
+# The absorbed query, weights, mixed latents and results are rounded to BF16. An error of 2**-9
+# in each of 512 elements of a query changes a score by 2**-9 of its typical magnitude, 1.
 CASES = [Case("mla_decode", mla_decode, inputs, reference, 0.02)]

@@ -1,4 +1,4 @@
-"""Attention of one new token per request over a paged cache; a call decides how many requests."""
+"""Attention of one new token per request over a paged cache; the batch size is set per call."""
 
 import numpy as np
 
@@ -7,10 +7,10 @@ from pypto.runtime import Case
 
 MAX_BATCH, HEADS, KV_HEADS, HEAD_DIM = 16, 40, 8, 128
 GROUP = HEADS // KV_HEADS  # query heads that share keys and values
-Q_ROWS = 16  # rows of a product; the group's rows are valid
-PAGE = 128  # tokens of a page
-MAX_PAGES = 8  # of a request
-POOL = 64  # pages of all requests
+Q_ROWS = 16  # rows of a matrix product; only the group's rows are valid
+PAGE = 128  # tokens per page
+MAX_PAGES = 8  # per request
+POOL = 64  # pages shared by all requests
 SCALE = HEAD_DIM**-0.5
 LOWEST = -3.4028234663852886e38
 
@@ -72,7 +72,7 @@ def paged_decode(
 
 
 def inputs(rng, batch=MAX_BATCH - 1):
-    """Return a pool whose pages lie in any order, and lengths of all kinds."""
+    """Return a pool with pages in random order, and lengths that cover the edge cases."""
     bf16 = pl.BF16.numpy
     pool = (POOL * KV_HEADS * PAGE, HEAD_DIM)
     pages = np.stack([rng.permutation(POOL)[:MAX_PAGES] for _ in range(batch)])
@@ -89,7 +89,7 @@ def inputs(rng, batch=MAX_BATCH - 1):
 
 
 def reference(q, k_pool, v_pool, page_table, lengths, attended):
-    """Return the weighted values in float64."""
+    """Return the attention output in float64."""
     batch = len(lengths)
     heads = q.astype(np.float64).reshape(batch, KV_HEADS, GROUP, HEAD_DIM)
     keys, values = (pool.reshape(POOL, KV_HEADS, PAGE, HEAD_DIM) for pool in (k_pool, v_pool))
@@ -105,6 +105,6 @@ def reference(q, k_pool, v_pool, page_table, lengths, attended):
     return {"attended": result.reshape(batch, -1)}
 
 
-# Weights are rounded to BF16: a result, a mean of values below 6, is wrong by 2**-9 of the mean of
-# their sizes, and is rounded itself by 2**-9 of its own.
+# Weights are rounded to BF16: a result, a mean of values below 6, has an error of 2**-9 of the mean
+# of their magnitudes, plus its own rounding of 2**-9.
 CASES = [Case("paged_decode", paged_decode, inputs, reference, 0.01)]

@@ -1,7 +1,7 @@
-"""Attention to the tokens that an index chooses: score all, keep the largest, gather, attend.
+"""Attention to the tokens that an index selects: score all, keep the largest, gather, attend.
 
-A small indexer with few, short heads scores each cached token for the new one. The best ones are
-found by sorting; only their keys and values are read.
+A small indexer with a few short heads scores each cached token against the new one. Sorting finds
+the best ones; only their keys and values are read.
 """
 
 import numpy as np
@@ -18,7 +18,7 @@ SCALE = HEAD_DIM**-0.5
 
 @pl.jit.inline
 def index_scores(index_q: pl.Tensor, index_k: pl.Tensor, index_w: pl.Tensor, scores: pl.Tensor):
-    """Score each token: the weighted sum over heads of positive products."""
+    """Score each token: a weighted sum over heads of relu(q k)."""
     for block in pl.spmd(BATCH * (SEQ // TILE), name_hint="index_scores"):
         b = block // (SEQ // TILE)
         s = block % (SEQ // TILE) * TILE
@@ -34,7 +34,7 @@ def index_scores(index_q: pl.Tensor, index_k: pl.Tensor, index_w: pl.Tensor, sco
 
 @pl.jit.inline
 def choose(scores: pl.Tensor, chosen: pl.Tensor):
-    """Write the tokens with the largest scores, best first."""
+    """Write the indices of the tokens with the largest scores, best first."""
     for b in pl.spmd(BATCH, name_hint="choose"):
         places = pl.arange(0, [1, SEQ], dtype=pl.UINT32)
         pairs = pl.sort32(scores[b : b + 1, :], places)
@@ -58,7 +58,7 @@ def sparse_decode(
     chosen: pl.Out[pl.Tensor[[BATCH, TOP], pl.INT32]],
     attended: pl.Out[pl.Tensor[[BATCH * HEADS, HEAD_DIM], pl.BF16]],
 ):
-    """Return what each request attends to, and the tokens it chose."""
+    """Return the attention output of each request, and the tokens it chose."""
     scores = pl.create_tensor([BATCH, SEQ], dtype=pl.FP32)
     scores = index_scores(index_q, index_k, index_w, scores)
     chosen = choose(scores, chosen)
@@ -82,13 +82,13 @@ def sparse_decode(
 
 
 def inputs(rng):
-    """Return a cache, an indexer's keys, and weights of its heads."""
+    """Return a cache, the indexer's keys, and the weights of its heads."""
     bf16 = pl.BF16.numpy
 
     def normal(rows, columns):
         return rng.standard_normal((rows, columns), np.float32).astype(bf16)
 
-    # Small integers: the scores are exact, so that no two orders are right.
+    # Small integers make the scores exact, so that only one order is right.
     index_q = rng.integers(-2, 3, (BATCH * INDEX_HEADS, INDEX_DIM)).astype(bf16)
     index_k = rng.integers(-2, 3, (BATCH * SEQ, INDEX_DIM)).astype(bf16)
     return {
@@ -104,7 +104,7 @@ def inputs(rng):
 
 
 def reference(q, keys, values, index_q, index_k, index_w, chosen, attended):
-    """Return the chosen tokens exactly, and the weighted values in float64."""
+    """Return the chosen tokens exactly, and the attention output in float64."""
 
     def wide(x, rows):
         return x.astype(np.float64).reshape(BATCH, rows, -1)
@@ -119,5 +119,5 @@ def reference(q, keys, values, index_q, index_k, index_w, chosen, attended):
     return {"chosen": order, "attended": mixed.reshape(-1, HEAD_DIM)}
 
 
-# As in decoding: two roundings to BF16, of weights and of results.
+# As in decoding, two roundings to BF16: the weights and the results.
 CASES = [Case("sparse_decode", sparse_decode, inputs, reference, 0.01)]

@@ -1,4 +1,4 @@
-"""Rows of a table by token: offsets that are read from memory; a token outside has no row."""
+"""Embedding lookup: offsets are read from memory; a token outside the table has no row."""
 
 import numpy as np
 
@@ -17,7 +17,7 @@ def embedding(
     table: pl.Tensor[[VOCAB, HIDDEN], pl.BF16],
     hidden: pl.Out[pl.Tensor[[MAX_TOKENS, HIDDEN], pl.FP32]],
 ):
-    """Copy a row for each token, zeros for a negative one."""
+    """Copy one row per token, zeros for a negative token."""
     ids.bind_dynamic(0, TOKENS)
     hidden.bind_dynamic(0, TOKENS)
     tokens = pl.tensor.dim(ids, 0)
@@ -45,7 +45,7 @@ def inputs(rng, tokens=MAX_TOKENS - 3):
 
 
 def reference(ids, table, hidden):
-    """Return the rows, exactly."""
+    """Return the expected rows, exactly."""
     rows = table.astype(np.float64)[np.maximum(ids, 0)]
     return {"hidden": np.where(ids[:, None] < 0, 0.0, rows)}
 

@@ -1,4 +1,4 @@
-"""A matrix product: tiles of the result by blocks, K in parts whose loads overlap."""
+"""A matrix product: each block computes a tile of the result, with loads pipelined along K."""
 
 import numpy as np
 
@@ -35,7 +35,7 @@ def gemm(
 
 
 def inputs(rng):
-    """Return factors in BF16."""
+    """Return BF16 operands."""
     bf16 = pl.BF16.numpy
     return {
         "a": rng.standard_normal((M, K), np.float32).astype(bf16),
@@ -49,6 +49,6 @@ def reference(a, b, c):
     return {"c": a.astype(np.float64) @ b.astype(np.float64).T}
 
 
-# A product of two BF16 numbers is exact in FP32; sums of 1024 of them stay below 256, so that each
-# addition is wrong by 2**-17 at most, and all together usually by 32 times that.
+# A product of two BF16 numbers is exact in FP32; sums of 1024 of them stay below 256, so each
+# addition has an error of at most 2**-17, and all together typically 32 times that.
 CASES = [Case("gemm", gemm, inputs, reference, 1e-3)]

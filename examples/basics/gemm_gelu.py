@@ -1,4 +1,4 @@
-"""A product, a bias and an activation in one region: cube and vector cores work together."""
+"""Matrix product, bias and activation in one region: cube and vector cores work together."""
 
 import numpy as np
 
@@ -12,7 +12,7 @@ SQRT_8_OVER_PI = 2 * (2 / np.pi) ** 0.5
 
 @pl.jit.inline
 def gelu(x: pl.Tensor[[TILE_M, TILE_N], pl.FP32]):
-    """Return x * sigmoid(2 u), with the u of the tanh form."""
+    """Return x * sigmoid(2 u), where u is the argument of tanh in the tanh approximation."""
     cube = pl.mul(pl.mul(x, x), x)
     u = pl.mul(pl.add(x, pl.mul(cube, 0.044715)), SQRT_8_OVER_PI)
     gate = pl.recip(pl.add(pl.exp(pl.neg(u)), 1.0))
@@ -46,7 +46,7 @@ def gemm_gelu(
 
 
 def inputs(rng):
-    """Return weights of such a size that results are about 1."""
+    """Return weights scaled so that results are about 1."""
     bf16 = pl.BF16.numpy
     return {
         "x": rng.standard_normal((M, K), np.float32).astype(bf16),
@@ -62,5 +62,5 @@ def reference(x, w, bias, y):
     return {"y": z / (1 + np.exp(-SQRT_8_OVER_PI * (z + 0.044715 * z**3)))}
 
 
-# Rounded to BF16 once; the rest is FP32.
+# Rounded to BF16 once; everything else is FP32.
 CASES = [Case("gemm_gelu", gemm_gelu, inputs, reference, 2**-8 + 1e-4)]

@@ -1,4 +1,4 @@
-"""LayerNorm with scale and shift, in two helpers that are spliced into the entry."""
+"""LayerNorm with scale and shift, in two helpers that are inlined into the entry."""
 
 import numpy as np
 
@@ -6,13 +6,13 @@ import pypto.language as pl
 from pypto.runtime import Case
 
 ROWS, HIDDEN = 128, 1024
-TILE = 8  # rows: centred rows, their squares and the scratch of a sum lie on chip together
+TILE = 8  # rows: centred rows, their squares and the scratch of a sum are on chip together
 EPS = 1e-5
 
 
 @pl.jit.inline
 def moments(block: pl.Tensor[[TILE, HIDDEN], pl.FP32]):
-    """Return the centred rows and the inverse of their standard deviation."""
+    """Return the centred rows and the reciprocals of their standard deviations."""
     mean = pl.mul(pl.row_sum(block), 1.0 / HIDDEN)
     centred = pl.row_expand_sub(block, mean)
     variance = pl.mul(pl.row_sum(pl.mul(centred, centred)), 1.0 / HIDDEN)
@@ -37,7 +37,7 @@ def layer_norm(
     beta: pl.Tensor[[1, HIDDEN], pl.FP32],
     y: pl.Out[pl.Tensor[[ROWS, HIDDEN], pl.FP32]],
 ):
-    """Normalise each row, scale and shift its columns."""
+    """Normalise each row, then scale and shift its columns."""
     with pl.spmd(ROWS // TILE, name_hint="layer_norm"):
         row = pl.tile.get_block_idx() * TILE
         centred, inv = moments(x[row : row + TILE, :])
@@ -48,7 +48,7 @@ def layer_norm(
 
 
 def inputs(rng):
-    """Return rows with a mean that is not zero."""
+    """Return rows with a nonzero mean."""
     return {
         "x": rng.standard_normal((ROWS, HIDDEN), np.float32) + 2,
         "gamma": 1 + 0.1 * rng.standard_normal((1, HIDDEN), np.float32),
@@ -58,11 +58,11 @@ def inputs(rng):
 
 
 def reference(x, gamma, beta, y):
-    """Return the rows in float64."""
+    """Return the normalised rows in float64."""
     exact = x.astype(np.float64)
     centred = exact - exact.mean(axis=1, keepdims=True)
     return {"y": centred / np.sqrt((centred**2).mean(axis=1, keepdims=True) + EPS) * gamma + beta}
 
 
-# Sums of 1024 numbers of size 3: an error of 2**-20 of a mean, and as much of all that follows.
+# Sums of 1024 numbers of magnitude 3: a mean has an error of 2**-20, all later steps as much again.
 CASES = [Case("layer_norm", layer_norm, inputs, reference, 1e-5)]

@@ -1,4 +1,4 @@
-"""Queries, keys and values of one input: three products whose blocks share a launch each."""
+"""Queries, keys and values of one input: three products, each a launch of several blocks."""
 
 import numpy as np
 
@@ -12,7 +12,7 @@ CHUNK_N, CHUNK_K = 128, 256
 
 @pl.jit.inline
 def project(x: pl.Tensor, w: pl.Tensor, y: pl.Tensor):
-    """Write x times w, a block for each group of columns."""
+    """Write x times w, one block per group of columns."""
     columns = pl.tensor.dim(w, 1)
     for block in pl.spmd(columns // CHUNK_N, name_hint="project"):
         n = block * CHUNK_N
@@ -41,7 +41,7 @@ def projections(
 
 
 def inputs(rng):
-    """Return weights of such a size that results are about 1."""
+    """Return weights scaled so that results are about 1."""
     bf16 = pl.BF16.numpy
 
     def weights(columns):
@@ -64,6 +64,6 @@ def reference(x, wq, wk, wv, q, k, v):
     return {name: exact @ w.astype(np.float64) for name, w in [("q", wq), ("k", wk), ("v", wv)]}
 
 
-# Sums of up to 5120 exact products that stay below 8: each addition is wrong by 2**-22 at most,
-# and all together usually by 72 times that.
+# Sums of up to 5120 exact products that stay below 8: each addition has an error of at most 2**-22,
+# and all together typically 72 times that.
 CASES = [Case("projections", projections, inputs, reference, 1e-4)]

@@ -1,4 +1,4 @@
-"""RMSNorm of a number of rows that a call decides: the last block is valid in part."""
+"""RMSNorm of a number of rows that is known only at the call: the last block is partly valid."""
 
 import numpy as np
 
@@ -7,7 +7,7 @@ from pypto.runtime import Case
 
 HIDDEN = 5120
 MAX_TOKENS = 128
-TILE = 16  # rows of a block
+TILE = 16  # rows per block
 CHUNK = 512  # columns at a time
 EPS = 1e-6
 TOKENS = pl.dynamic("TOKENS")
@@ -43,7 +43,7 @@ def rms_norm(
 
 
 def inputs(rng, tokens=MAX_TOKENS - 11):
-    """Return rows of BF16; their number is no multiple of a block's."""
+    """Return BF16 rows; their number is not a multiple of the block size."""
     bf16 = pl.BF16.numpy
     return {
         "x": rng.standard_normal((tokens, HIDDEN), np.float32).astype(bf16),
@@ -53,11 +53,11 @@ def inputs(rng, tokens=MAX_TOKENS - 11):
 
 
 def reference(x, gamma, y):
-    """Return the scaled rows in float64."""
+    """Return the normalised rows in float64."""
     exact = x.astype(np.float64)
     return {"y": exact / np.sqrt((exact**2).mean(axis=1, keepdims=True) + EPS) * gamma}
 
 
-# The result is rounded to BF16: half a unit of 2**-8 of its size. The FP32 arithmetic before adds
-# some 2**-20.
+# The result is rounded to BF16: half a unit of 2**-8, relative. The preceding FP32 arithmetic adds
+# about 2**-20.
 CASES = [Case("rms_norm", rms_norm, inputs, reference, 2**-8)]

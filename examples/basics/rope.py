@@ -20,7 +20,7 @@ def rope(
     sin: pl.Tensor[[MAX_SEQ, HEAD_DIM], pl.FP32],
     rotated: pl.Out[pl.Tensor[[BATCH, HEADS * HEAD_DIM], pl.BF16]],
 ):
-    """Turn the two halves of each head by the angles of the token's position."""
+    """Rotate the two halves of each head by the angles of the token's position."""
     heads = pl.reshape(q, [BATCH * HEADS, HEAD_DIM])
     out = pl.reshape(rotated, [BATCH * HEADS, HEAD_DIM])
     for b in pl.parallel(BATCH):

@@ -1,4 +1,4 @@
-"""The next token from logits: the largest one, and one drawn among the largest K."""
+"""Sampling the next token from logits: the largest one, and one drawn from the top K."""
 
 import numpy as np
 
@@ -14,7 +14,7 @@ LOWEST = -3.4028234663852886e38
 
 @pl.jit.inline
 def greedy(logits: pl.Tensor, tokens: pl.Tensor):
-    """Write the column of the largest logit of each row; of equal ones the first."""
+    """Write the column of the largest logit of each row, the first one in case of a tie."""
     for b in pl.spmd(BATCH, name_hint="greedy"):
         best = pl.full([1, 8], dtype=pl.FP32, value=LOWEST)
         best_value = pl.read(best, [0, 0])
@@ -32,7 +32,7 @@ def greedy(logits: pl.Tensor, tokens: pl.Tensor):
 
 @pl.jit.inline
 def sorted_chunks(logits: pl.Tensor, pairs: pl.Tensor):
-    """Write the K largest of each chunk as pairs of value and column."""
+    """Write the K largest of each chunk as (value, column) pairs."""
     for block in pl.spmd(BATCH * CHUNKS, name_hint="sort_chunk"):
         b = block // CHUNKS
         c = block % CHUNKS * CHUNK
@@ -56,7 +56,7 @@ def sampling(
     drawn: pl.Out[pl.Tensor[[BATCH], pl.INT32]],
     probs: pl.Out[pl.Tensor[[BATCH, K], pl.FP32]],
 ):
-    """Return the largest token of each row, and the one that a number in [0, 1) draws."""
+    """Return the largest token of each row, and the one selected by a draw from [0, 1)."""
     largest = greedy(logits, largest)
     pairs = pl.create_tensor([BATCH * CHUNKS, 2 * K], dtype=pl.FP32)
     pairs = sorted_chunks(logits, pairs)
@@ -87,7 +87,7 @@ def sampling(
 
 
 def inputs(rng):
-    """Return logits that differ, and draws that are not at the edge of a token."""
+    """Return distinct logits, and draws away from the boundaries between tokens."""
     logits = rng.permutation(BATCH * VOCAB).reshape(BATCH, VOCAB).astype(np.float32)
     return {
         "logits": logits * np.float32(40 / logits.size),
@@ -100,7 +100,7 @@ def inputs(rng):
 
 
 def reference(logits, draws, temperature, largest, drawn, probs):
-    """Return tokens and weights in float64."""
+    """Return tokens and probabilities in float64."""
     order = np.argsort(-logits, axis=1, kind="stable")[:, :K]
     best = np.take_along_axis(logits, order, axis=1).astype(np.float64) / temperature
     powers = np.exp(best - best[:, :1])
@@ -110,6 +110,6 @@ def reference(logits, draws, temperature, largest, drawn, probs):
     return {"largest": logits.argmax(axis=1), "drawn": token, "probs": weights}
 
 
-# Logits up to 40 are divided by the temperature: a difference is wrong by 2**-18 at most, and so,
-# relative to it, is a weight.
+# Logits up to 40 are divided by the temperature: the error of a difference is at most 2**-18, and
+# so is the relative error of a weight.
 CASES = [Case("sampling", sampling, inputs, reference, 1e-5)]

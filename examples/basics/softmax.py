@@ -1,4 +1,4 @@
-"""Softmax of rows, a block of rows for each core."""
+"""Softmax of rows, a block of rows per core."""
 
 import numpy as np
 
@@ -14,7 +14,7 @@ def softmax(
     x: pl.Tensor[[ROWS, COLS], pl.FP32],
     probs: pl.Out[pl.Tensor[[ROWS, COLS], pl.FP32]],
 ):
-    """Turn each row into weights that sum to one."""
+    """Turn each row into probabilities that sum to one."""
     for block in pl.spmd(ROWS // BLOCK, name_hint="softmax"):
         row = block * BLOCK
         scores = x[row : row + BLOCK, :]
@@ -25,7 +25,7 @@ def softmax(
 
 
 def inputs(rng):
-    """Return scores of usual size 3."""
+    """Return scores with a standard deviation of 3."""
     return {
         "x": rng.standard_normal((ROWS, COLS), np.float32) * 3,
         "probs": np.zeros((ROWS, COLS), np.float32),
@@ -33,11 +33,11 @@ def inputs(rng):
 
 
 def reference(x, probs):
-    """Return the weights in float64."""
+    """Return the probabilities in float64."""
     powers = np.exp(x.astype(np.float64) - x.max(axis=1, keepdims=True))
     return {"probs": powers / powers.sum(axis=1, keepdims=True)}
 
 
-# exp is right to a few units in the last place, of numbers up to 1; a difference of up to 30 has
-# an error of 2**-20, which is the relative error of its power.
+# exp is accurate to a few ulp, for results up to 1; a difference of up to 30 has an error of
+# 2**-20, which is the relative error of its exponential.
 CASES = [Case("softmax", softmax, inputs, reference, 4e-6)]

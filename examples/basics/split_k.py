@@ -1,4 +1,4 @@
-"""A product with a long K: each block sums a part of K, and adds its sum to the result."""
+"""A product with a long K: each block sums a slice of K and adds its partial sum to the result."""
 
 import numpy as np
 
@@ -16,7 +16,7 @@ def split_k(
     b: pl.Tensor[[K, N], pl.BF16],
     c: pl.Out[pl.Tensor[[M, N], pl.FP32]],
 ):
-    """Return a b; blocks add up in any order."""
+    """Return a b; blocks add their partial sums in any order."""
     sums = pl.create_tensor([M, N], dtype=pl.FP32, init_value=0.0)
     with pl.spmd(SPLITS, name_hint="part_of_k") as parts:
         first = pl.tile.get_block_idx() * PART
@@ -33,7 +33,7 @@ def split_k(
 
 
 def inputs(rng):
-    """Return factors in BF16."""
+    """Return BF16 operands."""
     bf16 = pl.BF16.numpy
     return {
         "a": rng.standard_normal((M, K), np.float32).astype(bf16),

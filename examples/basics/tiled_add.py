@@ -1,4 +1,4 @@
-"""A tensor larger than on-chip memory: tiles of rows and columns, a task for each band of rows."""
+"""A tensor larger than on-chip memory: tiles of rows and columns, one task per band of rows."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""The largest numbers of each row and where they are: sort groups of 32, then merge runs."""
+"""The largest elements of each row and their columns: sort groups of 32, then merge runs."""
 
 import numpy as np
 
@@ -15,7 +15,7 @@ def top_k(
     values: pl.Out[pl.Tensor[[ROWS, K], pl.FP32]],
     indices: pl.Out[pl.Tensor[[ROWS, K], pl.INT32]],
 ):
-    """Return the K largest of each row in falling order, with their columns."""
+    """Return the K largest of each row in descending order, with their columns."""
     for row in pl.spmd(ROWS, name_hint="top_k"):
         columns = pl.arange(0, [1, COLS], dtype=pl.UINT32)
         pairs = pl.sort32(x[row : row + 1, :], columns)
@@ -30,7 +30,7 @@ def top_k(
 
 
 def inputs(rng):
-    """Return rows of different numbers."""
+    """Return rows of distinct numbers."""
     x = rng.permutation(ROWS * COLS).reshape(ROWS, COLS).astype(np.float32) / 64
     return {
         "x": x,
@@ -40,10 +40,10 @@ def inputs(rng):
 
 
 def reference(x, values, indices):
-    """Return values and columns, exactly."""
+    """Return the expected values and columns, exactly."""
     order = np.argsort(-x, axis=1, kind="stable")[:, :K]
     return {"values": np.take_along_axis(x, order, axis=1), "indices": order}
 
 
-# Nothing is computed.
+# Values are only copied, so the result is exact.
 CASES = [Case("top_k", top_k, inputs, reference, 0.0)]

@@ -1,4 +1,4 @@
-"""A decoder layer of a model with 14 billion parameters, one new token for each of 16 requests.
+"""A decoder layer of a 14-billion-parameter model, one new token for each of 16 requests.
 
     normed  = rms_norm(hidden)
     q, k, v = normed wq, normed wk, normed wv
@@ -7,7 +7,7 @@
     hidden  = hidden + attention(q, caches) wo
     out     = hidden + (silu(rms_norm(hidden) w_gate) * (rms_norm(hidden) w_up)) w_down
 
-Weights, caches and what goes from launch to launch are BF16, the stream is FP32, and so are sums.
+Weights, caches and tensors passed between launches are BF16; the residual stream and sums are FP32.
 """
 
 import numpy as np
@@ -22,17 +22,17 @@ GROUP = HEADS // KV_HEADS  # query heads that share keys and values
 HALF = HEAD_DIM // 2
 Q_DIM, KV_DIM = HEADS * HEAD_DIM, KV_HEADS * HEAD_DIM
 MAX_SEQ = 4096
-PAGE = 128  # tokens of a page
-MAX_PAGES = MAX_SEQ // PAGE  # of a request
-POOL = 256  # pages of all requests
+PAGE = 128  # tokens per page
+MAX_PAGES = MAX_SEQ // PAGE  # per request
+POOL = 256  # pages shared by all requests
 EPS = 1e-6
 THETA = 1e6
 SCALE = HEAD_DIM**-0.5
 LOWEST = -3.4028234663852886e38
 
 CHUNK = 512  # columns that a vector core handles at a time
-TILE_N, TILE_K = 128, 256  # columns of a product's block, and of its steps
-Q_ROWS = 16  # rows of a product of queries; those of a group are valid
+TILE_N, TILE_K = 128, 256  # columns of a product's block, and K elements per step
+Q_ROWS = 16  # rows of a product with queries; only those of a group are valid
 PAGES = pl.dynamic("PAGES")
 
 
@@ -68,7 +68,7 @@ def qkv_proj(
     k: pl.Tensor[[BATCH, KV_DIM], pl.FP32],
     v: pl.Tensor[[BATCH, KV_DIM], pl.FP32],
 ):
-    """Multiply one input by three matrices; a block makes 128 columns."""
+    """Multiply one input by three matrices; a block computes 128 columns."""
     for block in pl.spmd(Q_DIM // TILE_N, name_hint="q_proj"):
         n = block * TILE_N
         acc = pl.matmul(normed[:, 0:TILE_K], wq[0:TILE_K, n : n + TILE_N], out_dtype=pl.FP32)
@@ -99,7 +99,7 @@ def head_norm(heads: pl.Tensor, gamma: pl.Tensor):
 
 @pl.jit.inline
 def turn(heads: pl.Tensor, cos_row: pl.Tensor, sin_row: pl.Tensor):
-    """Return both halves of the heads, turned by the angles of one position."""
+    """Return both halves of the heads, rotated by the angles of one position."""
     lo = heads[:, 0:HALF]
     hi = heads[:, HALF:HEAD_DIM]
     cos_lo, sin_lo = cos_row[:, 0:HALF], sin_row[:, 0:HALF]
@@ -124,7 +124,7 @@ def qk_norm_rope_cache(
     v_pool: pl.Tensor[[POOL * KV_HEADS * PAGE, HEAD_DIM], pl.BF16],
     q_turned: pl.Tensor[[BATCH * HEADS, HEAD_DIM], pl.BF16],
 ):
-    """Normalise and turn the heads of a request; put its key and its value into the caches."""
+    """Normalise and rotate the heads of a request; write its key and value to the caches."""
     q_heads = pl.reshape(q, [BATCH * HEADS, HEAD_DIM])
     k_heads = pl.reshape(k, [BATCH * KV_HEADS, HEAD_DIM])
     v_heads = pl.reshape(v, [BATCH * KV_HEADS, HEAD_DIM])
@@ -161,7 +161,7 @@ def paged_attention(
     lengths: pl.Tensor[[BATCH], pl.INT32],
     attended: pl.Tensor[[BATCH * HEADS, HEAD_DIM], pl.BF16],
 ):
-    """Attend to the cached tokens of each request; a block takes one group of heads."""
+    """Attend to the cached tokens of each request; a block handles one group of heads."""
     for block in pl.spmd(BATCH * KV_HEADS, name_hint="paged_attention"):
         b = block // KV_HEADS
         kv = block % KV_HEADS
@@ -293,7 +293,7 @@ def decode_layer(
 
 
 def inputs(rng, longest=MAX_SEQ):
-    """Return requests of different lengths, up to ``longest`` tokens and what the pool holds."""
+    """Return requests of different lengths, up to ``longest`` tokens and the pool's capacity."""
     bf16 = pl.BF16.numpy
 
     def normal(*shape, size=1.0):
@@ -339,7 +339,7 @@ def inputs(rng, longest=MAX_SEQ):
 
 
 def reference(precision=np.float64, **arguments):
-    """Return the stream and both caches; nothing is rounded in between."""
+    """Return the stream and both caches; no intermediate value is rounded."""
     wide = {
         name: value.astype(precision)
         for name, value in arguments.items()
@@ -385,9 +385,9 @@ def reference(precision=np.float64, **arguments):
     return {"out": out, **{name: pool.reshape(-1, HEAD_DIM) for name, pool in pools.items()}}
 
 
-# Rounding to BF16 is a factor of deviation r = 2**-8 / sqrt(12) to 2**-8 / sqrt(3) of a number. A
-# new key has two (the normalised row, itself), at most 2**-8 of it by the last and some r by the
-# other. The part that attention adds to the stream has those of the row, of weights, values,
-# results: 2.5 r of its size, which is 1 for one token; the perceptron's has six such of its own
-# size, 0.6, and those of the stream before. Together 0.006 is one deviation; six are allowed.
+# Rounding to BF16 multiplies by 1 + d, with d of standard deviation r = 2**-8 / sqrt(12) to 2**-8 /
+# sqrt(3). A new key is rounded twice (the normalised row, the key): by at most 2**-8 the last time,
+# by about r the first. What attention adds to the stream has the errors of row, weights, values
+# and results: 2.5 r of its magnitude, 1 for one token. The MLP's output, of magnitude 0.6, has six
+# such errors and that of its input. Standard deviation in all: 0.006; the bound is six times that.
 CASES = [Case("decode_layer", decode_layer, inputs, reference, 0.036)]

@@ -1,7 +1,7 @@
-"""A small model from tokens to logits: embedding, two layers, norm and head, any length.
+"""A small model from tokens to logits: embedding, two layers, norm and head, for any length.
 
-Weights of the layers are stacked, one layer behind the other, and the layers are a loop. The
-sequence length is that of the call; the same compiled program serves all of them.
+The weights of the layers are stacked, one layer after another, and the layers are a loop. The
+sequence length is set per call; the same compiled program serves all lengths.
 """
 
 import numpy as np
@@ -18,14 +18,14 @@ THETA = 1e4
 SCALE = HEAD_DIM**-0.5
 LOWEST = -3.4028234663852886e38
 
-TILE = 16  # tokens of a block
-COLS, STEP = 128, 128  # of a product: columns of a block, depth of a step
+TILE = 16  # tokens per block
+COLS, STEP = 128, 128  # of a product: columns per block, K elements per step
 SEQ = pl.dynamic("SEQ")
 
 
 @pl.jit.inline
 def load_rows(x: pl.Tensor, row: pl.Scalar[pl.INDEX], column: pl.Scalar[pl.INDEX], width: int):
-    """Return a block of rows with zeros behind the last token."""
+    """Return a block of rows with zeros after the last token."""
     valid = pl.min(TILE, pl.tensor.dim(x, 0) - row)
     part = pl.slice(x, [TILE, width], [row, column], valid_shape=[valid, width])
     return pl.fillpad(part, pad_value=pl.PadValue.zero)
@@ -67,7 +67,7 @@ def linear(x: pl.Tensor, w: pl.Tensor, y: pl.Tensor):
 
 @pl.jit.inline
 def rope(x: pl.Tensor, cos: pl.Tensor, sin: pl.Tensor, y: pl.Tensor):
-    """Turn each head of each token by its position."""
+    """Rotate each head of each token according to its position."""
     seq = pl.tensor.dim(x, 0)
     for block in pl.spmd((seq + TILE - 1) // TILE, name_hint="rope"):
         row = block * TILE
@@ -135,7 +135,7 @@ def swiglu(gate: pl.Tensor, up: pl.Tensor, y: pl.Tensor):
 
 @pl.jit.inline
 def add_rows(x: pl.Tensor, more: pl.Tensor):
-    """Add to x in place."""
+    """Add ``more`` to x in place."""
     seq = pl.tensor.dim(x, 0)
     for row in pl.spmd(seq, name_hint="add_rows"):
         x[row : row + 1, :] = pl.add(x[row : row + 1, :], more[row : row + 1, :])
@@ -154,7 +154,7 @@ def layer(
     sin: pl.Tensor,
     mask: pl.Tensor,
 ):
-    """Run a layer on the stream, in place."""
+    """Apply one layer to the residual stream, in place."""
     seq = pl.tensor.dim(x, 0)
     normed = pl.create_tensor([seq, HIDDEN], dtype=pl.BF16)
     normed = rms_norm(x, gammas[0:1, :], normed)
@@ -224,7 +224,7 @@ def forward(
 
 
 def inputs(rng, seq=MAX_SEQ - 35):
-    """Return a sequence that ends within a block, and weights that keep each part about 1."""
+    """Return a sequence that ends partway through a block, and weights that keep values about 1."""
     bf16 = pl.BF16.numpy
 
     def weights(rows, columns, gain=1.0):
@@ -251,7 +251,7 @@ def inputs(rng, seq=MAX_SEQ - 35):
 
 
 def reference(precision=np.float64, **arguments):
-    """Return the logits; nothing is rounded in between."""
+    """Return the logits; no intermediate value is rounded."""
     tokens = arguments["tokens"]
     seq = len(tokens)
     wide = {n: a.astype(precision) for n, a in arguments.items() if n not in ("tokens", "logits")}
@@ -286,7 +286,7 @@ def reference(precision=np.float64, **arguments):
     return {"logits": norm(x, wide["gammas"][2 * LAYERS]) @ wide["table"].T}
 
 
-# Rounding to BF16 is a factor of relative deviation 2**-9 / sqrt(3) to 2**-9 of what it meets. The
-# stream has some ten such from each layer, of parts that are as large as it or smaller, and two of
-# the last product: together 0.4 % of a logit, which is about 1. Six deviations.
+# Each rounding to BF16 adds a relative error of standard deviation 2**-9 / sqrt(3) to 2**-9. The
+# stream gets about ten from each layer, in terms as large as itself or smaller, and two from
+# the last product: together 0.4 % of a logit, which is about 1. The bound is six deviations.
 CASES = [Case("forward", forward, inputs, reference, 0.025)]

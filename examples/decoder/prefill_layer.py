@@ -1,7 +1,7 @@
-"""A decoder layer of a model with 14 billion parameters, on a prompt of any length.
+"""A decoder layer of a 14-billion-parameter model, on a prompt of any length.
 
-Tokens go through the layer in blocks of 64. Keys and values of all blocks are made first; then
-each block attends to those up to its own. The last block is valid in part.
+Tokens go through the layer in blocks of 64. The keys and values of all blocks come first; then
+each block attends to those up to its own. The last block is partly valid.
 """
 
 import numpy as np
@@ -23,14 +23,14 @@ MASKED = -1e30
 
 BLOCK = 64  # tokens
 ROWS = 16  # tokens that a vector core handles at a time
-CHUNK = 256  # columns of them
+CHUNK = 256  # columns that it handles at a time
 TILE_N, TILE_K = 128, 128
 TOKENS = pl.dynamic("TOKENS")
 
 
 @pl.jit.inline
 def rms_norm(x: pl.Tensor, gamma: pl.Tensor, normed: pl.Tensor, t: pl.Scalar[pl.INDEX]):
-    """Normalise a block of tokens; rows behind the last token become zero."""
+    """Normalise a block of tokens; rows after the last token become zero."""
     tokens = pl.tensor.dim(x, 0)
     for part in pl.spmd(BLOCK // ROWS, name_hint="rms_norm"):
         row = t + part * ROWS
@@ -80,7 +80,7 @@ def norm_rope(
     y: pl.Tensor,
     t: pl.Scalar[pl.INDEX],
 ):
-    """Normalise the heads of a block of tokens, and turn them by their positions."""
+    """Normalise the heads of a block of tokens, and rotate them according to their positions."""
     heads = pl.tensor.dim(x, 1) // HEAD_DIM
     for part in pl.spmd(BLOCK // ROWS, name_hint="norm_rope"):
         row = part * ROWS
@@ -113,7 +113,7 @@ def attend(
     attended: pl.Tensor,
     t: pl.Scalar[pl.INDEX],
 ):
-    """Attend to the blocks of keys up to the queries' own, of which a mask hides the later ones."""
+    """Attend to the key blocks up to the queries' own, in which a mask hides later tokens."""
     for head in pl.spmd(HEADS, name_hint="attend"):
         qc = head * HEAD_DIM
         kc = head // GROUP * HEAD_DIM
@@ -141,7 +141,7 @@ def attend(
 
 @pl.jit.inline
 def project_add(x: pl.Tensor, w: pl.Tensor, old: pl.Tensor, new: pl.Tensor, t: pl.Scalar[pl.INDEX]):
-    """Write old + x w of a block of tokens, as many rows as there are tokens."""
+    """Write old + x w for a block of tokens, only the rows of existing tokens."""
     tokens = pl.tensor.dim(old, 0)
     depth = pl.tensor.dim(w, 0)
     for block in pl.spmd(HIDDEN // TILE_N, name_hint="project_add"):
@@ -157,7 +157,7 @@ def project_add(x: pl.Tensor, w: pl.Tensor, old: pl.Tensor, new: pl.Tensor, t: p
 
 @pl.jit.inline
 def gate_up(x: pl.Tensor, w_gate: pl.Tensor, w_up: pl.Tensor, inner: pl.Tensor):
-    """Write silu(x w_gate) * (x w_up) of a block of tokens."""
+    """Write silu(x w_gate) * (x w_up) for a block of tokens."""
     for block in pl.spmd(INNER // TILE_N, name_hint="gate_up"):
         n = block * TILE_N
         gate = pl.create_tensor([BLOCK, TILE_N], dtype=pl.FP32)
@@ -228,7 +228,7 @@ def prefill_layer(
 
 
 def inputs(rng, tokens=None):
-    """Return a prompt that ends within a block, and weights that keep each part about 1."""
+    """Return a prompt that ends partway through a block, and weights that keep values about 1."""
     tokens = MAX_TOKENS - 38 if tokens is None else tokens
     bf16 = pl.BF16.numpy
 
@@ -264,7 +264,7 @@ def inputs(rng, tokens=None):
 
 
 def reference(precision=np.float64, **arguments):
-    """Return the stream; nothing is rounded in between."""
+    """Return the residual stream; no intermediate value is rounded."""
     wide = {name: value.astype(precision) for name, value in arguments.items() if name != "out"}
     tokens = len(wide["hidden"])
 
@@ -293,5 +293,5 @@ def reference(precision=np.float64, **arguments):
     return {"out": stream + (gate / (1 + np.exp(-gate)) * up) @ wide["w_down"]}
 
 
-# As in the layer of one token for each request: the first token of a prompt has itself alone.
+# As for one new token per request: the first token of a prompt attends to itself alone.
 CASES = [Case("prefill_layer", prefill_layer, inputs, reference, 0.036)]

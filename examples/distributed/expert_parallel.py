@@ -1,7 +1,7 @@
-"""Experts on different ranks: tokens go to the rank of their expert, results come back.
+"""Expert parallelism: each token goes to its expert's rank, and the result comes back.
 
-Each rank has one expert and sorts its tokens by the expert that they want, so that what goes to a
-rank lies together. The exchange there and back is the same: block r of one rank for rank r.
+Each rank has one expert and sorts its tokens by expert, so that the tokens for one rank are
+contiguous. The exchange is the same in both directions: block r of a rank goes to rank r.
 """
 
 import numpy as np
@@ -11,7 +11,7 @@ import pypto.language.distributed as pld
 
 RANKS = 4
 TOKENS, HIDDEN = 16, 128
-"""``TOKENS`` is what one rank has for one expert."""
+"""``TOKENS`` is the number of tokens that one rank has for one expert."""
 
 
 @pl.jit
@@ -25,7 +25,7 @@ def expert(
     counts: pl.InOut[pld.DistributedTensor[[2, 1], pl.INT32]],
     me: pl.Scalar[pl.INT32],
 ):
-    """Dispatch this rank's tokens, work for all ranks, combine what comes back."""
+    """Dispatch this rank's tokens, apply its expert for all ranks, combine the results."""
     with pl.at(level=pl.Level.CORE_GROUP, name_hint="dispatch"):
         for peer in pl.range(RANKS):
             pld.tensor.put(
@@ -75,7 +75,7 @@ PROGRAM = expert_parallel
 
 
 def inputs(rng):
-    """Return tokens, experts and gates of usual size."""
+    """Return tokens, expert matrices and gates of typical magnitude."""
     return {
         "x": rng.standard_normal((RANKS, RANKS * TOKENS, HIDDEN), np.float32),
         "w": rng.standard_normal((RANKS, HIDDEN, HIDDEN), np.float32) / HIDDEN**0.5,

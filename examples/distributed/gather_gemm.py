@@ -1,7 +1,7 @@
-"""A product of gathered rows: each rank has some rows of x and some columns of the weights.
+"""All-gather fused with a matrix product: each rank has some rows of x and some columns of w.
 
-The rows of the other ranks are fetched while there is still work: as soon as the rows of one rank
-are there, they are multiplied.
+Communication overlaps computation: the rows of a rank are multiplied as soon as they have
+arrived.
 """
 
 import numpy as np
@@ -22,7 +22,7 @@ def gather_and_multiply(
     there: pl.InOut[pld.DistributedTensor[[RANKS, 1], pl.INT32]],
     me: pl.Scalar[pl.INT32],
 ):
-    """Send this rank's rows to all others, and multiply what comes."""
+    """Send this rank's rows to all others, and multiply rows as they arrive."""
     with pl.at(level=pl.Level.CORE_GROUP, name_hint="send"):
         for step in pl.range(RANKS):
             peer = (me + step) % RANKS
@@ -45,7 +45,7 @@ def gather_gemm(
     w: pl.Tensor[[RANKS, K, N], pl.FP32],
     y: pl.Out[pl.Tensor[[RANKS, RANKS * ROWS, N], pl.FP32]],
 ):
-    """Rank r has its columns of the product for all rows."""
+    """Rank r computes its columns of the product for all rows."""
     buffer = pld.alloc_window_buffer([RANKS * ROWS, K], dtype=pl.FP32)
     signals = pld.alloc_window_buffer([RANKS, 1], dtype=pl.INT32)
     for r in pl.range(pld.world_size()):
@@ -58,7 +58,7 @@ PROGRAM = gather_gemm
 
 
 def inputs(rng):
-    """Return rows and weights of usual size."""
+    """Return rows and weights of typical magnitude."""
     return {
         "x": rng.standard_normal((RANKS, ROWS, K), np.float32),
         "w": rng.standard_normal((RANKS, K, N), np.float32) / K**0.5,

@@ -1,9 +1,9 @@
-"""Attention over a sequence that is split over the ranks: keys and values go around a ring.
+"""Ring attention over a sequence that is split over the ranks: keys and values go round a ring.
 
-Each rank keeps its queries. In each step it computes with the keys and values that it has, and
-sends them on to the next rank; two windows take turns, so that nothing is overwritten that is
-still read: a rank says when it is done with one. The number of ranks is that of the call, which
-has a part of the sequence for each.
+Each rank keeps its queries. In each step it computes with its current keys and values, and sends
+them on to the next rank. Two windows alternate (double buffering): a rank signals when it is done
+with one, so that no window is overwritten while it is being read. The number of ranks is taken from
+the call, whose arguments hold one part of the sequence per rank.
 """
 
 import numpy as np
@@ -13,7 +13,7 @@ import pypto.language.distributed as pld
 
 RANKS = 2
 ROWS, DIM = 32, 64
-"""``ROWS`` are what one rank has of the sequence."""
+"""``ROWS`` is the number of rows of the sequence on one rank."""
 SCALE = DIM**-0.5
 LOWEST = -3.4028234663852886e38
 
@@ -100,7 +100,7 @@ PROGRAM = ring_attention
 
 
 def inputs(rng, ranks=RANKS, rows=ROWS):
-    """Return queries, keys and values of usual size."""
+    """Return queries, keys and values of typical magnitude."""
     names = ("q", "k", "v")
     made = {name: rng.standard_normal((ranks, rows, DIM), np.float32) for name in names}
     return {**made, "y": np.zeros((ranks, rows, DIM), np.float32)}
@@ -115,10 +115,10 @@ def reference(q, k, v, y):
 
 
 def split(whole, ranks):
-    """Return the arguments of one rank as those of many: parts of the sequence."""
+    """Split the arguments of one rank among several: parts of the sequence."""
     return {name: array.reshape(ranks, -1, DIM).copy() for name, array in whole.items()}
 
 
 def joined(y):
-    """Return the result of many ranks as that of one."""
+    """Return the result of several ranks in the layout of a single rank."""
     return y.reshape(1, -1, DIM)

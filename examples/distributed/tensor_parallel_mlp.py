@@ -1,8 +1,8 @@
-"""An MLP whose weights are split over the ranks: partial products, and a sum over all ranks.
+"""A tensor-parallel MLP: weights split over the ranks, partial products and an all-reduce.
 
 Rank r has some columns of the first matrix and the same rows of the second. Each computes with its
-part of the inner dimension, so what it gets is a part of every sum. The number of ranks is that of
-the call, which has weights for each.
+slice of the inner dimension and so gets a partial sum of every result. The number of ranks is taken
+from the call, whose arguments hold weights for each.
 """
 
 import numpy as np
@@ -12,7 +12,7 @@ import pypto.language.distributed as pld
 
 RANKS = 4
 TOKENS, HIDDEN, INNER = 32, 128, 64
-"""``INNER`` is what one rank has of the inner dimension."""
+"""``INNER`` is one rank's share of the inner dimension."""
 
 
 @pl.jit
@@ -24,7 +24,7 @@ def mlp_part(
     parts: pl.InOut[pld.DistributedTensor[[TOKENS, HIDDEN], pl.FP32]],
     signal: pl.InOut[pld.DistributedTensor],
 ):
-    """Compute this rank's part of the sums, then the sums."""
+    """Compute this rank's partial sums, then the sums over all ranks."""
     with pl.at(level=pl.Level.CORE_GROUP, name_hint="mlp"):
         inner = pl.maximum(pl.matmul(x, up), 0.0)
         parts[:, :] = pl.matmul(inner, down)
@@ -41,7 +41,7 @@ def tensor_parallel_mlp(
     down: pl.Tensor,
     y: pl.Out[pl.Tensor],
 ):
-    """Every rank has all of the result."""
+    """Every rank gets the whole result."""
     sums = pld.alloc_window_buffer([TOKENS, HIDDEN], dtype=pl.FP32)
     signals = pld.alloc_window_buffer([pld.world_size(), 1], dtype=pl.INT32)
     for r in pl.range(pld.world_size()):
@@ -54,7 +54,7 @@ PROGRAM = tensor_parallel_mlp
 
 
 def inputs(rng, ranks=RANKS, inner=INNER):
-    """Return activations and weights of usual size."""
+    """Return activations and weights of typical magnitude."""
     return {
         "x": rng.standard_normal((TOKENS, HIDDEN), np.float32),
         "up": rng.standard_normal((ranks, HIDDEN, inner), np.float32) / HIDDEN**0.5,
@@ -72,12 +72,12 @@ def reference(x, up, down, y):
 
 
 def split(whole, ranks):
-    """Return the arguments of one rank as those of many: parts of the inner dimension."""
+    """Split the arguments of one rank among several: parts of the inner dimension."""
     up, down = np.split(whole["up"][0], ranks, axis=1), np.split(whole["down"][0], ranks, axis=0)
     y = np.zeros((ranks, TOKENS, HIDDEN), np.float32)
     return {"x": whole["x"], "up": np.stack(up), "down": np.stack(down), "y": y}
 
 
 def joined(y):
-    """Return the result of many ranks, which all have all of it, as that of one."""
+    """Return the result of several ranks, each of which has all of it, as that of one."""
     return y[-1:]

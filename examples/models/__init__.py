@@ -1,5 +1,5 @@
-"""Models of the field, two layers each: the layers of the other examples at the sizes of a model.
+"""Well-known model architectures, two layers each: the layers of the other examples, resized.
 
-`MODELS` has each with two sets of sizes: those of the model, and small ones that keep what makes it
-interesting. ``python bench/models.py`` runs them and prints what they cost.
+`MODELS` has two sets of sizes for each: those of the real model, and small ones that keep its
+distinctive features. ``python bench/models.py`` runs them and prints their costs.
 """

@@ -1,7 +1,7 @@
-"""A dense decoder of the 14B class: grouped queries, 40 heads, hidden 5120, SwiGLU of 17408.
+"""A dense decoder of the 14B class: grouped-query attention, 40 heads, hidden 5120, SwiGLU 17408.
 
-The layers are those of `examples/decoder`. Decoding makes one token for each of 16 requests, with
-caches of up to 4,096 tokens in pages; prefill reads a prompt of 512 tokens.
+The layers are those of `examples/decoder`. Decoding computes one token for each of 16 requests,
+with paged caches of up to 4,096 tokens; prefill reads a prompt of 512 tokens.
 """
 
 import numpy as np
@@ -16,7 +16,7 @@ CACHES = ("k_pool", "v_pool")
 
 
 def decode(sizes):
-    """Return the program of one new token for each request."""
+    """Return the program for one new token per request."""
     layer = resized(EXAMPLES / "decoder" / "decode_layer.py", sizes)
     run_layer = layer.decode_layer.as_inline()
     batch, hidden_size, inner = layer.BATCH, layer.HIDDEN, layer.INNER
@@ -46,7 +46,7 @@ def decode(sizes):
         w_down: pl.Tensor[[LAYERS * inner, hidden_size], pl.BF16],
         out: pl.Out[pl.Tensor[[LAYERS * batch, hidden_size], pl.FP32]],
     ):
-        """Write the stream after each layer; the new keys and values are in the caches."""
+        """Write the stream after each layer; the caches then hold the new keys and values."""
         stream = hidden
         for i in pl.unroll(LAYERS):
             h, q = i * hidden_size, i * q_dim
@@ -94,12 +94,12 @@ def decode(sizes):
                 found[name].append(values)
         return {name: np.concatenate(values) for name, values in found.items()}
 
-    # The bound of one layer holds for each; the second one begins with what the first got wrong.
+    # The bound of one layer holds for each; the second one starts with the error of the first.
     return Built(dense_decode, inputs, reference, LAYERS * layer.CASES[0].bound)
 
 
 def prefill(sizes):
-    """Return the program of a prompt."""
+    """Return the program for a prompt."""
     layer = resized(EXAMPLES / "decoder" / "prefill_layer.py", sizes)
     run_layer = layer.prefill_layer.as_inline()
     tokens, hidden_size, inner = layer.MAX_TOKENS, layer.HIDDEN, layer.INNER
@@ -171,7 +171,7 @@ MODELS = [
     Model(
         "dense decode",
         decode,
-        {"POOL": 512},  # 32 pages for each request: 4,096 tokens
+        {"POOL": 512},  # 32 pages per request: 4,096 tokens
         {**NARROW, "HEADS": 10, "KV_HEADS": 2, "MAX_SEQ": 512, "POOL": 64},
     ),
     Model(

@@ -1,7 +1,7 @@
-"""A mixture of 256 experts, 8 for each token: hidden 7168 and inner 2048 by ``SCALE``.
+"""A mixture of 256 experts, 8 per token: hidden 7168 and inner 2048, both divided by ``SCALE``.
 
-A layer normalises the stream, scores all experts, sends each token to its best ones and adds what
-they return. An expert may get no token. At scale 1 a layer's weights are 22 GB.
+A layer normalises the stream, scores all experts, sends each token to its best ones and adds their
+results. An expert may get no token. At scale 1 a layer's weights are 22 GB.
 """
 
 import numpy as np
@@ -11,8 +11,8 @@ from examples.models.model import EXAMPLES, LAYERS, Built, Model, blocks, normed
 from examples.models.resized import resized
 
 TOKENS, HIDDEN, INNER = 16, 7168, 2048
-SHARES = 2.5  # what the shares of a token's experts sum up to
-NEAR = 0.02  # scores of experts that differ by less are equal up to rounding
+SHARES = 2.5  # the sum of the shares of a token's experts
+NEAR = 0.02  # scores of experts that differ by less may be ordered either way by rounding
 
 
 def mixture(sizes):
@@ -117,8 +117,8 @@ def mixture(sizes):
             choices.append(best)
         return {"chosen": np.concatenate(choices), "out": stream}
 
-    # A layer adds eight results of size 0.6 by shares of about 2.5 / 8: 0.5. Their operands are
-    # rounded to BF16 three times, by a deviation of 2**-9 / sqrt(3): rows, inner numbers, and
+    # A layer adds eight results of magnitude 0.6, by shares of about 2.5 / 8: 0.5. Their operands
+    # are rounded to BF16 three times, with deviation 2**-9 / sqrt(3): rows, inner activations, and
     # the shares by the rows. Six deviations, and the second layer has the error of the first.
     return Built(mixture_of_experts, inputs, reference, 0.03)
 

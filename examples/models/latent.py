@@ -1,7 +1,7 @@
 """Latent attention with compressed keys and values: hidden 7168, one of eight ranks of 128 heads.
 
-The cache of a token is a vector of 512 numbers and 64 rotated ones, for all heads; up to 4,096
-tokens of 16 requests. The queries' projections have no bottleneck of their own.
+The cache of a token is a vector of 512 elements and 64 rotated ones, shared by all heads; up to
+4,096 tokens for each of 16 requests. The query projection has no low-rank bottleneck of its own.
 """
 
 import numpy as np
@@ -24,7 +24,7 @@ CHUNK = 256
 
 
 def latent(sizes):
-    """Return the program of one new token for each request."""
+    """Return the program for one new token per request."""
     own_sizes = {name: size for name, size in sizes.items() if name != "HIDDEN"}
     layer = resized(EXAMPLES / "attention" / "mla_decode.py", own_sizes)
     attend = layer.mla_decode.as_inline()
@@ -108,8 +108,8 @@ def latent(sizes):
             stream = stream + results["attended"] @ w_out
         return {"out": stream}
 
-    # What attention adds is about 1 for a short request. It has the error of attention, 0.005 of
-    # deviation at most (its bound is four), and that of the projections' roundings: 2**-9 of each
+    # Attention adds about 1 for a short request. Its error has standard deviation 0.005 at most
+    # (its bound is four of them), plus the rounding of the projections: 2**-9 of each
     # query and result. Together 0.007; six deviations, and as much again from the layer before.
     return Built(latent_decode, inputs, reference, 0.06)
 

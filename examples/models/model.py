@@ -1,4 +1,4 @@
-"""What a model is: a program at some sizes, with arguments, a reference and a bound."""
+"""What makes up a model: a program at some sizes, with inputs, a reference and an error bound."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ Arguments = dict[str, Any]
 
 
 class Built(NamedTuple):
-    """A model at some sizes."""
+    """A model instantiated at some sizes."""
 
     function: Any
-    """A function of ``@pl.jit``."""
+    """A ``@pl.jit`` function."""
     inputs: Callable[[np.random.Generator], Arguments]
     """Returns the arguments in the order of the parameters."""
     reference: Callable[..., Arguments]
-    """Takes what the program computed, by name, and the arguments; returns the results in float64.
-    Of choices between things that are equal up to rounding it follows those of the program."""
+    """Takes the program's results, by name, and the arguments; returns the results in float64.
+    Between choices that are equal up to rounding, it follows those of the program."""
     bound: float
-    """The largest error allowed, as a part of max(1, |expected|)."""
+    """The largest error allowed, relative to max(1, |expected|)."""
 
 
 class Model(NamedTuple):
@@ -36,7 +36,7 @@ class Model(NamedTuple):
     name: str
     build: Callable[[Mapping[str, int]], Built]
     full: Mapping[str, int]
-    """The sizes of the model, where they are not those that its layers state."""
+    """The sizes of the real model, where they differ from those in its layers' source."""
     small: Mapping[str, int]
     """Sizes for a quick test."""
 
@@ -56,13 +56,13 @@ def normed(x: Any) -> Any:
 
 
 def weights(rng: np.random.Generator, rows: int, columns: int, dtype: Any, gain: float = 1) -> Any:
-    """Return a matrix whose products with rows of size 1 have the size ``gain``."""
+    """Return a matrix whose products with rows of magnitude 1 have magnitude ``gain``."""
     values = rng.standard_normal((rows, columns), np.float32)
     return (values * np.float32(gain * rows**-0.5)).astype(dtype)
 
 
 def stacked(layers: Iterable[Arguments], of_layer: Iterable[str]) -> Arguments:
-    """Return the arguments of all layers: those of each behind one another, others once."""
+    """Return the arguments of all layers: those in ``of_layer`` concatenated, others once."""
     all_layers = list(layers)
     found = dict(all_layers[0])
     for name in of_layer:
@@ -71,6 +71,6 @@ def stacked(layers: Iterable[Arguments], of_layer: Iterable[str]) -> Arguments:
 
 
 def part(array: Any, layer: int) -> Any:
-    """Return what of a stacked argument is a layer's."""
+    """Return one layer's slice of a stacked argument."""
     rows = len(array) // LAYERS
     return array[layer * rows : (layer + 1) * rows]

@@ -1,6 +1,6 @@
-"""W8A8: SwiGLU of hidden 5120 and inner 17408 with weights and activations of 8 bits.
+"""W8A8: SwiGLU of hidden 5120 and inner 17408 with 8-bit weights and activations.
 
-Each product quantises its rows with a scale each; weights come with a scale per column.
+Each product quantises its input rows with one scale per row; weights have one scale per column.
 """
 
 import numpy as np
@@ -13,7 +13,7 @@ BATCH, CHUNK = 16, 256
 
 
 def quantized(sizes):
-    """Return the program of layers of perceptrons."""
+    """Return the program of MLP layers."""
     hidden, inner = sizes["HIDDEN"], sizes["INNER"]
     path = EXAMPLES / "moe" / "w8a8_gemm.py"
     rows = {"TOKENS": BATCH, "TILE_M": BATCH, "CHUNK": CHUNK}
@@ -97,10 +97,10 @@ def quantized(sizes):
             stream = stream + product(gate / (1 + np.exp(-gate)) * up, "down")
         return {"out": stream}
 
-    # A product of rows of 8 bits is wrong by 0.0143 of its size (`examples/moe/w8a8_gemm.py`). Of
-    # the inner rows, products of two numbers of size 0.6, the largest is about 15: a unit is 0.12,
-    # and the last product of a layer wrong by 0.12 / sqrt(12) = 0.035, with the two before it by
-    # 0.038; two layers by 0.054. Six deviations.
+    # The error of a product of 8-bit rows is 0.0143 of its magnitude (`examples/moe/w8a8_gemm.py`).
+    # The largest inner element, a product of two numbers of magnitude 0.6, is about 15: a unit is
+    # 0.12, and the error of a layer's last product 0.12 / sqrt(12) = 0.035, with the two before it
+    # 0.038; two layers 0.054. Six deviations.
     return Built(quantized_mlp, inputs, reference, 0.33)
 
 

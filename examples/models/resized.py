@@ -1,8 +1,8 @@
-"""Loads an example with other sizes than it states.
+"""Loads an example with sizes other than those in its source.
 
 The constants at the top of an example are the sizes of one model; a bigger model, or a quick test,
-wants the same program with others. They are replaced in the syntax tree, so that every line stays
-where it was: the functions read their source from the file.
+needs the same program with other sizes. They are replaced in the syntax tree, so that every line
+keeps its number: the functions read their source from the file.
 """
 
 from __future__ import annotations

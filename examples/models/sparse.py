@@ -1,7 +1,7 @@
-"""Sparse attention: an index scores up to 4,096 cached tokens, and 2,048 of them are attended to.
+"""Sparse attention: an index scores up to 4,096 cached tokens; 2,048 of them are attended to.
 
-All heads share the keys and values of a token. The scores are exact, so that there is one right
-choice; the chosen rows are attended to in blocks, with a running maximum.
+All heads share the keys and values of a token. The scores are exact, so that there is only one
+right choice; attention to the chosen rows goes block by block, with a running maximum.
 """
 
 import numpy as np
@@ -26,7 +26,7 @@ LOWEST = -3.4028234663852886e38
 
 
 def sparse(sizes):
-    """Return the program of one new token for each request."""
+    """Return the program for one new token per request."""
     own_sizes = {name: size for name, size in sizes.items() if name != "HIDDEN"}
     layer = resized(EXAMPLES / "attention" / "sparse_decode.py", own_sizes)
     index_scores = layer.index_scores
@@ -37,7 +37,7 @@ def sparse(sizes):
 
     @pl.jit.inline
     def choose(scores: pl.Tensor, chosen: pl.Tensor):
-        """Write the tokens with the largest scores: sort halves, four runs a time, and merge."""
+        """Write the tokens with the largest scores: sort halves, four runs at a time, and merge."""
         for b in pl.spmd(batch, name_hint="choose"):
             places = pl.arange(0, [1, seq], dtype=pl.UINT32)
             pairs = pl.sort32(scores[b : b + 1, :], places)
@@ -101,7 +101,7 @@ def sparse(sizes):
         chosen: pl.Out[pl.Tensor[[LAYERS * batch, top], pl.INT32]],
         out: pl.Out[pl.Tensor[[batch, hidden], pl.FP32]],
     ):
-        """Write the stream after all layers, and the tokens that each chose."""
+        """Write the stream after all layers, and the tokens chosen by each."""
         stream = hidden_rows
         for i in pl.unroll(LAYERS):
             h, c, w = i * hidden, i * batch * seq, i * width
@@ -163,7 +163,7 @@ def sparse(sizes):
             choices.append(found["chosen"])
         return {"chosen": np.concatenate(choices), "out": stream}
 
-    # What attention to so many tokens adds is small; its own bound, 0.01, holds for each layer.
+    # Attention to so many tokens adds little; its own bound, 0.01, holds for each layer.
     return Built(sparse_model, inputs, reference, LAYERS * layer.CASES[0].bound)
 
 

@@ -1,4 +1,4 @@
-"""Weights of four bits: two to a byte, each the place of a number in a table of sixteen."""
+"""Four-bit weights: two to a byte, each an index into a table of sixteen values."""
 
 import numpy as np
 
@@ -17,7 +17,7 @@ def codebook_gemm(
     table: pl.Tensor[[1, 16], pl.FP32],
     y: pl.Out[pl.Tensor[[BATCH, N], pl.FP32]],
 ):
-    """Return x times w transposed: the low halves of bytes are the first half of a row of w."""
+    """Return x times w transposed: the low nibbles are the first half of a row of w."""
     w = pl.create_tensor([N, K], dtype=pl.BF16)
     for block in pl.spmd(N // ROWS, name_hint="unpack"):
         for i in pl.range(ROWS):
@@ -44,7 +44,7 @@ def codebook_gemm(
 
 
 def inputs(rng):
-    """Return bytes of any value, and a table of numbers that BF16 has."""
+    """Return random bytes, and a table of values that are exact in BF16."""
     bf16 = pl.BF16.numpy
     table = np.sort(rng.standard_normal((1, 16), np.float32) * np.float32(K**-0.5), axis=1)
     return {

@@ -1,4 +1,4 @@
-"""The gate of a mixture: scores of all experts, the best of each token, and their weights."""
+"""The gate of a mixture of experts: scores of all, the best of each token, and their weights."""
 
 import numpy as np
 
@@ -7,7 +7,7 @@ from pypto.runtime import Case
 
 TOKENS, HIDDEN, EXPERTS, TOP = 32, 2048, 256, 8
 TILE, CHUNK = 16, 256
-PAIRS = 32  # sorted pairs that are looked at: as many as one instruction sorts
+PAIRS = 32  # sorted pairs that are considered: as many as one instruction sorts
 
 
 @pl.jit.inline
@@ -35,7 +35,7 @@ def moe_gate(
     experts: pl.Out[pl.Tensor[[TOKENS, TOP], pl.INT32]],
     weights: pl.Out[pl.Tensor[[TOKENS, TOP], pl.FP32]],
 ):
-    """Choose by score plus bias; weigh by the scores alone, so that they sum up to ``scale``."""
+    """Choose by score plus bias; weigh by the scores alone, so that weights sum to ``scale``."""
     scores = pl.create_tensor([TOKENS, EXPERTS], dtype=pl.FP32)
     scores = gate_scores(x, w, scores)
     for t in pl.spmd(TOKENS, name_hint="choose_experts"):
@@ -59,7 +59,7 @@ def moe_gate(
 
 
 def inputs(rng):
-    """Return tokens, and vectors of such a size that products are about 1."""
+    """Return tokens, and vectors scaled so that products are about 1."""
     return {
         "x": rng.standard_normal((TOKENS, HIDDEN), np.float32),
         "w": rng.standard_normal((EXPERTS, HIDDEN), np.float32) * np.float32(HIDDEN**-0.5),

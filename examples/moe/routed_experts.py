@@ -1,4 +1,4 @@
-"""Experts that are given tokens: sort tokens by expert, run each on its own, add up by token."""
+"""Routed experts: group tokens by expert, run each expert on its own tokens, sum up by token."""
 
 import numpy as np
 
@@ -13,7 +13,7 @@ TILE_K = 128
 
 @pl.jit.inline
 def list_tokens(experts: pl.Tensor, counts: pl.Tensor, lists: pl.Tensor):
-    """Write for each expert how many tokens it has, and token * TOP + choice of each."""
+    """Write, for each expert, its number of tokens and token * TOP + choice of each."""
     for e in pl.spmd(EXPERTS, name_hint="list_tokens"):
         count = pl.cast(0, pl.INDEX)
         for t in pl.range(TOKENS):
@@ -27,7 +27,7 @@ def list_tokens(experts: pl.Tensor, counts: pl.Tensor, lists: pl.Tensor):
 
 @pl.jit.inline
 def gather_tokens(x: pl.Tensor, counts: pl.Tensor, lists: pl.Tensor, grouped: pl.Tensor):
-    """Copy the rows of each expert's tokens, one behind the other."""
+    """Copy the rows of each expert's tokens, one after another."""
     for e in pl.spmd(EXPERTS, name_hint="gather_tokens"):
         count = pl.cast(pl.read(counts, [e]), pl.INDEX)
         for i in pl.range(count):
@@ -47,7 +47,7 @@ def routed_experts(
     w_down: pl.Tensor[[EXPERTS, INNER, HIDDEN], pl.BF16],
     y: pl.Out[pl.Tensor[[TOKENS, HIDDEN], pl.FP32]],
 ):
-    """Return for each token the sum of its experts' results, by their shares."""
+    """Return, for each token, the sum of its experts' results weighted by their shares."""
     counts = pl.create_tensor([EXPERTS], dtype=pl.INT32)
     lists = pl.create_tensor([EXPERTS, TOKENS], dtype=pl.INT32)
     counts, lists = list_tokens(experts, counts, lists)
@@ -102,7 +102,7 @@ def routed_experts(
 
 
 def inputs(rng):
-    """Return tokens with different experts, one of which has none."""
+    """Return tokens with distinct experts, and one expert without tokens."""
     bf16 = pl.BF16.numpy
 
     def weights(rows, columns):
@@ -133,5 +133,5 @@ def reference(x, experts, shares, w_gate, w_up, w_down, y):
     return {"y": result}
 
 
-# The inner numbers are rounded to BF16, by a factor of deviation 2**-9 / sqrt(3) at most.
+# The inner activations are rounded to BF16, with standard deviation 2**-9 / sqrt(3) at most.
 CASES = [Case("routed_experts", routed_experts, inputs, reference, 6.5e-3)]

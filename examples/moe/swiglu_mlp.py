@@ -1,4 +1,4 @@
-"""The perceptron of a decoder layer: gate and up in one region, then down and the residual."""
+"""The MLP of a decoder layer: gate and up in one region, then down and the residual."""
 
 import numpy as np
 
@@ -49,7 +49,7 @@ def swiglu_mlp(
 
 
 def inputs(rng):
-    """Return weights of such a size that each product is about 1."""
+    """Return weights scaled so that each product is about 1."""
     bf16 = pl.BF16.numpy
 
     def weights(rows, columns):
@@ -73,6 +73,6 @@ def reference(x, w_gate, w_up, w_down, residual, y):
     return {"y": residual + inner @ w_down.astype(np.float64)}
 
 
-# The inner numbers are rounded to BF16, by a factor of deviation 2**-9 / sqrt(3) at most: so are,
-# relative to their usual size below 1, the sums over all of them. 5.7 deviations.
+# The inner activations are rounded to BF16, a relative error of standard deviation 2**-9 / sqrt(3)
+# at most, and so are the sums over them, of magnitude below 1. 5.7 deviations.
 CASES = [Case("swiglu_mlp", swiglu_mlp, inputs, reference, 6.5e-3)]

@@ -1,4 +1,4 @@
-"""INT8 by INT8: rows are quantised with a scale each, weights come with a scale per column."""
+"""INT8 by INT8: rows are quantised with one scale each, weights have one scale per column."""
 
 import numpy as np
 
@@ -7,13 +7,13 @@ from pypto.runtime import Case
 
 TOKENS, K, N = 64, 2048, 1024
 Q_TILE = 16  # rows quantised at a time
-CHUNK = 512  # columns of them
+CHUNK = 512  # columns that are quantised at a time
 TILE_M, TILE_K, TILE_N = 64, 256, 128
 
 
 @pl.jit.inline
 def quantize(x: pl.Tensor, x_int8: pl.Tensor, x_scale: pl.Tensor):
-    """Write each row divided by its scale, so that its largest number becomes 127."""
+    """Write each row divided by its scale, so that its largest magnitude becomes 127."""
     for block in pl.spmd(TOKENS // Q_TILE, name_hint="quantize"):
         row = block * Q_TILE
         largest = pl.full([Q_TILE, 1], dtype=pl.FP32, value=1e-6)
@@ -42,7 +42,7 @@ def w8a8_gemm(
     w_scale: pl.Tensor[[1, N], pl.FP32],
     y: pl.Out[pl.Tensor[[TOKENS, N], pl.BF16]],
 ):
-    """Return x times w transposed, w being w_scale times integers."""
+    """Return x times w transposed, where the weights are w_scale times the integers in w."""
     x_int8 = pl.create_tensor([TOKENS, K], dtype=pl.INT8)
     x_scale = pl.create_tensor([TOKENS, 1], dtype=pl.FP32)
     x_int8, x_scale = quantize(x, x_int8, x_scale)
@@ -76,11 +76,11 @@ def inputs(rng):
 
 
 def reference(x, w, w_scale, y):
-    """Return the product of x as it is, in float64."""
+    """Return the product with x unquantised, in float64."""
     return {"y": x.astype(np.float64) @ w.astype(np.float64).T * w_scale}
 
 
-# A scale is about 4 / 127: a number is wrong by a part of it that is evenly spread over half a
-# unit, of deviation 0.0095, and so is a result, a sum with weights whose squares sum up to 1 to 2.
+# A scale is about 4 / 127: the quantisation error of an element is uniform within half a unit, with
+# standard deviation 0.0095, and so is a result's, a sum with weights whose squares sum to 1 to 2.
 # 6 deviations of 0.0143, and one rounding to BF16.
 CASES = [Case("w8a8_gemm", w8a8_gemm, inputs, reference, 0.09)]

@@ -1,7 +1,7 @@
-"""Tasks that are ordered by hand: a pipeline of stages over tiles, joined before a last task.
+"""Manually ordered tasks: a pipeline of stages over tiles, joined before a final task.
 
-In a manual scope nothing is ordered but by ``deps``. A tile goes through three stages; its next
-stage waits for the one before and for nothing else, so that different tiles overtake each other.
+In a manual scope only ``deps`` order tasks. A tile goes through three stages; each stage waits for
+the tile's previous one and nothing else, so that different tiles can overtake each other.
 """
 
 import numpy as np
@@ -20,7 +20,7 @@ def stage(
     factor: pl.Scalar[pl.FP32],
     before: pl.Scalar[pl.TASK_ID],
 ) -> pl.Scalar[pl.TASK_ID]:
-    """Write a scaled tile into another tensor, behind a task."""
+    """Write a scaled tile into another tensor, after the task ``before``."""
     with pl.at(level=pl.Level.CORE_GROUP, name_hint="stage", deps=[before]) as done:
         target[row : row + ROWS, :] = pl.mul(source[row : row + ROWS, :], factor)
     return done
@@ -54,7 +54,7 @@ def task_graph(
 
 
 def inputs(rng):
-    """Return rows of usual size 1."""
+    """Return rows of magnitude about 1."""
     shape = (TILES * ROWS, COLS)
     return {
         "x": rng.standard_normal(shape, np.float32),

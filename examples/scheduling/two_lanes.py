@@ -1,4 +1,4 @@
-"""A product with bias and activation, for which both vector cores of a cluster do half the rows."""
+"""Product, bias and activation, where each of a cluster's two vector cores does half the rows."""
 
 import numpy as np
 
@@ -17,7 +17,7 @@ def two_lanes(
     bias: pl.Tensor[[1, N], pl.FP32],
     y: pl.Out[pl.Tensor[[M, N], pl.FP32]],
 ):
-    """Return relu(x w + bias), w being transposed."""
+    """Return relu(x w + bias), where w is stored transposed."""
     for m in pl.parallel(0, M, TILE_M):
         for block in pl.spmd(N // TILE_N, name_hint="two_lanes"):
             n = block * TILE_N
@@ -35,7 +35,7 @@ def two_lanes(
 
 
 def inputs(rng):
-    """Return factors in FP16."""
+    """Return FP16 operands."""
     return {
         "x": rng.standard_normal((M, K), np.float32).astype(np.float16),
         "w": (rng.standard_normal((N, K), np.float32) * K**-0.5).astype(np.float16),
