@@ -157,7 +157,7 @@ def reference(
 # Only the activations g are rounded to BF16, each by a factor 1 + d with |d| <= u = 2**-8. So the
 # error of the result is sum(g w2 d) over 2048 terms. Rounding errors are independent, of mean 0,
 # so its standard deviation is at most u / sqrt(3) * sqrt(sum((g w2)**2)).
-# Here h has the deviation 1.07 by its 512 products and 0.58 by the bias, together 1.22, so g**2 has
+# Here h has deviation 1.07 from its 512 products and 0.58 from the bias, together 1.22, so g**2 has
 # mean 0.7, and w2**2 has mean 1 / 3072: the deviation is at most 2.26e-3 * 0.69 = 1.6e-3.
 # None of 131,072 results is off by more than six of them, 9.4e-3. (FP32 rounding is below 1e-4.)
 CASES = [Case("gelu_mlp", GeluMlp, inputs, reference, 9.5e-3)]
