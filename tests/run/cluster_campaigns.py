@@ -1,10 +1,10 @@
-"""What a cluster of Ray survives, at length: ranks that are killed, and a sweep that loses a node.
+"""Long fault-injection runs on a Ray cluster: ranks that are killed, a sweep that loses a node.
 
 ``python -m tests.run.cluster_campaigns kills [COUNT]`` kills one rank of a running program with
-SIGKILL, as often as it says, and looks how long the error takes, whom it names, and what is left.
-``python -m tests.run.cluster_campaigns sweep [COUNT]`` lets two nodes judge so many candidates of
-a kernel, and kills one of the nodes when half of them are judged. Both print what they find, and
-end with 1 if it is not what it should be.
+SIGKILL, COUNT times, and checks how long the error takes, whom it names, and what is left behind.
+``python -m tests.run.cluster_campaigns sweep [COUNT]`` lets two nodes evaluate COUNT candidates of
+a kernel, and kills one of the nodes when half of them are done. Both print what they find, and
+exit with status 1 if it is not as expected.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ from pypto._src.errors import EvaluationError
 from tests.run.test_cluster import arrays, busy, config, is_busy, is_ours, nodes, rank_processes
 
 LATEST_S: Final = 10.0
-"""A run whose rank was killed has to end within so many seconds."""
+"""A run whose rank was killed must end within this many seconds."""
 
 
 def shared_memory() -> set[str]:
-    """Return the names of what is in shared memory."""
+    """Return the names of the objects in shared memory."""
     return {path.name for path in Path("/dev/shm").iterdir()}
 
 
 def windows() -> int:
-    """Return how many processes that this one has started map windows of ranks."""
+    """Return how many child processes of this one map windows of ranks."""
     found = 0
     for path in Path("/proc").glob("[0-9]*"):
         try:
@@ -52,7 +52,7 @@ def windows() -> int:
 
 
 def kills(count: int) -> int:
-    """Kill a rank so many times; return 1 if an error was late, or wrong, or something is left."""
+    """Kill a rank ``count`` times; return 1 if an error is late or wrong, or something is left."""
     x, _ = arrays()
     before = shared_memory()
     slowest, wrong = 0.0, list[str]()
@@ -79,7 +79,7 @@ def kills(count: int) -> int:
 
 
 def killed(x: Any) -> tuple[float, str]:
-    """Kill a rank that computes; return how long the error took, and what is wrong with it."""
+    """Kill a rank that is computing; return how long the error took, and what is wrong with it."""
     found: list[tuple[int, float]] = []
     y = np.zeros_like(x)
 
@@ -107,7 +107,7 @@ def killed(x: Any) -> tuple[float, str]:
 
 
 def ended(what: Callable[[], bool]) -> None:
-    """Wait until something has come true, for a while."""
+    """Wait for a limited time until a condition becomes true."""
     deadline = time.monotonic() + LATEST_S
     while not what() and time.monotonic() < deadline:
         time.sleep(0.05)
@@ -121,7 +121,7 @@ TILES: Final = tuple(range(1, 21))
 
 
 def kernel(count: int) -> Any:
-    """Return a kernel with at least so many candidates."""
+    """Return a kernel with at least ``count`` candidates."""
     numbers = [*range(-(-count // len(TILES)))]
 
     @pl.autotune(ROWS_OF_TILE=TILES, NUMBER=numbers)
@@ -141,7 +141,7 @@ def kernel(count: int) -> Any:
 
 
 def sweep(count: int) -> int:
-    """Judge so many candidates on two nodes, one of which dies half way; return 1 if any lacks."""
+    """Evaluate candidates on two nodes, one of which dies halfway; return 1 if any is missing."""
     a = np.zeros((64, 64), np.float32)
     tuned, judged, lost = kernel(count), [0], list[float]()
     ask = Tasks.ask
@@ -185,7 +185,7 @@ def sweep(count: int) -> int:
 
 
 def main() -> int:
-    """Do what the command line says."""
+    """Run the campaign named on the command line."""
     campaigns: dict[str, tuple[Callable[[int], int], int]] = {
         "kills": (kills, 50),
         "sweep": (sweep, 2000),

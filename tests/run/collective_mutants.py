@@ -1,12 +1,12 @@
-"""Breaks collectives on purpose, and counts what finds it: the check of ranks, or the values.
+"""Mutates collectives, and counts what detects each mutant: the rank checker, or wrong values.
 
-Run ``python -m tests.run.collective_mutants [COUNT] [SEED]`` for the counts of so many mutants of
-the collectives' own source, by kind, how many are found without any data, and those that nothing
-finds. Each changes one statement or
+``python -m tests.run.collective_mutants [COUNT] [SEED]`` prints, for COUNT mutants of the
+collectives' own source, counts by kind, how many are found without any data, and those that nothing
+finds. Each mutant changes one statement or
 argument of a function of `pypto._src.jit.collectives`: a wait, notification, barrier or transfer is
-missing, sent twice, or exchanged with the statement before it; a value, peer, signal or offset is
-another one. Each collective runs twice on three ranks with other numbers, as ``check`` runs a
-program: ranks take turns in six orders. What it does not report is compared with NumPy.
+missing, repeated, or swapped with the statement before it; a value, peer, signal or offset is
+changed. Each collective runs twice on three ranks with different numbers, as ``check`` runs a
+program: ranks are scheduled in six orders. What it does not report is compared with NumPy.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ FUNCTIONS: Final = {
     "all-to-all": ("all_to_all",),
     "barrier": ("barrier", "_take"),
 }
-"""The functions of a collective; those of the barrier are looked at in an all-gather."""
+"""The functions of a collective; those of the barrier are tested in an all-gather."""
 
 OTHER_MODE: Final = {"all-reduce, mesh": ("_ring",), "all-reduce, ring": ("_mesh",)}
 """Functions that a collective calls only in another mode."""
@@ -57,7 +57,7 @@ EQUAL: Final = {
     ("barrier", "wrong neighbour"): "each rank notifies all peers, in another order",
     ("barrier", "wrong signal"): "each rank has another element, and waits for all elements",
 }
-"""Mutants that mean what the collective means, by collective and kind, with the reason."""
+"""Equivalent mutants, by collective and kind, with the reason."""
 
 
 class Mutant(NamedTuple):
@@ -68,7 +68,7 @@ class Mutant(NamedTuple):
     line: int
     change: str
     text: str
-    """The source with the change."""
+    """The source with the change applied."""
 
     def __str__(self) -> str:
         return f"{self.kind}: {self.collective}, line {self.line}: {self.change}"
@@ -84,7 +84,7 @@ WHOLE: Final = {"barrier", "_take", "_copied", *[n for ns in FUNCTIONS.values() 
 
 
 class Source:
-    """The text of the collectives, for small pieces and few ranks, and changes of it."""
+    """The source of the collectives, for small pieces and few ranks, and changes to it."""
 
     def __init__(self) -> None:
         text = SOURCE.read_text("utf-8")
@@ -104,7 +104,7 @@ class Source:
         return self.text[begin:end]
 
     def changed(self, *changes: tuple[ast.expr | ast.stmt, str]) -> str:
-        """Return the text with other texts in place of nodes."""
+        """Return the source with nodes replaced by other text."""
         text = self.text
         for node, new in sorted(changes, key=lambda pair: -self._ends(pair[0])[0]):
             begin, end = self._ends(node)
@@ -178,7 +178,7 @@ def _bodies(function: ast.FunctionDef) -> Iterator[list[ast.stmt]]:
 
 
 def _called(stmt: ast.stmt) -> tuple[str, ast.Call | None]:
-    """Return what a statement does with other ranks or their signals; "" for nothing."""
+    """Return what a statement does to other ranks or their signals; "" for nothing."""
     if isinstance(stmt, ast.Expr) and isinstance(stmt.value, ast.Call):
         name = _name(stmt.value)
         if name in SIGNALS | TRANSFERS | WHOLE:
@@ -206,7 +206,7 @@ def _next(peer: str) -> str:
 def _arguments(
     source: Source, name: str, call: ast.Call
 ) -> Iterator[tuple[str, ast.expr | ast.stmt, str]]:
-    """Yield changes of the arguments of a call: kind, argument, text in its place."""
+    """Yield changes of the arguments of a call: kind, argument, replacement text."""
     args = call.args
     if name == "notify":
         _, peer, index, value = args
@@ -246,24 +246,24 @@ devices = RunConfig(distributed_config=DistributedConfig(device_ids=[*range(RANK
 
 @pl.jit(target="interpreter")
 def fill(x: pl.Tensor, box: pl.InOut[pld.DistributedTensor]):
-    """Let a rank's window have what it is given."""
+    """Fill a rank's window with the rank's data."""
     with pl.at(level=pl.Level.CORE_GROUP):
         box[:, :] = x[:, :]
 
 
 @pl.jit(target="interpreter")
 def read(y: pl.Out[pl.Tensor], box: pl.InOut[pld.DistributedTensor]):
-    """Return what a rank's window has."""
+    """Return the contents of a rank's window."""
     with pl.at(level=pl.Level.CORE_GROUP):
         y[:, :] = box[:, :]
     return y
 
 
 def program(collective: str, names: Any) -> tuple[Any, Callable[[Array], Array], tuple[int, int]]:
-    """Return a program of a collective, what NumPy says, and the shape of a rank's part.
+    """Return a program of a collective, its NumPy reference, and the shape of a rank's part.
 
     ``names`` is the module of collectives; ``program(x, y)`` takes one part for each round and
-    rank, and gives as many.
+    rank, and returns as many.
     """
     launch, reference = _KINDS[collective]
     rows = RANKS if collective in _OF_ROWS else ROWS
@@ -373,7 +373,7 @@ _KINDS: Final[dict[str, tuple[Any, Callable[[Array], Array]]]] = {
 
 
 def verdict(collective: str, text: str, folder: Path) -> str:
-    """Return what is found of a collective in a source: a slug, ``value``, or "" for nothing."""
+    """Return what is found in a collective of a source: a slug, ``value``, or "" for nothing."""
     run, reference, shape = program(collective, _loaded(text, folder))
     x = np.random.default_rng(5).integers(-9, 9, (ROUNDS, RANKS, *shape)).astype(np.float32)
     y = np.zeros_like(x)
@@ -386,7 +386,7 @@ def verdict(collective: str, text: str, folder: Path) -> str:
 
 
 def verdict_without_data(collective: str, text: str, folder: Path) -> str:
-    """Return what is found of a collective by its signals, offsets and loops alone."""
+    """Return what is found in a collective from its signals, offsets and loops alone."""
     run, _, shape = program(collective, _loaded(text, folder))
     parts = pl.Tensor[[ROUNDS, RANKS, *shape], pl.FP32]
     try:
@@ -408,7 +408,7 @@ def _loaded(text: str, folder: Path) -> Any:
 
 
 def judged(chosen: Sequence[Mutant]) -> Iterator[tuple[Mutant, str, str]]:
-    """Yield the verdicts on each of some mutants: what is found, and what without data."""
+    """Yield the verdicts on some mutants: what is found, and what is found without data."""
     with TemporaryDirectory() as name:
         folder = Path(name)
         for mutant in chosen:
@@ -417,9 +417,9 @@ def judged(chosen: Sequence[Mutant]) -> Iterator[tuple[Mutant, str, str]]:
 
 
 def main(count: int, seed: int) -> int:
-    """Print the verdicts on so many mutants; return 1 if nothing finds one that is no equal.
+    """Print the verdicts on ``count`` mutants; return 1 if a non-equivalent one is never found.
 
-    Those that mean the same are counted on their own: all of them have to be found by nothing.
+    Equivalent mutants are counted separately: none of them may be found by anything.
     """
     begin = time.perf_counter()
     with TemporaryDirectory() as folder:

@@ -1,4 +1,4 @@
-"""Programs that the tests of running call."""
+"""Programs used by the tests of running."""
 
 # ruff: noqa: RET504  a store's result is named, as in the documents
 
@@ -11,7 +11,7 @@ ROWS = pl.dynamic("rows")
 
 @pl.program
 class Steps:
-    """Kernels on 8 x 16 blocks, and orchestrations that need them in order."""
+    """Kernels on 8 x 16 blocks, and orchestrations that depend on their order."""
 
     @pl.function(type=pl.FunctionType.InCore)
     def add(
@@ -127,7 +127,7 @@ class Steps:
 
 @pl.program
 class Undirected:
-    """Parameters as the documents' first examples have them: no Out."""
+    """Parameters as in the documents' first examples: no Out."""
 
     @pl.function(type=pl.FunctionType.InCore)
     def double(
@@ -168,7 +168,7 @@ class Broken:
 
 @pl.program
 class CopyRow:
-    """A kernel that copies the row it is told to."""
+    """A kernel that copies the row given by an argument."""
 
     @pl.function(type=pl.FunctionType.InCore)
     def copy_row(
@@ -233,7 +233,7 @@ class Scale:
 
 @pl.program
 class Several:
-    """Two kernels, and nothing that says which one is meant."""
+    """Two kernels, and nothing that makes either of them the entry."""
 
     @pl.function(type=pl.FunctionType.InCore)
     def first(self, out: pl.Out[pl.Tensor[[8, 16], pl.FP32]]) -> pl.Tensor[[8, 16], pl.FP32]:
@@ -248,7 +248,7 @@ class Several:
 
 @pl.program
 class Dynamic:
-    """A kernel on a tensor whose size is not known."""
+    """A kernel on a tensor of unknown size."""
 
     @pl.function(type=pl.FunctionType.InCore)
     def first_rows(
@@ -262,7 +262,7 @@ class Dynamic:
 
 @pl.function(type=pl.FunctionType.Orchestration)
 def count(n: pl.Scalar[pl.INT32], negate: pl.Scalar[pl.BOOL]) -> pl.Scalar[pl.INT32]:
-    """The sum of the numbers below n, negative on demand."""
+    """The sum of the numbers below n, negated on request."""
     total: pl.Scalar[pl.INT32] = pl.const(0, pl.INT32)
     for _ in pl.range(0, n):
         total = total + n
@@ -273,7 +273,7 @@ def count(n: pl.Scalar[pl.INT32], negate: pl.Scalar[pl.BOOL]) -> pl.Scalar[pl.IN
 
 @pl.program
 class Flows:
-    """Tensors that go through branches, loops, calls and tuples."""
+    """Tensors that pass through branches, loops, calls and tuples."""
 
     @pl.function(type=pl.FunctionType.InCore)
     def fill(

@@ -1,8 +1,8 @@
 """Runs tests natively under sanitizers: ``python -m tests.run.sanitized thread [arguments]``.
 
 The first argument is a value of PYPTO_SANITIZE, the others are pytest's. Where they name no tests
-the whole set runs: examples, task graphs, and every op on the values at which ops go wrong. The
-sanitizer's runtime has to be in the process before Python, so this one starts another.
+the whole set runs: examples, task graphs, and every op on critical values. The
+sanitizer's runtime must be loaded before Python starts, so this starts another process.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ EVERYTHING = (
     "tests/ops/test_native.py",
 )
 
-LEFT_OUT = {  # what a sanitizer's runtime cannot do
+LEFT_OUT = {  # what a sanitizer's runtime does not support
     "thread": (
-        # holds a signal back until the process makes a system call
+        # delays a signal until the process makes a system call
         "tests/run/test_scheduler.py::test_interrupt_ends_a_call",
-        # ends a child of a process with threads that starts threads of its own
+        # kills the forked child of a multithreaded process if it starts threads of its own
         "tests/run/test_scheduler.py::test_forked_child_has_threads",
     ),
 }
 
 
 def environment(which: str) -> dict[str, str] | None:
-    """Return the variables for a process under ``which``, None where its runtime is absent."""
+    """Return the environment for a process under ``which``, None if its runtime is absent."""
     toolchain = find_toolchain(sanitize=which)
     needed = {} if toolchain is None else sanitizer_environment(toolchain)
     if not needed:
@@ -46,7 +46,7 @@ def environment(which: str) -> dict[str, str] | None:
 
 
 def pytest_command(arguments: Sequence[str]) -> list[str]:
-    """Return the command that runs tests in one process."""
+    """Return the command that runs the tests in a single process."""
     return [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *arguments]
 
 

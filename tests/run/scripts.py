@@ -1,6 +1,6 @@
-"""A program whose tasks are data: a script tells the host what to call, on which regions."""
+"""A data-driven program: a script tells the host which kernels to call, on which regions."""
 
-# The annotations of kernels are a language of their own, and their bodies are not run as Python.
+# Kernels' annotations are a language of their own, and their bodies are not run as Python.
 # pyright: basic, reportInvalidTypeArguments=false, reportOperatorIssue=false
 # pyright: reportArgumentType=false, reportAssignmentType=false, reportReturnType=false
 # ruff: noqa: RET504  a store's result is named, as in the documents
@@ -17,7 +17,7 @@ WORDS = 8
 
 @pl.program
 class Scripted:
-    """Each step of the script is an op number, a flag, and three places as rows and columns."""
+    """Each step of the script is an op number, a flag, and three positions as rows and columns."""
 
     @pl.function(type=pl.FunctionType.InCore)
     def mix(

@@ -1,14 +1,14 @@
 """Tensor-level programs at every size: native, interpreter, PTO texts and NumPy agree.
 
-Programs and sizes are drawn; `python -m tests.run.shapes COUNT SEED [NAME ...]` makes that many
+Programs and sizes are random; `python -m tests.run.shapes COUNT SEED [NAME ...]` makes that many
 runs, of the programs that are named or of all. In half of them the sizes are constants of the
-program, in the others one program serves all sizes. Kernels are compiled together
-(`tests.natively`). Every array that a native kernel gets stands between guard bytes, which no run
-may change; the interpreter's memory after planning begins poisoned, padding included. Texts and the
-interpreter are slower by orders: they evaluate what is no larger than `SMALL`.
+program; in the others one program serves all sizes. Kernels are compiled together
+(`tests.natively`). Every array passed to a native kernel is placed between guard bytes, which no
+run may change; after planning, the interpreter's memory starts poisoned, padding included. Texts
+and interpreter are orders of magnitude slower: they evaluate only runs up to `SMALL`.
 """
 
-# What NumPy gives is an array of no known type.
+# NumPy's results are arrays of unknown type.
 # pyright: reportUnknownLambdaType=false, reportUnknownArgumentType=false
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
 
@@ -41,7 +41,7 @@ from tests.run.test_tensor_programs import TextHost, sizes_behind
 Array = np.ndarray[Any, Any]
 SIZES: Final = (0, 1, 3, 5, 16, 17, 31, 64, 100, 127, 777, 1000)
 SMALL: Final = 20_000
-"""The most elements (of a product: multiplications, by 64) that texts are evaluated for."""
+"""The most elements (for a product: multiplications / 64) for which texts are evaluated."""
 GUARD: Final = 64
 BATCH: Final = 60
 """How many programs of constant sizes are compiled together."""
@@ -63,20 +63,20 @@ SYMBOLS: Final = {
     "m+2": "M2",
     "n+3": "N3",
 }
-"""What a size is called in programs that serve all sizes."""
+"""The names of sizes in programs that serve all sizes."""
 
 Shape = tuple[str, ...]
 
 
 class Form(NamedTuple):
-    """A program with sizes m, n and k to be filled in, and what it means."""
+    """A program with sizes m, n and k to be filled in, and its NumPy reference."""
 
     inputs: tuple[tuple[Shape, str], ...]  # the names of the sizes; element type
-    body: str  # of x0, x1, ...; gives y, or out as a whole
+    body: str  # of x0, x1, ...; the result, or out as a whole
     meaning: Callable[..., Any]
     result: tuple[Shape, str] = (("m", "n"), "FP32")
     some: str = ""
-    """The size of a dimension that has a largest element: 0 is refused where it is constant."""
+    """The dimension over which a maximum is taken: 0 is rejected where it is constant."""
     dynamic: bool = True  # False if the sizes have to be constants
 
 
@@ -113,7 +113,7 @@ def _half(x: Array) -> Array:
 
 
 def _cast(target: str) -> Callable[[Array], Array]:
-    """Return what a cast to ``target`` means; of these numbers none but to whole ones rounds."""
+    """Return the reference of a cast to ``target``; only casts of these to integers round."""
     return lambda x: (
         np.trunc(x).astype(DTYPES[target]) if "INT" in target else x.astype(DTYPES[target])
     )
@@ -339,7 +339,7 @@ FORMS: Final[dict[str, Form]] = {
 
 
 class Run(NamedTuple):
-    """One program at given sizes; ``dynamic`` if its sizes are known at the call only."""
+    """One program at given sizes; ``dynamic`` if its sizes are known only at the call."""
 
     name: str
     m: int
@@ -349,7 +349,7 @@ class Run(NamedTuple):
 
     @property
     def sizes(self) -> dict[str, int]:
-        """The size that each name of one stands for."""
+        """The value of each named size."""
         m, n, k = self.m, self.n, self.k
         return {
             "m": m,
@@ -365,11 +365,11 @@ class Run(NamedTuple):
 
     @property
     def key(self) -> Run:
-        """What this and other runs have the program of."""
+        """The key under which this and other runs share a program."""
         return Run(self.name, 0, 0, 0, True) if self.dynamic else self
 
     def array(self, of: tuple[Shape, str], rng: np.random.Generator) -> Array:
-        """Return an argument: multiples of 1/4 and 1/8, or whole numbers."""
+        """Return an argument: multiples of 1/4 and 1/8, or integers."""
         shape, kind = of
         found = rng.integers(-8, 9, tuple(self.sizes[name] for name in shape))
         return (found if "INT" in kind else found / 4 + 0.125).astype(DTYPES[kind])
@@ -378,7 +378,7 @@ class Run(NamedTuple):
         """Return the program.
 
         Raises:
-            OpError: it asks for the largest of no elements.
+            OpError: it asks for the maximum of no elements.
         """
         form = FORMS[self.name]
         names: Mapping[str, Any] = SYMBOLS if self.dynamic else self.sizes
@@ -398,12 +398,12 @@ class Run(NamedTuple):
         return pl.parse_program("\n".join(lines))
 
     def is_refused(self) -> bool:
-        """True if the program asks for the largest of no elements."""
+        """True if the program asks for the maximum of no elements."""
         some = FORMS[self.name].some
         return not self.dynamic and some != "" and self.sizes[some] == 0
 
     def is_small(self) -> bool:
-        """True if texts are evaluated in reasonable time."""
+        """True if its texts can be evaluated in reasonable time."""
         uses_k = any("k" in shape for shape, _ in FORMS[self.name].inputs)
         planes = 3 if any("3" in shape for shape, _ in FORMS[self.name].inputs) else 1
         return planes * self.m * self.n * (max(1, self.k // 64) if uses_k else 1) <= SMALL
@@ -414,7 +414,7 @@ def _tensor(shape: Shape, kind: str, names: Mapping[str, Any]) -> str:
 
 
 def drawn(count: int, seed: int, only: Sequence[str] = ()) -> list[Run]:
-    """Return runs: each program in turn, with drawn sizes, every second with run-time ones."""
+    """Return runs: the programs in rotation, with random sizes, every second one dynamic."""
     rng = np.random.default_rng(seed)
     names = [name for name in FORMS if name in only or not only]
     found: list[Run] = []
@@ -432,7 +432,7 @@ def drawn(count: int, seed: int, only: Sequence[str] = ()) -> list[Run]:
 
 
 def _guarded(array: Array) -> tuple[Array, Array]:
-    """Return a copy of an array, and the bytes that it lies in, guards included."""
+    """Return a copy of an array, and the buffer that contains it, guards included."""
     whole = np.full(array.nbytes + 2 * GUARD, 0xA5, np.uint8)
     inner = whole[GUARD : GUARD + array.nbytes].view(array.dtype).reshape(array.shape)
     inner[...] = array
@@ -476,15 +476,15 @@ class NativeHost(Evaluator):
 
 
 class Ways(NamedTuple):
-    """What gives a program a meaning: by name, what calls it."""
+    """The ways to execute a program: callables by name."""
 
     native: dict[str, Callable[..., Any]]
     slow: Callable[[], dict[str, Callable[..., Any]]]
-    """Makes the interpreters and evaluated texts once it is called; raises at a wrong text."""
+    """Makes the interpreters and the evaluators of texts when called; raises for a wrong text."""
 
 
 def prepared(programs: Mapping[Run, ir.Program]) -> dict[Run, Ways]:
-    """Return what runs programs; their kernels are compiled together."""
+    """Return the ways to execute each program; their kernels are compiled together."""
     default = {
         key: PassManager(OptimizationStrategy.Default).run_passes(program)
         for key, program in programs.items()
@@ -525,7 +525,7 @@ def _caller(host: Evaluator) -> Callable[..., Any]:
 
 
 def compare(run: Run, ways: Ways) -> None:
-    """Compare all that gives a program a meaning, at one run's sizes."""
+    """Compare all ways to execute a program, at one run's sizes."""
     form = FORMS[run.name]
     rng = np.random.default_rng(run.m * 1009 + run.n * 31 + run.k)
     arrays = [run.array(of, rng) for of in form.inputs]
@@ -533,7 +533,7 @@ def compare(run: Run, ways: Ways) -> None:
     with np.errstate(all="ignore"):
         wanted: Array = form.meaning(*arrays)
     rtol = 2e-3 if wanted.dtype == np.float16 else 2e-5
-    slow = ways.slow()  # of large runs, too: their texts are right, though not evaluated
+    slow = ways.slow()  # for large runs as well: their texts are checked, though not evaluated
     calls = {**ways.native, **(slow if run.is_small() else {})}
     for way, call in calls.items():
         pairs = [_guarded(array) for array in (*arrays, poison)]
@@ -546,15 +546,15 @@ def compare(run: Run, ways: Ways) -> None:
 
 
 def assert_refused(run: Run) -> None:
-    """Check that the program of a run is refused, and why."""
+    """Check that the program of a run is rejected, and why."""
     with pytest.raises(OpError, match="has no elements to choose from") as caught:
         run.program()
     assert caught.value.slug == "no-elements"
 
 
 def checked(runs: Sequence[Run]) -> Iterator[tuple[Run, Exception | None]]:
-    """Make runs; yield each with what it shows to be wrong."""
-    kept: dict[Run, Ways] = {}  # of programs that serve all sizes
+    """Make runs; yield each with its failure, if any."""
+    kept: dict[Run, Ways] = {}  # for programs that serve all sizes
     for begin in range(0, len(runs), BATCH):
         batch = runs[begin : begin + BATCH]
         new = dict.fromkeys(run.key for run in batch if run.dynamic and run.key not in kept)
@@ -588,7 +588,7 @@ def checked(runs: Sequence[Run]) -> Iterator[tuple[Run, Exception | None]]:
 
 
 def main(count: int, seed: int, only: Sequence[str] = ()) -> int:
-    """Make runs, of ``only`` some programs or of all; return how many differ, and print them."""
+    """Make runs, of some programs (``only``) or of all; print and count those that differ."""
     done, wrong, small, begin = Counter[str](), 0, 0, time.monotonic()
     for run, error in checked(drawn(count, seed, only)):
         done[run.name] += 1

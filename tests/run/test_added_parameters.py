@@ -1,4 +1,4 @@
-"""Kernels to which passes add parameters are called as they were written, on every target."""
+"""Kernels to which passes add parameters are still called with their own signature, everywhere."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def _wanted(x: Any, times: int) -> Any:
 
 
 def test_kernels_are_called_as_they_are_written() -> None:
-    """What a kernel works with in between, and its result, are nobody's arguments."""
+    """Neither scratch tensors nor a returned tensor become arguments of the caller."""
     x = np.random.default_rng(3).random((16, 64)).astype(np.float32)
     shown = "doubled(x: Tensor[[16, 64], FP32], times: Scalar[INT64])"
     for compiled in _targets(DOUBLED):
@@ -71,7 +71,7 @@ def part(x: pl.Tensor[[N, 64], pl.FP32], n: pl.Scalar[pl.INT64], f: pl.Scalar[pl
     ("value", "is_part"), [("x", False), ("pl.view(x, [n, 64], [0, 0])", True)]
 )
 def test_added_tensors_have_the_sizes_of_each_call(value: str, is_part: bool) -> None:
-    """Sizes come from the arrays of a call, and from its numbers."""
+    """Sizes come from the arrays and scalars of a call."""
     for compiled in _targets(ANY_SIZE.format(value=value)):
         for rows, n in ((1, 1), (16, 3), (37, 20)):
             x = np.random.default_rng(rows).random((rows, 64)).astype(np.float32)
@@ -93,7 +93,7 @@ def shares(x: pl.Tensor[[16, 64], pl.FP32], out: pl.Out[pl.Tensor[[16, 64], pl.F
 
 
 def test_outputs_stay_the_callers() -> None:
-    """A kernel that has scratch tensors beside an output writes and returns the caller's array."""
+    """A kernel with scratch tensors beside an output writes and returns the caller's array."""
     x = np.random.default_rng(3).random((16, 64)).astype(np.float32)
     for compiled in _targets(IN_PLACE):
         out = np.zeros_like(x)
@@ -121,14 +121,14 @@ def part(x: pl.Tensor[[Rows, 64], pl.FP32], n: pl.Scalar[pl.INT64]):
     ("name", "size", "rows"), [("Rows", "Rows + n", 12), ("n", "Rows", 16), ("Rows", "n + 8", 4)]
 )
 def test_numbers_below_zero_are_part_of_a_size(name: str, size: str, rows: int) -> None:
-    """A number counts as it is given, also where a dimension has the name of another number."""
+    """A negative scalar is used as it is, even if a dimension has the name of another scalar."""
     x = np.random.default_rng(3).random((16, 64)).astype(np.float32)
     for compiled in _targets(BY_NUMBER.format(name=name, size=size)):
         np.testing.assert_array_equal(compiled(x, -4), x[:rows])
 
 
 def test_sizes_below_zero_are_refused() -> None:
-    """A result that would have fewer elements than none is an error before anything runs."""
+    """A result with a negative size is an error before anything runs."""
     x = np.zeros((16, 64), np.float32)
     for compiled in _targets(BY_NUMBER.format(name="Rows", size="Rows + n"))[1:]:
         with pytest.raises(CallError) as caught:

@@ -1,4 +1,4 @@
-"""Kernels that differ in names alone are compiled once, and each reports under its own names."""
+"""Kernels that differ only in names are compiled once, and each reports under its own names."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Two:
 
 
 def two(op: str = "add", rows: int = 16) -> Program:
-    """Return a program of two kernels, alike if the second one adds 16 rows, too."""
+    """Return a program of two kernels, which are alike if the second one also adds 16 rows."""
     first = KERNEL.format(name="left", x="x", to="out", t="t", op="add", rows=16)
     second = KERNEL.format(name="right", x="weights", to="x", t="tile", op=op, rows=rows)
     program = pl.parse(PROGRAM.format(first=first, second=second, rows=rows))
@@ -56,7 +56,7 @@ def two(op: str = "add", rows: int = 16) -> Program:
 def test_only_kernels_that_are_alike_are_one(
     op: str, rows: int, count: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Names do not matter, ops and sizes do; both kernels compute what they say."""
+    """Names do not matter, ops and sizes do; both kernels compute the right results."""
     loaded: list[str] = []
 
     def load(source: str, **options: Any) -> NativeKernel:
@@ -74,7 +74,7 @@ def test_only_kernels_that_are_alike_are_one(
 
 
 def test_report_has_the_names_of_the_kernel_that_ran() -> None:
-    """An object that was compiled for another kernel does not report under that one's names."""
+    """An object that was compiled for another kernel does not report that one's names."""
     a = np.zeros((16, 16), np.float32)
     with pytest.raises(PyptoError) as caught:
         runtime.compile(two())(a, a, a.copy(), a.copy(), 4)
@@ -82,7 +82,7 @@ def test_report_has_the_names_of_the_kernel_that_ran() -> None:
 
 
 def test_what_the_headers_declare_keeps_its_name() -> None:
-    """Only what a text declares itself may have another name."""
+    """Only names that a text declares itself may be renamed."""
     text = "using tType = Tile<Layout::{}>; tType {}(2); T{}({}, a > b); // {}"
     same = without_names(text.format("ND", "t", "ADD", "t", "one"))
     assert same == without_names(text.format("ND", "u", "ADD", "u", "two"))

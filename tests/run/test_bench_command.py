@@ -1,4 +1,4 @@
-"""``pypto bench``: what it counts and how it tells it; no test asks how fast anything is."""
+"""``pypto bench``: what it counts and how it reports it; no test checks how fast anything is."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 
 @pytest.fixture(autouse=True)
 def known_machine(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let the machine have peaks that are not measured."""
+    """Give the machine fixed peaks instead of measured ones."""
     peaks = {"copy_bandwidth": 2e9, "multiply_add_peak": 4e9}
     for name, rate in peaks.items():
         monkeypatch.setattr(machine_peaks, name, partial(_peak, rate))
@@ -47,13 +47,13 @@ def test_the_same_numbers_as_data_and_as_text(capsys: pytest.CaptureFixture[str]
 
 
 def test_calls_before_the_first_measured_one() -> None:
-    """Three are not counted, five are measured at least."""
+    """Three are not counted, and at least five are measured."""
     calls: list[int] = []
     assert len(measured(lambda: calls.append(1), 1e-9)) == 5
     assert len(calls) == 8
 
 
 def test_spread() -> None:
-    """Half of the times lie between the quartiles."""
+    """Half of the times are between the quartiles."""
     found = spread([1.0, 2.0, 3.0, 4.0, 5.0])
     assert (found["lower_quartile"], found["median"], found["upper_quartile"]) == (1.5, 3.0, 4.5)

@@ -1,4 +1,4 @@
-"""Compiled kernels that leave the arrays they were given report it and touch nothing."""
+"""Compiled kernels that access memory outside of their arrays report it and touch nothing."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def _arrays() -> tuple[Any, Any]:
     ],
 )
 def test_transfers_outside_are_errors(begin: int, end: int, message: str, hint: str) -> None:
-    """Neither side of the output changes, and the interpreter refuses the same call."""
+    """Neither end of the output changes, and the interpreter rejects the same call."""
     compiler()
     x, memory = _arrays()
     program = pl.parse(TEXT)
@@ -86,7 +86,7 @@ def test_transfers_outside_are_errors(begin: int, end: int, message: str, hint: 
 
 
 def test_transfers_up_to_the_edge_are_not() -> None:
-    """The last region of a tensor may be read and written; a failed call leaves no trace."""
+    """The last region of a tensor may be read and written; a failed call has no lasting effect."""
     compiler()
     x, memory = _arrays()
     compiled = compile_program(pl.parse(TEXT), target="cpu")
@@ -97,7 +97,7 @@ def test_transfers_up_to_the_edge_are_not() -> None:
 
 
 def test_launcher_names_the_tensors() -> None:
-    """The launcher hands each tensor's bytes, name and sizes to the headers."""
+    """The launcher passes each tensor's bytes, name and sizes to the headers."""
     x = LaunchTensor("x", 4, (64, 64))
     some = LaunchTensor("some", 2, ("args[4]", 8))
     loose = LaunchTensor("loose", 4, None)
@@ -132,7 +132,7 @@ def _compiled(text: str) -> CompiledProgram:
 
 
 def _outcome(text: str, args: Sequence[Any]) -> tuple[str, str]:
-    """Return what the CPU and the interpreter say: an error's slug, or "ran"."""
+    """Return the outcome on the CPU and in the interpreter: an error's slug, or "ran"."""
     found: list[str] = []
     for run in (_compiled(text), compile_program(pl.parse(text), target="interpreter")):
         copies: list[Any] = [a.copy() if isinstance(a, np.ndarray) else a for a in args]
@@ -170,15 +170,15 @@ def _part(declared: str, sizes: str, rank: int) -> str:
 
 
 OVER_THE_END: list[Region] = [
-    ("[64, 100]", (64, 100), "16, 32", (0, 96)),  # the end of a row, the next one's begin
-    ("[64, N]", (64, 100), "16, 32", (3, 69)),  # a width that the call gives
+    ("[64, 100]", (64, 100), "16, 32", (0, 96)),  # the end of a row, the start of the next
+    ("[64, N]", (64, 100), "16, 32", (3, 69)),  # a width that is set at the call
     ("[64, 100]", (64, 100), "16, 32", (1, -5)),  # the row before
     ("[4, 8, 32]", (4, 8, 32), "2, 4, 16", (0, 5, 16)),  # the next matrix
     ("[4, 8, 32]", (4, 8, 32), "2, 4, 16", (0, 4, 17)),
     ("[2, 4, 8, 32]", (2, 4, 8, 32), "1, 2, 8, 32", (0, 3, 0, 0)),
     ("[4, 64, 1]", (4, 64, 1), "1, 32, 1", (0, 40, 0)),  # a column into the next one
     ("[32, 64]", (32, 64), "1, 64", (30, 8)),
-    ("[64, N]", (64, 1), "8, 8", (0, 0)),  # of equal strides nothing follows
+    ("[64, N]", (64, 1), "8, 8", (0, 0)),  # with equal strides nothing follows
     ("[4, N, 32]", (4, 1, 32), "1, 2, 32", (0, 0, 0)),
 ]
 
@@ -187,7 +187,7 @@ OVER_THE_END: list[Region] = [
 def test_regions_over_the_end_of_a_dimension_are_errors(
     declared: str, shape: tuple[int, ...], sizes: str, offsets: tuple[int, ...]
 ) -> None:
-    """A region that goes on where the next row or matrix begins is refused on both targets."""
+    """A region that runs over into the next row or matrix is rejected on both targets."""
     x = np.zeros(shape, np.float32)
     found = _outcome(_part(declared, sizes, len(shape)), [x, *offsets, x])
     assert found == ("out-of-bounds", "out-of-bounds")
@@ -209,7 +209,7 @@ LAST: list[Region] = [
 def test_the_last_region_of_every_dimension_is_there(
     declared: str, shape: tuple[int, ...], sizes: str, offsets: tuple[int, ...]
 ) -> None:
-    """What ends with its tensor's dimensions is not refused."""
+    """A region that ends with its tensor's dimensions is accepted."""
     x = np.zeros(shape, np.float32)
     assert _outcome(_part(declared, sizes, len(shape)), [x, *offsets, x]) == ("ran", "ran")
 
@@ -241,7 +241,7 @@ def fixed(
 def test_regions_beyond_a_single_element_are_errors(
     declared: str, shape: tuple[int, ...], sizes: str, stop: str, begin: str, valid: str
 ) -> None:
-    """Where a dimension has one element, a region that begins there is not sure to end there."""
+    """If a dimension has one element, a region that begins there need not end there."""
     zeros = "[0, 0, 0]" if len(shape) == 3 else "[0, 0]"
     text = _FIXED.format(
         shape=declared, sizes=sizes, stop=stop, begin=begin, valid=valid, zeros=zeros
@@ -273,13 +273,13 @@ extern "C" __aicore__ void kernel_entry(__gm__ int64_t* args)
     [
         # The matrix [8, 64] seen as a row of 512 elements: it crosses the matrix's rows.
         ("1, 1, 1, 1, 128", "1, 1, 1, 1, 1", "ND", "1, 128", "RowMajor", 96, 385),
-        # As a matrix [16, 32], of which a part begins in the middle of a row of [8, 64].
+        # As a matrix [16, 32], a part of which begins in the middle of a row of [8, 64].
         ("1, 1, 1, 2, 32", "1, 1, 1, 32, 1", "ND", "2, 32", "RowMajor", 32, 40),
         # Its transpose, whose columns are the matrix's rows.
         ("1, 1, 1, 32, 8", "1, 1, 1, 1, 64", "DN", "32, 8", "ColMajor", 32, 40),
-        # One row many times.
+        # The same row repeated.
         ("1, 1, 1, 4, 64", "1, 1, 1, 0, 1", "ND", "4, 64", "RowMajor", 448, 449),
-        # Dimensions in another order: the innermost has the largest stride, and only bytes count.
+        # Permuted dimensions: the innermost has the largest stride, and only bytes count.
         ("1, 1, 8, 1, 8", "1, 1, 1, 8, 64", "ND", "8, 8", "RowMajor", 56, 57),
     ],
 )
@@ -292,7 +292,7 @@ def test_views_of_other_shapes(
     inside: int,
     outside: int,
 ) -> None:
-    """The dimensions that count are those of the GlobalTensor's strides, whatever the tensor's."""
+    """The dimensions that count are those of the GlobalTensor's strides, not of the tensor's."""
     toolchain = compiler()
     fields = {"shape": shape, "strides": strides, "layout": layout, "tile": tile, "order": order}
     text = _VIEWS
@@ -327,7 +327,7 @@ def chosen(
 
 
 def test_tensors_that_a_branch_chooses() -> None:
-    """A tensor that is known only when the kernel runs has its bounds, too."""
+    """A tensor that is chosen only when the kernel runs is bounds-checked, too."""
     x = np.zeros((8, 64), np.float32)
     assert _outcome(_CHOSEN, [x, x, 1, 32, x]) == ("ran", "ran")
     assert _outcome(_CHOSEN, [x, x, 0, 40, x]) == ("out-of-bounds", "out-of-bounds")
@@ -349,7 +349,7 @@ def first(
 
 
 def test_a_region_in_another_tensor_is_outside() -> None:
-    """A load that leaves its tensor and lies in the one behind it is refused all the same."""
+    """A load that leaves its tensor and falls inside the next one is still rejected."""
     compiler()
     memory = np.zeros((16, 64), np.float32)
     out = np.zeros((8, 64), np.float32)
@@ -389,7 +389,7 @@ class Tasks:
 
 
 def test_tasks_on_views() -> None:
-    """A task's tensor is the view it was given, and the error has its shape."""
+    """A task's tensor is the view passed to it, and the error shows its shape."""
     compiler()
     x = np.zeros((32, 64), np.float32)
     compiled = compile_program(pl.parse(_TASKS), target="cpu")
@@ -440,7 +440,7 @@ def reads(
 def test_elements_and_views_outside_are_errors(
     width: int, v: int, i: int, j: int, message: str | None
 ) -> None:
-    """An element that is read alone, and a view, lie inside their tensor in each dimension."""
+    """A single element that is read, and a view, must be within their tensor in each dimension."""
     x, out = np.ones((32, 64), np.float32), np.zeros((32, 64), np.float32)
     args = [x, np.zeros((8, width), np.int32), v, i, j, out]
     said = "ran" if message is None else "out-of-bounds"
@@ -468,14 +468,14 @@ def rows(
 
 @pytest.mark.parametrize("row", [1 << 26, (1 << 26) + 5, -(1 << 26)])
 def test_addresses_have_64_bits(row: int) -> None:
-    """A row number of 32 bits is not cut off where it is multiplied by the length of a row."""
+    """A 32-bit row number is not truncated when it is multiplied by the length of a row."""
     t = np.full(8, row, np.int32)
     args = [np.zeros((512, 64), np.float32), t, np.zeros((8, 64), np.float32)]
     assert _outcome(_NARROW, args) == ("out-of-bounds", "out-of-bounds")
 
 
 def test_large_constant_offsets() -> None:
-    """A constant offset beyond 32 bits is a number of 64 bits in C++."""
+    """A constant offset beyond 32 bits is a 64-bit literal in C++."""
     compiler()
     function = pl.parse(_NARROW.replace("512", "100000000").replace("[row, 0]", "[90000000, 0]"))
     text = compile_program(function, target="cpu").sources["rows"]
@@ -496,7 +496,7 @@ BEYOND: list[tuple[str, tuple[int, ...], str, tuple[int, ...], str]] = [
 def test_regions_wholly_beyond_a_row_are_errors(
     declared: str, shape: tuple[int, ...], sizes: str, offsets: tuple[int, ...], message: str
 ) -> None:
-    """A region whose place is that of a region of the next rows is refused where it stands."""
+    """A region whose addresses match a region in later rows is rejected, at its own offsets."""
     x = np.zeros(shape, np.float32)
     text = _part(declared, sizes, len(shape))
     assert _outcome(text, [x, *offsets, x]) == ("out-of-bounds", "out-of-bounds")
@@ -559,7 +559,7 @@ def within(
     ],
 )
 def test_regions_that_leave_a_view_are_errors(r: int, c: int, to: int, message: str | None) -> None:
-    """A region stays inside of the part that the kernel took, not of the whole tensor alone."""
+    """A region must stay within the view that the kernel took, not just within the whole tensor."""
     x, out = np.ones((64, 64), np.float32), np.zeros((64, 64), np.float32)
     args = [x, r, c, to, out]
     said = "ran" if message is None else "out-of-bounds"
@@ -573,7 +573,7 @@ def test_regions_that_leave_a_view_are_errors(r: int, c: int, to: int, message: 
 
 
 def test_a_refused_transfer_stands_for_itself() -> None:
-    """A region that is empty is not refused, nor is the transfer behind it."""
+    """An empty region is not rejected, and neither is the transfer after it."""
     text = _WITHIN.replace("[r, c], [16, 16]", "[r, c], [16, 16], valid_shapes=[to, 16]")
     text = text.replace("mine = pl.store(tile", "mine = pl.store(pl.fillpad(tile)")
     compiler()
@@ -615,7 +615,7 @@ WALKS: list[tuple[str, str | None]] = [
 
 @pytest.mark.parametrize(("begin", "checked"), WALKS)
 def test_what_is_sure_to_be_inside_is_not_checked(begin: str, checked: str | None) -> None:
-    """Offsets that walk over a tensor have their plain text; others begin with a check."""
+    """Offsets that are provably in bounds are emitted as they are; others begin with a check."""
     text = _compiled(_WALK.format(begin=begin)).sources["walk"]
     lines = [line.strip() for line in text.splitlines() if "TASSIGN(" in line]
     places = [line.partition(", ")[2] for line in lines if "Global" in line]
@@ -658,7 +658,7 @@ def valid(
 def test_valid_parts_that_begin_at_a_constant(
     take: str, begin: int, n: int, message: str | None
 ) -> None:
-    """How far a partly valid tile reaches is known only when the kernel runs."""
+    """The extent of a partly valid tile is known only when the kernel runs."""
     text = _VALID.format(take=take, begin=begin)
     args = [np.ones((64, 64), np.float32), n, np.zeros((64, 64), np.float32)]
     said = "ran" if message is None else "out-of-bounds"
@@ -670,7 +670,7 @@ def test_valid_parts_that_begin_at_a_constant(
 
 
 def test_columns_wholly_beyond_their_end_are_errors() -> None:
-    """A column of a wider tensor is refused where the next one begins."""
+    """A column of a wider tensor is rejected where the next one begins."""
     x = np.zeros((4, 64, 1), np.float32)
     text = _part("[4, 64, 1]", "1, 32, 1", 3)
     assert _outcome(text, [x, 1, 64, 0, x]) == ("out-of-bounds", "out-of-bounds")
@@ -702,7 +702,7 @@ ROWS = ["M + n", "n + M - 0 * n", "M * n // 5 + (M + n) % 8", "pl.max(M, 69)", "
 
 @pytest.mark.parametrize("rows", ROWS)
 def test_dimensions_that_are_expressions_have_ends_too(rows: str) -> None:
-    """Of a tensor of M + n rows, 64 + 5, no region may end behind row 69."""
+    """In a tensor of M + n rows, 64 + 5, no region may end past row 69."""
     text = _EXPRESSION.format(rows=rows)
     program = pl.parse(text)
     memory = np.zeros((128, 64), np.float32)
@@ -718,7 +718,7 @@ def test_dimensions_that_are_expressions_have_ends_too(rows: str) -> None:
 
 
 def test_sizes_that_are_expressions_are_functions_of_the_words() -> None:
-    """They stand in a namespace, where their helpers meet none of the kernel's own."""
+    """They are in a namespace, where their helpers do not clash with the kernel's own names."""
     function = pl.parse(_EXPRESSION.format(rows="M // n"))
     assert isinstance(function, Function)
     sizes = tensor_sizes(function)

@@ -77,7 +77,7 @@ def fresh_fallback() -> Iterator[None]:
 
 
 def answer(path: Path) -> int:
-    """Call a copy: the loader would not read a path that it has loaded before again."""
+    """Call a copy: the loader would not reread a path that it has already loaded."""
     copy = path.with_name(f"copy-{time.monotonic_ns()}")
     copy.write_bytes(path.read_bytes())
     result: int = ctypes.CDLL(str(copy)).answer()
@@ -90,7 +90,7 @@ def entries(home: Path) -> list[Path]:
 
 
 def slow_compiler(path: Path, toolchain: Toolchain, delay_s: float, mark: Path) -> Path:
-    """Write a compiler that sleeps before it compiles a kernel, after it has made ``mark``."""
+    """Write a compiler that creates ``mark`` and sleeps before it compiles a kernel."""
     quoted = shlex.quote(str(mark))
     path.write_text(
         "#!/bin/sh\n"
@@ -114,7 +114,7 @@ def start(source: Path, headers: Path, **variables: str) -> subprocess.Popen[str
 def test_second_build_is_found(
     toolchain: Toolchain, home: Path, headers: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The same source gives the same path without running anything, and no leftovers."""
+    """The same source gives the same path without running anything, and leaves no files behind."""
     first = build(SOURCE, toolchain=toolchain, include_dirs=[headers])
     monkeypatch.setattr(Compilation, "run", None)
     assert build(SOURCE, toolchain=toolchain, include_dirs=[headers]) == first
@@ -144,7 +144,7 @@ def test_key_covers_everything(toolchain: Toolchain, home: Path, headers: Path) 
 
 
 def test_headers_may_move(toolchain: Toolchain, home: Path, headers: Path) -> None:
-    """The place of the headers does not matter, only their names and contents."""
+    """The location of the headers does not matter, only their names and contents."""
     first = build(SOURCE, toolchain=toolchain, include_dirs=[headers])
     moved = headers.rename(headers.with_name("moved"))
     assert build(SOURCE, toolchain=toolchain, include_dirs=[moved]) == first
@@ -160,7 +160,7 @@ def test_other_cpu_has_other_entries(
 
 
 def test_header_edited_during_build(toolchain: Toolchain, home: Path, headers: Path) -> None:
-    """An edit while the compiler runs does not put the new meaning under the old key."""
+    """If a header is edited during a build, the result is not stored under the old key."""
     value = headers / "deep" / "value.hpp"
     script = headers.parent / "editing"
     done = shlex.quote(f"{script}.done")
@@ -179,7 +179,7 @@ def test_header_edited_during_build(toolchain: Toolchain, home: Path, headers: P
 def test_two_processes_at_once(
     toolchain: Toolchain, home: Path, headers: Path, tmp_path: Path
 ) -> None:
-    """Two processes that compile the same source at once both get it, and leave one entry."""
+    """Two processes that compile the same source at once both succeed, and leave one entry."""
     source = tmp_path / "kernel.cpp"
     source.write_text(SOURCE)
     slow = slow_compiler(tmp_path / "slow", toolchain, 0.5, tmp_path / "mark")
@@ -209,14 +209,14 @@ def test_killed_build(toolchain: Toolchain, home: Path, headers: Path, tmp_path:
     (work,) = home.glob("*/tmp-*")
     path = build(SOURCE, toolchain=toolchain, include_dirs=[headers])
     assert answer(path) == 42
-    assert work.exists()  # it might belong to a build that still runs
+    assert work.exists()  # it might belong to a build that is still running
     os.utime(work, (0, 0))
     build(SOURCE + "\n", toolchain=toolchain, include_dirs=[headers])
     assert not work.exists()
 
 
 def test_truncated_entry_is_rebuilt(toolchain: Toolchain, home: Path, headers: Path) -> None:
-    """An object that lost its end, at any place, is made anew."""
+    """An object truncated at any point is rebuilt."""
     path = build(SOURCE, toolchain=toolchain, include_dirs=[headers])
     whole = path.read_bytes()
     for kept in (0, 3, 40, 64, 200, len(whole) // 2, len(whole) - 1):
@@ -227,7 +227,7 @@ def test_truncated_entry_is_rebuilt(toolchain: Toolchain, home: Path, headers: P
 
 
 def test_every_truncation_is_seen(toolchain: Toolchain, home: Path, headers: Path) -> None:
-    """No proper beginning of an object passes for it."""
+    """No truncated object is accepted as complete."""
     path = build(SOURCE, toolchain=toolchain, include_dirs=[headers])
     size = path.stat().st_size
     assert is_verified(path)
@@ -237,7 +237,7 @@ def test_every_truncation_is_seen(toolchain: Toolchain, home: Path, headers: Pat
 
 
 def test_object_without_its_hash(toolchain: Toolchain, home: Path, headers: Path) -> None:
-    """An object whose hash is missing, cut off or followed by more is not used."""
+    """An object whose hash is missing, truncated or followed by more data is not used."""
     path = build(SOURCE, toolchain=toolchain, include_dirs=[headers])
     kept = path.with_suffix(".sha256")
     line = kept.read_bytes()
@@ -251,7 +251,7 @@ def test_object_without_its_hash(toolchain: Toolchain, home: Path, headers: Path
 
 
 def test_discard(toolchain: Toolchain, home: Path, headers: Path) -> None:
-    """A discarded entry is made anew; discarding twice is no error."""
+    """A discarded entry is rebuilt; discarding twice is not an error."""
     path = build(SOURCE, toolchain=toolchain, include_dirs=[headers])
     discard(path)
     discard(path)
@@ -260,7 +260,7 @@ def test_discard(toolchain: Toolchain, home: Path, headers: Path) -> None:
 
 
 def test_compile_error(toolchain: Toolchain, home: Path, headers: Path) -> None:
-    """A refused source gives the compiler's words, the command, and a file to look at."""
+    """For rejected source, the error has the compiler's message, the command, and a file to see."""
     with pytest.raises(CompileError) as caught:
         build("int f() {\n  return nothing;\n}\n", toolchain=toolchain, include_dirs=[headers])
     error = caught.value
@@ -290,7 +290,7 @@ def test_compile_error_text() -> None:
 def test_compile_timeout(
     toolchain: Toolchain, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A compiler that does not come back is stopped, and the error says so."""
+    """A compiler that hangs is stopped, and the error says so."""
     monkeypatch.setattr(cache, "COMPILE_TIMEOUT_S", 0.2)
     slow = slow_compiler(tmp_path / "slow", toolchain, 30, tmp_path / "mark")
     with pytest.raises(CompileError, match=r"^the C\+\+ compiler took longer than 0 s\n"):
@@ -302,7 +302,7 @@ def test_compile_timeout(
 def test_unwritable_directory(
     toolchain: Toolchain, headers: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A cache directory that cannot be made gives one warning, and kernels still build."""
+    """A cache directory that cannot be created gives one warning, and kernels still build."""
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("PYPTO_CACHE_DIR", str(tmp_path / "file" / "cache"))
     home = tmp_path / "file" / "cache" / str(cache.SCHEMA)
@@ -323,7 +323,7 @@ def test_unwritable_directory(
 def test_own_directory_ends_with_process(
     toolchain: Toolchain, headers: Path, tmp_path: Path
 ) -> None:
-    """The directory that stands in for an unwritable one is gone after the process."""
+    """The temporary substitute for an unwritable directory is removed when the process ends."""
     source = tmp_path / "kernel.cpp"
     source.write_text(SOURCE)
     process = start(source, headers, PYPTO_CACHE_DIR=str(source / "cache"))
@@ -337,7 +337,7 @@ def test_own_directory_ends_with_process(
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may write")
 @pytest.mark.usefixtures("fresh_fallback")
 def test_read_only_cache_is_used(toolchain: Toolchain, home: Path, headers: Path) -> None:
-    """Entries of a directory that can only be read are found without a warning."""
+    """Entries of a read-only directory are found without a warning."""
     path = build(SOURCE, toolchain=toolchain, include_dirs=[headers])
     (home / str(cache.SCHEMA)).chmod(0o500)
     try:
@@ -357,7 +357,7 @@ def test_directory_is_private(toolchain: Toolchain, home: Path, headers: Path) -
 def test_concurrent_threads_and_many_sources(
     toolchain: Toolchain, home: Path, headers: Path
 ) -> None:
-    """Threads that build different and equal sources at once get the right ones."""
+    """Threads that build different and equal sources at once get the right objects."""
 
     def make(i: int) -> int:
         text = SOURCE.replace("return ANSWER", f"return ANSWER + {i % 3}")

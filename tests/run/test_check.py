@@ -1,4 +1,4 @@
-"""``pypto check`` and ``pypto run --strict``: what they print, and with which status."""
+"""``pypto check`` and ``pypto run --strict``: what they print, and their exit status."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def check(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, st
 
 
 def test_help(capsys: pytest.CaptureFixture[str]) -> None:
-    """The command explains itself, with both readings of flags."""
+    """The help text explains the command, with both interpretations of flags."""
     status, out, err = check(capsys, "--help")
     assert (status, err) == (0, "")
     assert out.startswith("usage: pypto check ")
@@ -95,7 +95,7 @@ def test_flags_set_by_hand(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
 
 
 def test_unused_results(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A result that nothing reads is a warning: it is shown, and the status stays 0."""
+    """An unused result is a warning: it is shown, and the status stays 0."""
     line = "        floor = pl.full([16, 32], pl.FP32, 0.0)\n"
     path = write(tmp_path, GOOD.replace("        out = ", f"{line}        out = "))
     status, out, err = check(capsys, path)
@@ -113,7 +113,7 @@ def test_unused_results(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> N
 
 
 def test_all_programs_of_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Without a name every program is checked; with one only that."""
+    """Without a name every program is checked; with a name only that one."""
     path = write(tmp_path, GOOD, BY_HAND, LARGE)
     status, out, _ = check(capsys, path)
     assert status == 1
@@ -124,7 +124,7 @@ def test_all_programs_of_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[st
 
 
 def test_tiles_that_do_not_fit(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A memory plan that fails is a finding; what needs the plan is skipped, and says so."""
+    """A memory plan that fails is a finding; checks that need the plan are reported as skipped."""
     status, out, err = check(capsys, write(tmp_path, LARGE))
     assert status == 1
     assert out.splitlines()[1:] == [
@@ -157,7 +157,7 @@ class Padded:
 def test_tiles_that_the_assembler_does_not_fit(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """What is found of all tiles of a PTO text is said of the user's kernel."""
+    """A finding about all tiles of a PTO text is reported for the user's kernel."""
     path = write(tmp_path, PADDED)
     status, out, err = check(capsys, path)
     assert status == 1
@@ -169,7 +169,7 @@ def test_tiles_that_the_assembler_does_not_fit(
 
 
 def test_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The same as data: a row for each finding, with its place and what to type."""
+    """The same as data: a row for each finding, with its location and fix."""
     path = write(tmp_path, BY_HAND)
     status, out, err = check(capsys, path, "--json")
     assert (status, err) == (1, "")
@@ -200,7 +200,7 @@ def test_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_the_other_reading_of_flags(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """With ``--flags source`` one event of a pipe is one flag, whoever waits."""
+    """With ``--flags source`` one event of a pipe is one flag, whichever pipe waits."""
     lines = BY_HAND.splitlines()
     lines[9:15] = [
         "        tile = pl.load(x, [0, 0], [16, 32])",
@@ -220,7 +220,7 @@ def test_the_other_reading_of_flags(tmp_path: Path, capsys: pytest.CaptureFixtur
 
 
 def test_a_file_without_programs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A file that defines nothing to check is a mistake."""
+    """A file that defines nothing to check is an error."""
     status, out, err = check(capsys, write(tmp_path, "x = 1\n"))
     assert (status, out) == (1, "")
     assert "defines no program  [program-name]" in err
@@ -229,7 +229,7 @@ def test_a_file_without_programs(tmp_path: Path, capsys: pytest.CaptureFixture[s
 def test_without_the_dialect(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Where the extra is not installed the text is written but not read, and that is said."""
+    """Without the optional package, the text is emitted but not parsed, and the report says so."""
 
     def find_nothing(_name: str) -> None:
         return None
@@ -277,7 +277,7 @@ class Calls:
 
 
 def test_input_written_by_a_call(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """What a called kernel writes has to be an output of the caller too."""
+    """What a called kernel writes must be an output of the caller too."""
     path = write(tmp_path, THROUGH_A_CALL)
     status, out, err = check(capsys, path)
     assert status == 1
@@ -317,7 +317,7 @@ class Turns:
 def test_inserted_flags_are_right_in_each_reading(
     flags: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Flags that InsertSync makes are made for the reading that is checked."""
+    """InsertSync generates flags for the interpretation that is checked."""
     status, out, err = check(capsys, write(tmp_path, IN_TURNS), "--flags", flags)
     assert (status, err) == (0, "")
     assert "sync    ok\n" in out
@@ -369,7 +369,7 @@ class Host:
 
 
 def test_what_only_the_chip_cannot(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A host function that the chip's runtime has no words for runs on the CPU, which is said."""
+    """A host function that the chip's runtime cannot express runs on the CPU, which is reported."""
     path = write(tmp_path, HOST)
     status, out, err = check(capsys, path)
     assert status == 1
@@ -390,7 +390,7 @@ def alone(x: pl.Tensor[[16, 32], pl.FP32], out: pl.Out[pl.Tensor[[16, 32], pl.FP
 
 
 def test_functions_beside_programs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Functions that are in no program of the file are checked like programs of their own."""
+    """Functions outside the programs of a file are checked like programs of their own."""
     path = write(tmp_path, GOOD, ALONE, "same = alone\n")
     status, out, err = check(capsys, path)
     assert (status, out.count(f"{path}: ")) == (0, 2)

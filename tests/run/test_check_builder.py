@@ -1,4 +1,4 @@
-"""``pypto check`` of a program that no text was parsed for: its calls stand nowhere."""
+"""``pypto check`` of a program built without source text: its calls have no spans."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pypto._src.ir.stmts import Program
 
 
 def outside() -> Program:
-    """Return a program without places whose last turn loads behind the end of two tensors."""
+    """Return a program without spans whose last iteration loads past the end of two tensors."""
     at = UNKNOWN_SPAN
     short, whole = ir.TensorType([60, 64], DataType.FP32), ir.TensorType([64, 64], DataType.FP32)
     ib = ir.IRBuilder()
@@ -30,7 +30,7 @@ def outside() -> Program:
 
 
 def test_findings_without_a_place() -> None:
-    """Two calls without a place are two findings: only those in one place are taken for one."""
+    """Two calls without a span are two findings: only those with the same span are merged."""
     rules = next(check_program(outside()))
     assert [found.message for found in rules.findings] == [
         f"pl.load of [56:64, 0:64] is outside {name} [60, 64] where i is 7" for name in "xy"

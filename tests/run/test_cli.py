@@ -1,4 +1,4 @@
-"""The command ``pypto`` as a user meets it: what it prints, where, and with which status."""
+"""The command ``pypto`` as users see it: what it prints, where, and its exit status."""
 
 from __future__ import annotations
 
@@ -85,12 +85,12 @@ def pypto(*words: str, folder: Path, **environment: str) -> subprocess.Completed
         (["show"], "0"),
         (["show"], "1"),
         (["check"], "0"),
-        (["run", "--entry=twice"], "0"),  # no host function, for which the runtime is compiled
+        (["run", "--entry=twice"], "0"),  # no host function, so no runtime to compile
         (["compile", "-o", "made of it"], "1"),
     ],
 )
 def test_names_of_any_letters(name: str, words: list[str], utf8: str, tmp_path: Path) -> None:
-    """Files, folders and variables may have spaces, and letters that the locale has not."""
+    """Files, folders and variables may contain spaces, and letters outside the locale."""
     folder = tmp_path / "two wörds"
     folder.mkdir()
     text = DOUBLE.replace("tile", "größe")
@@ -108,14 +108,14 @@ def test_names_of_any_letters(name: str, words: list[str], utf8: str, tmp_path: 
 
 @pytest.mark.parametrize("command", ["show", "compile", "run", "demo"])
 def test_help(command: str, tmp_path: Path) -> None:
-    """Each command explains itself and ends with status 0."""
+    """``--help`` of each command explains it and exits with status 0."""
     done = pypto(command, "--help", folder=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith(f"usage: pypto {command} ")
 
 
 def test_no_command(tmp_path: Path) -> None:
-    """The command alone says what there is, with the status of a wrong command line."""
+    """The command alone lists the commands, with the status of a usage error."""
     alone, asked = pypto(folder=tmp_path), pypto("--help", folder=tmp_path)
     assert (alone.returncode, alone.stdout, alone.stderr) == (2, "", asked.stdout)
 
@@ -137,7 +137,7 @@ def test_version(tmp_path: Path) -> None:
 
 
 def test_bad_environment_is_reported(double: str, tmp_path: Path) -> None:
-    """A variable with a value that it cannot have is a user's mistake like any other."""
+    """An invalid value of a variable is reported like any user error."""
     done = pypto("run", double, folder=tmp_path, PYPTO_NUM_THREADS="many")
     compiler()
     assert done.returncode == 1
@@ -147,7 +147,7 @@ def test_bad_environment_is_reported(double: str, tmp_path: Path) -> None:
 
 
 def test_reader_that_stops_early(double: str, tmp_path: Path) -> None:
-    """A closed pipe, as behind ``head``, ends the command without a word."""
+    """A closed pipe, as with ``head``, ends the command silently."""
     reader, writer = os.pipe()
     os.close(reader)
     with os.fdopen(writer, "wb") as closed:
@@ -183,7 +183,7 @@ def refused(capsys: pytest.CaptureFixture[str], *words: str, status: int = 1) ->
 
 
 def test_show_ir_is_a_program(double: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """The text of a program can be executed, and shows as the same text again."""
+    """The text of a program can be executed, and prints as the same text again."""
     text = output(capsys, "show", double)
     again = Path(double).with_name("again.py")
     again.write_text(text)
@@ -191,7 +191,7 @@ def test_show_ir_is_a_program(double: str, capsys: pytest.CaptureFixture[str]) -
 
 
 def test_show_after_a_pass(double: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """Addresses are there after the last pass, and not before it."""
+    """Addresses are present after the last pass, and not before it."""
     before = output(capsys, "show", double, "--after", "MemoryReuse")
     after = output(capsys, "show", double, "--after", "AllocateMemoryAddr")
     assert before != after
@@ -243,7 +243,7 @@ def scaled(
 def test_a_kernel_of_jit_is_the_program_of_its_annotations(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Tools take a file with ``@pl.jit`` kernels as it is: sizes and scalars are of each call."""
+    """Tools accept a file with ``@pl.jit`` kernels as it is: sizes and scalars vary by call."""
     path = write(tmp_path, DECLARED)
     assert "by: pl.Scalar[pl.INT32]" in output(capsys, "show", path)
     assert "sync    ok" in output(capsys, "check", path)
@@ -261,7 +261,7 @@ def test_a_kernel_of_jit_is_the_program_of_its_annotations(
 def test_annotations_without_shapes_make_no_program(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A kernel for tensors of any shape is told what to declare, or how to make a program."""
+    """For a kernel on tensors of any shape, the error says what to declare or how to compile it."""
     path = write(tmp_path, JITTED)
     text = refused(capsys, "show", path)
     assert text.startswith(
@@ -318,7 +318,7 @@ class Host:
 
 
 def test_show_orchestration(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The host function is shown as C++ alone; one without kernels has no others to show."""
+    """The host function is shown as C++ alone; one without kernels has nothing else to show."""
     text = JITTED.replace("@pl.jit", "@pl.jit(type=pl.FunctionType.Orchestration)").replace(
         "    out[:] =", "    with pl.incore():\n        out[:] ="
     )
@@ -334,14 +334,14 @@ def test_show_orchestration(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
 
 
 def test_show_without_kernels(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Where there is nothing to show, that is said."""
+    """If there is nothing to show, the command says so."""
     assert cli.main(["show", write(tmp_path, HOST), "cpp"]) == 0
     printed = capsys.readouterr()
     assert (printed.out, printed.err) == ("", "Host launches no kernels\n")
 
 
 def test_show_with_options_of_cpp(double: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """An option adds its text to the kernels; one that is false, like none, leaves it out."""
+    """An option adds its text to the kernels; without it, or if it is false, the text is absent."""
     plain = output(capsys, "show", double, "cpp")
     hinted = output(capsys, "show", double, "cpp", "--option", "scheduling_hints")
     assert "    TADD(_t0, tile, tile);\n" in plain
@@ -368,7 +368,7 @@ def test_show_with_options_of_cpp(double: str, capsys: pytest.CaptureFixture[str
 def test_wrong_options_of_cpp(
     option: str, message: str, double: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """An option that does not exist, or a value that it does not take, is a wrong command line."""
+    """An unknown option, or a value that it does not accept, is a usage error."""
     text = refused(capsys, "show", double, "cpp", "--option", option, status=2)
     assert text.splitlines()[-1] == f"pypto show: error: argument --option: {message}"
 
@@ -385,7 +385,7 @@ def test_wrong_options_of_cpp(
 def test_options_where_no_cpp_is_written(
     words: tuple[str, ...], place: str, double: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Options for C++ are refused where they would change nothing."""
+    """Options for C++ are rejected where they would have no effect."""
     command, *rest = words
     text = refused(capsys, command, double, *rest, "--option", "profile", status=2)
     assert text == f"pypto {command}: error: --option goes with {place}\n"
@@ -394,7 +394,7 @@ def test_options_where_no_cpp_is_written(
 def test_compile_with_options_of_cpp(
     double: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    """The kernels in the folder have what the options add."""
+    """The kernels in the folder contain what the options add."""
     folder = tmp_path / "out"
     output(capsys, "compile", double, "-o", str(folder), "--option", "scheduling_hints")
     text = (folder / "kernels" / "aiv" / "twice.cpp").read_text()
@@ -402,7 +402,7 @@ def test_compile_with_options_of_cpp(
 
 
 def test_run_with_a_profile(double: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """A run whose kernels count their calls prints what they counted."""
+    """A run whose kernels count their calls prints the counts."""
     compiler()
     words = ("run", double, "--entry", "twice", "--option", "profile")
     *_, last = output(capsys, *words).splitlines()
@@ -426,7 +426,7 @@ def test_show_with_optional_passes(double: str, capsys: pytest.CaptureFixture[st
 def test_show_the_memory_plan(
     double: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    """As text, as JSON, and drawn to a page."""
+    """As text, as JSON, and drawn as a page."""
     text = output(capsys, "show", double, "memory")
     assert text.startswith("twice, Vec: ")
     [plan] = json.loads(output(capsys, "show", double, "memory", "--json"))
@@ -440,7 +440,7 @@ def test_show_the_memory_plan(
 
 
 def test_unknown_pass(double: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """A pass that does not exist is answered with those that do."""
+    """For an unknown pass, the error lists the passes."""
     text = refused(capsys, "show", double, "--after", "Magic")
     first, hint = text.splitlines()
     assert first == "error: there is no pass 'Magic'  [pass-name]"
@@ -453,7 +453,7 @@ def test_unknown_pass(double: str, capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_strict_runs_are_interpreted(double: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """The strict interpreter is no C++."""
+    """The strict interpreter emits no C++."""
     text = refused(capsys, "run", double, "--strict", "--target", "cpu", status=2)
     assert text == "pypto run: error: --strict goes with --target interpreter\n"
     assert "on interpreter: " in output(
@@ -464,7 +464,7 @@ def test_strict_runs_are_interpreted(double: str, capsys: pytest.CaptureFixture[
 def test_strategy_without_flags(
     double: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """C++ whose pipes nothing orders is not written."""
+    """C++ in which nothing orders the pipes is not emitted."""
     words = ["compile", double, "-o", str(tmp_path / "out"), "--strategy", "PTOAS"]
     lines = refused(capsys, *words).splitlines()
     assert lines[0] == (
@@ -485,12 +485,12 @@ def test_strategy_without_flags(
 def test_misspelt_pass(
     double: str, words: tuple[str, str], hint: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A pass under the name of its function, or with a letter less, is hinted as it is called."""
+    """A pass given by its function's name, or with a letter missing, is hinted at by its name."""
     assert refused(capsys, "show", double, *words).splitlines()[1] == f"  = hint: {hint}"
 
 
 def test_misspelt_entry(double: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """The hint is a word of the command line."""
+    """The hint is a command-line argument."""
     assert refused(capsys, "run", double, "--entry", "twyce", "--target", "interpreter") == (
         "error: the program has no function 'twyce'; it has main, twice  [entry]\n"
         "  = hint: --entry twice\n"
@@ -498,7 +498,7 @@ def test_misspelt_entry(double: str, capsys: pytest.CaptureFixture[str]) -> None
 
 
 def test_usage_errors(double: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """A wrong command line ends with status 2."""
+    """A usage error exits with status 2."""
     refused(capsys, status=2)
     refused(capsys, "show", double, "asm", status=2)
     text = refused(capsys, "show", double, "cpp", "--after", "ConvertToSSA", status=2)
@@ -506,7 +506,7 @@ def test_usage_errors(double: str, capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_run_on_the_arguments_of_a_case(double: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """A program of the list CASES runs on what its inputs make of the seed."""
+    """A program in the list CASES runs on the arguments that its inputs function returns."""
     path = Path(double)
     path.write_text(
         DOUBLE
@@ -528,7 +528,7 @@ CASES = [Case("double", Double, inputs, lambda **_: {}, 0.0)]
 
 
 def test_lists_of_other_cases(double: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """A program's own list may have the name that examples give to theirs."""
+    """A program's own list may have the same name as the examples' lists."""
     path = Path(double)
     path.write_text(DOUBLE + "\nCASES = [(Double, [16, 64])]\n")
     assert "ok" in output(capsys, "check", double)
@@ -561,7 +561,7 @@ def test_run_prints_a_line_a_result(double: str, capsys: pytest.CaptureFixture[s
 
 
 def dispatch(count: int) -> str:
-    """Return a kernel with a chain of ``count`` elifs, each a branch inside the one before."""
+    """Return a kernel with a chain of ``count`` elifs, each a branch inside the previous one."""
     arms = [
         f"        {'el' if i else ''}if n == {i}:\n            t = t + {i}.0" for i in range(count)
     ]
@@ -587,7 +587,7 @@ def dispatch(count: int) -> str:
 def test_run_of_nested_branches(
     strict: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Branches nested deeper than Python's calls may be are gone through, once."""
+    """Branches nested deeper than Python's recursion limit are traversed, once."""
     path = write(tmp_path, dispatch(250))
     words = ["--strict"] if strict else []
     run = json.loads(
@@ -606,7 +606,7 @@ def test_conversion_of_nested_branches(tmp_path: Path, capsys: pytest.CaptureFix
 def test_too_deep(
     double: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """What no command can go through is an error, without a traceback."""
+    """Nesting that a command cannot handle is an error, without a traceback."""
 
     def fail(_text: str) -> None:
         raise RecursionError
@@ -642,7 +642,7 @@ class AnyRows:
 
 
 def test_run_with_sizes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Each --size is a dimension or an integer, and dimensions made of these follow."""
+    """Each --size is a dimension or an integer, and dimensions computed from these follow."""
     path = write(tmp_path, ANY_ROWS)
     words = ("run", path, "--json", "--target", "interpreter", "--seed", "5")
     run = json.loads(output(capsys, *words, "--size", "M=8", "--size", "n=3", "--size", "K=64"))
@@ -655,7 +655,7 @@ def test_run_with_sizes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> N
 
 
 def test_sizes_are_asked_for(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A run without sizes says what to add, at the parameter that needs it first."""
+    """A run without sizes says what to add, at the first parameter that needs it."""
     path = write(tmp_path, ANY_ROWS)
     found = refused(capsys, "run", path, "--target", "interpreter")
     assert found == (
@@ -681,14 +681,14 @@ def test_sizes_are_asked_for(tmp_path: Path, capsys: pytest.CaptureFixture[str])
 def test_unknown_sizes_are_refused(
     words: list[str], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A name that no size has is answered with those that there are."""
+    """For an unknown size name, the error lists the known ones."""
     path = write(tmp_path, ANY_ROWS)
     found = refused(capsys, "run", path, "--target", "interpreter", *words)
     assert found.splitlines()[0] == f"error: {message}  [size-name]"
 
 
 def test_constant_sizes_take_none(double: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """A program whose sizes are all constant is given none."""
+    """A program whose sizes are all constant accepts none."""
     found = refused(capsys, "run", double, "--target", "interpreter", "--size", "M=8")
     assert found == (
         "error: main has no size 'M': all its sizes are constant  [size-name]\n"
@@ -709,7 +709,7 @@ def test_constant_sizes_take_none(double: str, capsys: pytest.CaptureFixture[str
 def test_wrong_sizes_are_refused(
     words: list[str], message: str, double: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """What is no size at all is a wrong command line."""
+    """A malformed size is a usage error."""
     found = refused(capsys, "run", double, *words, status=2)
     assert found.splitlines()[-1] == f"pypto run: error: {message}"
 
@@ -750,7 +750,7 @@ class Two:
 def test_sizes_too_large_are_refused(
     sizes: dict[str, int], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """No array of such a size, and no number, is an error of the command line, not a traceback."""
+    """A size or number that is out of range is a usage error, not a traceback."""
     given = [f"--size={name}={size}" for name, size in ({"M": 8, "K": 64, "n": 1} | sizes).items()]
     path = write(tmp_path, ANY_ROWS)
     found = refused(capsys, "run", path, "--target", "interpreter", *given)
@@ -759,7 +759,7 @@ def test_sizes_too_large_are_refused(
 
 
 def test_graph_with_sizes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """With sizes there is a run to draw; without them the calls are shown as they stand."""
+    """With sizes there is a run to draw; without them the calls in the source are shown."""
     path = write(tmp_path, ANY_TASKS)
     assert output(capsys, "show", path, "--graph").startswith("main: ")
     drawn = output(capsys, "show", path, "--graph", "--size", "M=32")
@@ -810,7 +810,7 @@ def test_compile_writes_files(
 
 
 def test_several_programs_need_a_name(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A file with two programs is answered with their names; one of them can be named."""
+    """For a file with two programs, the error lists their names; one of them can be named."""
     path = write(tmp_path, DOUBLE + DOUBLE.replace("class Double", "class Twice"))
     assert refused(capsys, "show", path) == (
         f"error: {path} defines several programs: Double, Twice  [program-name]\n"
@@ -837,7 +837,7 @@ def test_a_second_name_is_no_second_program(
 
 
 def test_a_function_beside_programs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A function that is named is shown, though its file defines a program, too."""
+    """A function that is named is shown, although its file also defines a program."""
     alone = "\n@pl.function\ndef alone(n: pl.INT64) -> pl.INT64:\n    return n\n"
     path = write(tmp_path, DOUBLE + alone)
     assert "class Double:" in output(capsys, "show", path)
@@ -859,7 +859,7 @@ def test_a_function_beside_programs(tmp_path: Path, capsys: pytest.CaptureFixtur
 def test_files_that_are_no_kernels(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str, message: str
 ) -> None:
-    """A file that fails is reported at its line, without a traceback."""
+    """A file that raises is reported at its line, without a traceback."""
     path = write(tmp_path, text)
     lines = refused(capsys, "show", path).splitlines()
     assert lines[0] == message.format(path=path)
@@ -868,13 +868,13 @@ def test_files_that_are_no_kernels(
 
 
 def test_missing_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A file that is not there is an error of one line."""
+    """A missing file is a one-line error."""
     path = str(tmp_path / "none.py")
     assert refused(capsys, "run", path) == f"error: {path}: No such file or directory  [file]\n"
 
 
 def test_neighbours_can_be_imported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A file imports modules beside it, as a script does, and leaves the path as it was."""
+    """A file can import modules beside it, as a script can, and `sys.path` stays unchanged."""
     (tmp_path / "pypto_test_neighbour.py").write_text("ROWS = 8\n")
     text = "from pypto_test_neighbour import ROWS\n" + DOUBLE
     before = sys.path.copy()
@@ -922,7 +922,7 @@ def example(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_demo_of_a_good_case(example: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A case within its bound is good on all targets, and its code lies where it says."""
+    """A case within its bound passes on all targets, and its code is where the output says."""
     text = output(capsys, "demo", "right", "--json", "-o", str(example))
     [report] = json.loads(text)
     targets = ["interpreter"] if find_toolchain() is None else ["interpreter", "cpu"]
@@ -945,7 +945,7 @@ def test_demo_of_a_bad_case(example: Path, capsys: pytest.CaptureFixture[str]) -
 def test_demo_without_a_compiler(
     example: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Without a compiler a notice says so, and the interpreter runs alone."""
+    """Without a compiler a notice says so, and only the interpreter runs."""
     monkeypatch.setattr(demo_command, "find_toolchain", lambda: None)
     monkeypatch.setattr(example_cases, "find_toolchain", lambda: None)
     lines = output(capsys, "demo", "right", "-o", str(example)).splitlines()
@@ -955,7 +955,7 @@ def test_demo_without_a_compiler(
 
 @pytest.mark.usefixtures("example")
 def test_demo_of_an_unknown_case(capsys: pytest.CaptureFixture[str]) -> None:
-    """A name that no example has is answered with those they have."""
+    """For an unknown case name, the error lists the known ones."""
     assert refused(capsys, "demo", "left") == (
         "error: there is no example 'left'  [examples]\n  = hint: one of right, wrong\n"
     )
@@ -976,7 +976,7 @@ def test_demo_of_an_unknown_case(capsys: pytest.CaptureFixture[str]) -> None:
     ],
 )
 def test_relative_error(found: list[float], wanted: list[float], error: float) -> None:
-    """The error is a part of the larger of 1 and the expected value; NaN fits only NaN."""
+    """The error is relative to the larger of 1 and the expected value; NaN matches only NaN."""
     assert relative_error(found, wanted) == error
 
 
@@ -997,7 +997,7 @@ def scale(x: pl.Tensor[[M, 64], pl.FP32], y: pl.Out[pl.Tensor[[M, 64], pl.FP32]]
 def test_check_of_sizes_that_a_call_gives(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    """What computes with a whole tensor is checked for a size, as a call compiles it."""
+    """A kernel with ops on whole tensors is checked at one size, as a call compiles it."""
     path = tmp_path / "whole.py"
     path.write_text(WHOLE, "utf-8")
     found = refused(capsys, "check", str(path))

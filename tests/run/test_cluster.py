@@ -1,6 +1,6 @@
-"""Ranks on a cluster: two nodes of Ray on this machine, with what threads compute as reference.
+"""Ranks on a cluster: two Ray nodes on this machine, with runs on threads as the reference.
 
-One test, as the cluster takes longer to start than everything that runs on it.
+A single test, since starting the cluster takes longer than everything that runs on it.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def add_to_all(
     box: pl.InOut[pld.DistributedTensor[[ROWS, COLUMNS], pl.FP32]],
     bell: pl.InOut[pld.DistributedTensor[[1, RANKS], pl.INT32]],
 ):
-    """Add to the windows of all ranks at once, by tile and by tensor; then look at the next one."""
+    """Add to the windows of all ranks at once, by tile and by tensor; then read the next one's."""
     with pl.at(level=pl.Level.CORE_GROUP):
         for peer in pl.range(pld.nranks(box)):
             pld.tensor.put(box, peer, mine, atomic=pld.AtomicType.Add)
@@ -150,7 +150,7 @@ def sums(x: pl.Tensor, y: pl.Out[pl.Tensor]):
 
 @pl.jit.host
 def collective(x: pl.Tensor, y: pl.Out[pl.Tensor]):
-    """Sum over all ranks on the host, and a result that goes from one rank to the next."""
+    """Sum over all ranks on the host, and a result that is passed from one rank to the next."""
     boxes = pld.alloc_window_buffer([ROWS, COLUMNS], dtype=pl.FP32)
     box = pld.window(boxes, [ROWS, COLUMNS], dtype=pl.FP32)
     halves = pl.create_tensor([RANKS, ROWS, COLUMNS], dtype=pl.FP32)
@@ -203,7 +203,7 @@ def nodes(*cpus: int) -> Generator[tuple[Any, list[Any]]]:
         TemporaryDirectory(prefix="ray-", ignore_cleanup_errors=True) as folder,  # short: sockets
         pytest.MonkeyPatch.context() as patch,
     ):
-        # The head notes its address in the folder that Ray makes when it is first used by itself.
+        # The head stores its address in the folder that Ray creates on its own first use.
         patch.setenv("RAY_TMPDIR", folder)
         (Path(folder) / "ray").mkdir()
         head = {**store, "num_cpus": cpus[0], "include_dashboard": False, "temp_dir": folder}
@@ -219,7 +219,7 @@ def nodes(*cpus: int) -> Generator[tuple[Any, list[Any]]]:
 
 @pytest.fixture
 def cluster() -> Iterator[Any]:
-    """Two nodes with two CPUs each; CI must have what they need, elsewhere it may be missing."""
+    """Two nodes with two CPUs each; required in CI, optional elsewhere."""
     if sys.platform != "linux":
         pytest.skip("ranks on a cluster run on Linux")
     if not os.environ.get("CI"):
@@ -233,7 +233,7 @@ PROGRAMS = {"ring": ring, "sums": sums, "collective": collective}
 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_programs_on_threads(name: str) -> None:
-    """The programs of the next test mean what NumPy says."""
+    """The programs of the next test agree with NumPy."""
     x, y = arrays()
     PROGRAMS[name](x, y, config=config(None))
     np.testing.assert_array_equal(y, expected(name, x))
@@ -250,7 +250,7 @@ def expected(name: str, x: Any) -> Any:
 
 
 def test_what_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without Ray a run on a cluster says what to install."""
+    """Without Ray, a run on a cluster says what to install."""
     for name in [name for name in sys.modules if name.startswith("pypto._src.cluster")]:
         monkeypatch.delitem(sys.modules, name)
 
@@ -266,7 +266,7 @@ def test_what_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("cluster")
 def test_cluster(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Programs compute the same on processes of two nodes; failures name ranks and nodes."""
+    """Programs compute the same in processes on two nodes; failures name ranks and nodes."""
     x, y = arrays()
     compiled = {
         name: program.compile(x, y, config=config("ray")) for name, program in PROGRAMS.items()
@@ -304,7 +304,7 @@ def double(
 
 
 def tunes(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
-    """A search on the cluster finds what one here finds, and keeps it here."""
+    """A search on the cluster finds what a local one finds, and stores it locally."""
     a = np.zeros((64, 64), np.float32)
     monkeypatch.setenv("PYPTO_CACHE_DIR", str(folder / "cluster"))
     there = double.tune(a, a.copy(), on="ray")
@@ -317,7 +317,7 @@ def tunes(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
 
 
 def checks_programs(folder: Path) -> None:
-    """Findings of programs that are checked on the cluster are those of a check here."""
+    """Checking programs on the cluster gives the same findings as checking locally."""
     path = folder / "kernels.py"
     path.write_text(KERNELS, "utf-8")
     told: list[tuple[int, str, str]] = []
@@ -349,7 +349,7 @@ def beyond(x: pl.Tensor[[64, 32], pl.FP32], out: pl.Out[pl.Tensor[[64, 32], pl.F
 
 
 def spreads_tasks() -> None:
-    """Tasks of one program run where their results are owned; parts go from node to node."""
+    """Tasks of one program run where their results are owned; parts move between nodes."""
     x = np.random.default_rng(5).random((64, 64), np.float32)
     y = np.zeros_like(x)
     ranks = DistributedConfig(device_ids=[*range(RANKS)], on="ray")
@@ -371,7 +371,7 @@ def in_steps(x: pl.Tensor, y: pl.Out[pl.Tensor]):
 
 
 def restarts_a_step(x: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A step whose rank is killed begins anew on new ranks, with windows as they were."""
+    """A step whose rank is killed restarts on new ranks, with the windows restored."""
     launch = Session.launch
     killed: list[int] = []
 
@@ -389,7 +389,7 @@ def restarts_a_step(x: Any, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def stays_on_ranks(worker: DistributedWorker, program: Any, x: Any) -> None:
-    """Tensors of the worker go from run to run without coming here."""
+    """The worker's tensors stay on the ranks between runs, without being copied here."""
     a, b = worker.alloc_stacked_tensor(x), worker.alloc_tensor(x.shape, x.dtype)
     worker.run(program, a, b)
     worker.run(program, b, a)
@@ -401,7 +401,7 @@ def stays_on_ranks(worker: DistributedWorker, program: Any, x: Any) -> None:
 
 
 def says_what_all_wait_for(worker: DistributedWorker, program: Any, x: Any) -> None:
-    """Ranks that all wait are found at once, though they are processes."""
+    """A deadlock of ranks is detected at once, even though they are processes."""
     y = np.zeros_like(x)
     with pytest.raises(EvaluationError, match=r"rank 0 waits for bells\[0, 1\] of rank 0") as found:
         worker.run(program, x, y)
@@ -413,7 +413,7 @@ def says_what_all_wait_for(worker: DistributedWorker, program: Any, x: Any) -> N
 
 
 def ends_when_a_rank_is_killed(x: Any) -> None:
-    """A process that is killed in the middle is named, with its node, and nothing is left of it."""
+    """A killed process is reported with its node, and nothing of it is left behind."""
     killed: list[tuple[int, float]] = []
     y = np.zeros_like(x)
 
@@ -442,14 +442,14 @@ def ends_when_a_rank_is_killed(x: Any) -> None:
 
 
 def ends_when_nothing_goes_on(x: Any) -> None:
-    """A run whose ranks neither end nor wait for each other ends after the time that was stated."""
+    """A run whose ranks neither end nor wait for each other ends after the given timeout."""
     with pytest.raises(EvaluationError, match="gone on for 1 s: rank 0 on node") as found:
         busy(x, np.zeros_like(x), config=config("ray", ranks=1, timeout=1.0))
     assert found.value.slug == "rank-timeout"
 
 
 def opens_no_window_of_who_has_ended() -> None:
-    """The rank that has made a window may be killed before the others open it."""
+    """The rank that created a window may be killed before the others open it."""
     from pypto._src.cluster.rank_actor import RankActor
 
     gone = subprocess.Popen([sys.executable, "-c", ""])
@@ -458,7 +458,7 @@ def opens_no_window_of_who_has_ended() -> None:
 
 
 def spreads_campaigns(folder: Path) -> None:
-    """Checks run on the cluster, in order; those that are known do not run again."""
+    """Checks run on the cluster, in order; those with known results do not run again."""
     keep, check = folder / "outcomes", "tests.run.test_cluster:squared"
     assert [*campaigns.outcomes(check, range(2), keep=keep)] == [(0, {"is": 0}), (1, {"is": 1})]
     found = campaigns.outcomes(check, range(5), on="ray", keep=keep)
@@ -471,7 +471,7 @@ def squared(number: int) -> dict[str, int]:
 
 
 def test_a_cluster_that_refuses(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What Ray says is told as an error of ours; it says so after minutes where nobody answers."""
+    """Ray's errors are reported as ours; it reports minutes later if nobody answers."""
 
     def refuse(**_words: Any) -> None:
         raise ConnectionError("no token")
@@ -485,7 +485,7 @@ def test_a_cluster_that_refuses(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def needs_a_cpu_for_each_rank(x: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """More ranks than CPUs are refused, and not waited for without end."""
+    """More ranks than CPUs is an error, not an endless wait."""
     monkeypatch.setattr("pypto._src.cluster.session._START_S", 0.1)
     many = np.zeros((9, ROWS, COLUMNS), np.float32)
     with pytest.raises(CallError, match="9 ranks need a CPU each, the cluster has") as found:
@@ -494,7 +494,7 @@ def needs_a_cpu_for_each_rank(x: Any, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def rank_processes() -> list[int]:
-    """Return the processes of ranks that this one has started."""
+    """Return the rank processes started by this one."""
     found: list[int] = []
     for path in sorted(Path("/proc").glob("[0-9]*")):
         with suppress(OSError):
@@ -512,7 +512,7 @@ def is_ours(process: int) -> bool:
 
 
 def is_busy(process: int) -> bool:
-    """True if a process runs the kernel that does not end: no other maps a window and computes."""
+    """True if a process runs the endless kernel: no other maps a window and uses the CPU."""
     with suppress(OSError):
         before = cpu_time(process)
         has_window = "pypto-window" in Path(f"/proc/{process}/maps").read_text()
@@ -522,5 +522,5 @@ def is_busy(process: int) -> bool:
 
 
 def cpu_time(process: int) -> int:
-    """Return for how long a process has computed, in ticks of 10 ms."""
+    """Return the CPU time of a process, in ticks of 10 ms."""
     return int(Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[11])

@@ -1,4 +1,4 @@
-"""The check of ranks finds what is broken in collectives; all mutants: `collective_mutants`."""
+"""The rank checker finds mutations of collectives; all mutants: `collective_mutants`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ EVERY = mutants()
 
 @pytest.mark.parametrize("collective", ["all-reduce, ring", "all-to-all"])
 def test_collectives_have_no_race(collective: str, tmp_path: Path) -> None:
-    """Nothing is found of a collective as it is, and NumPy has the same result."""
+    """Nothing is found in a collective as it is, and its result equals NumPy's."""
     assert verdict(collective, Source().text, tmp_path) == ""
 
 
@@ -30,7 +30,7 @@ def test_collectives_have_no_race(collective: str, tmp_path: Path) -> None:
     ],
 )
 def test_mutants_are_found(collective: str, kind: str, found: str, tmp_path: Path) -> None:
-    """The first mutant of a kind is found, as what it is."""
+    """The first mutant of a kind is found, with the right diagnosis."""
     mutant = next(each for each in EVERY if (each.collective, each.kind) == (collective, kind))
     assert verdict(collective, mutant.text, tmp_path) == found, str(mutant)
 

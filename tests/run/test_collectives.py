@@ -1,4 +1,4 @@
-"""What all ranks of a program do together, in kernels and on the host, equals NumPy."""
+"""Collectives of all ranks, in kernels and on the host, equal NumPy."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ Array = np.ndarray[Any, Any]
 
 
 def devices(count: int) -> RunConfig:
-    """Return the configuration of a run on so many devices."""
+    """Return the configuration of a run on ``count`` devices."""
     return RunConfig(distributed_config=DistributedConfig(device_ids=list(range(count))))
 
 
 def numbers(count: int, rows: int, columns: int) -> Array:
-    """Return numbers of which all sums and products here are exact."""
+    """Return numbers for which all sums and products here are exact."""
     return np.random.default_rng(3).integers(-3, 4, (count, rows, columns)).astype(np.float32)
 
 
 @pytest.fixture(params=["interpreter", "cpu"])
 def target(request: pytest.FixtureRequest) -> Any:
-    """What runs the kernels."""
+    """The target that runs the kernels."""
     return request.param
 
 
 def program(target: Any, count: int, rows: int, columns: int, work: Any) -> Any:
-    """Return a program in which each rank puts its part in a window, and ``work`` is done."""
+    """Return a program in which each rank puts its part in a window, and ``work`` runs."""
 
     @pl.jit(target=target)
     def kernel(
@@ -46,7 +46,7 @@ def program(target: Any, count: int, rows: int, columns: int, work: Any) -> Any:
         with pl.at(level=pl.Level.CORE_GROUP):
             pld.tensor.put(box, pld.rank(pld.get_comm_ctx(box)), mine)
             pld.tensor.put(other, pld.rank(pld.get_comm_ctx(box)), mine)
-            for _ in pl.range(2):  # the signals are as before each time
+            for _ in pl.range(2):  # the signals are reset each time
                 work(box, other, signal)
             pld.tensor.get(out, pld.rank(pld.get_comm_ctx(box)), box)
 
@@ -96,14 +96,14 @@ def minimal(box: Any, other: Any, signal: Any):
     ],
 )
 def test_allreduce(target: Any, count: int, work: Any, combined: Any) -> None:
-    """Every rank has what the operation makes of all parts."""
+    """Every rank has all parts combined by the operation."""
     x = numbers(count, 16, 64)
     y = result(program(target, count, 16, 64, work), x)
     np.testing.assert_array_equal(y, np.broadcast_to(combined(x, axis=0), y.shape))
 
 
 def test_a_mode_that_is_none_is_refused() -> None:
-    """What is neither of the two ways is an error, not one of them."""
+    """An unknown mode is an error, not one of the two."""
 
     @pl.jit.inline
     def mistyped(box: Any, other: Any, signal: Any):
@@ -114,7 +114,7 @@ def test_a_mode_that_is_none_is_refused() -> None:
 
 
 def test_allreduce_of_large_windows(target: Any) -> None:
-    """A window larger than a core's memory is summed in pieces; done twice, sums are summed."""
+    """A window larger than a core's memory is summed in pieces; a second run sums the sums."""
     x = numbers(2, 96, 1024)
     y = result(program(target, 2, 96, 1024, summed), x)
     np.testing.assert_array_equal(y, np.broadcast_to(x.sum(axis=0) * 2, y.shape))
@@ -122,7 +122,7 @@ def test_allreduce_of_large_windows(target: Any) -> None:
 
 @pytest.mark.parametrize(("target", "count"), [("interpreter", 2), ("interpreter", 4), ("cpu", 4)])
 def test_gather_scatter_broadcast(target: Any, count: int) -> None:
-    """Rows of ranks go to all ranks, sums of rows to the rank of their number."""
+    """Rows of ranks go to all ranks, sums of rows to the rank with their index."""
 
     @pl.jit.inline
     def gathered(box: Any, other: Any, signal: Any):

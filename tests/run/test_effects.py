@@ -1,4 +1,4 @@
-"""Which parameters are written, and which ones the results are."""
+"""Which parameters are written, and which parameters the results are."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ def program(request: pytest.FixtureRequest) -> Program:
 
 
 def test_stores_in_a_loop_write_the_parameter(program: Program) -> None:
-    """A loop that carries a tensor carries the parameter, and the order of results is kept."""
+    """A tensor carried by a loop is still the parameter, and the order of results is kept."""
     assert effects(program)["fill"] == Effects((False, True), ((1,), (0,)), (True, False))
 
 
 def test_branches_may_give_either(program: Program) -> None:
-    """What a branch chooses may be any of its tensors; all that a callee writes is written."""
+    """The result of a branch may be any of its tensors; all that a callee writes is written."""
     found = effects(program)["branch"]
     assert found == Effects((True, True, False, False), ((0, 1),), (False, False, True, False))
 
 
 def test_tensors_made_inside(program: Program) -> None:
-    """A tensor made inside is no parameter, neither as the result nor where it is written."""
+    """A tensor made inside is not a parameter, either as the result or where it is written."""
     assert effects(program)["alone"] == Effects((False, True), ((),), (True, False))
 
 
@@ -59,7 +59,7 @@ class P:
 
 
 def test_what_takes_turns_is_not_one_tensor() -> None:
-    """A name that begins as an input and is an output later on does not make the input one."""
+    """A name bound first to an input and later to an output does not make the input an output."""
     found = pl.parse(TAKES_TURNS)
     assert isinstance(found, Program)
     for program in (found, PassManager().run_passes(found)):

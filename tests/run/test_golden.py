@@ -52,7 +52,7 @@ def reference(t: dict[str, Any]) -> None:
 
 
 def test_runs_against_a_reference(capsys: pytest.CaptureFixture[str]) -> None:
-    """A kernel runs on what specs make, and its outputs are those of the reference."""
+    """A kernel runs on arguments made from specs, and its outputs match the reference."""
     kernel = scaling()
     for rows in (16, 32):
         result = run_jit(kernel, specs(rows), reference, runtime_cfg={"platform": "a2a3sim"})
@@ -62,7 +62,7 @@ def test_runs_against_a_reference(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_a_wrong_result(capsys: pytest.CaptureFixture[str]) -> None:
-    """What differs is in the result, and printed; comparisons of one output may allow it."""
+    """Differences are in the result, and printed; a comparison of one output may allow them."""
 
     def wrong(t: dict[str, Any]) -> None:
         t["y"][:] = t["x"] * t["f"]
@@ -79,7 +79,7 @@ def test_a_wrong_result(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_saved_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What a run saves, a later one takes in place of a reference."""
+    """Data saved by one run replaces the reference in a later one."""
     monkeypatch.chdir(tmp_path)
     folder = run_jit(scaling(), specs(), reference, save_data=True).work_dir
     assert folder is not None
@@ -90,7 +90,7 @@ def test_saved_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_compile_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The texts for the device are written anywhere; a run needs what the device needs."""
+    """The texts for the device can be emitted anywhere; a run needs the device's tools."""
     monkeypatch.chdir(tmp_path)
     result = run_jit(scaling("cpu"), specs(), compile_only=True, runtime_cfg={"platform": "a2a3"})
     assert result.passed
@@ -101,7 +101,7 @@ def test_compile_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_folders_of_earlier_runs(tmp_path: Path) -> None:
-    """The folder of an earlier run has to be there, and excludes `compile_only`."""
+    """The folder of an earlier run must exist, and excludes `compile_only`."""
     config = {"dump_passes": True, "save_kernels_dir": str(tmp_path / "made")}
     first = run_jit(scaling(), specs(), reference, compile_cfg=config)
     assert first.work_dir is not None
@@ -125,7 +125,7 @@ def test_folders_of_earlier_runs(tmp_path: Path) -> None:
 
 
 def test_options_that_there_are_not() -> None:
-    """A misspelt field, platform or output is refused."""
+    """A misspelt field, platform or output is rejected."""
     with pytest.raises(TypeError, match="RunConfig has no field 'platfrom'"):
         run_jit(scaling(), specs(), runtime_cfg={"platfrom": "a2a3sim"})
     with pytest.raises(ValueError, match="there is no platform 'a3'"):
@@ -146,7 +146,7 @@ def test_programs() -> None:
 
 
 def test_configurations(tmp_path: Path) -> None:
-    """A configuration chooses passes, and which texts a call writes; a device only compiles."""
+    """A configuration selects passes, and which texts a call emits; a device only compiles."""
     kernel = scaling()
     x, y = np.ones((16, 32), np.float32), np.zeros((16, 32), np.float32)
     dumped = RunConfig(dump_passes=True, save_kernels_dir=str(tmp_path / "dumped"))
@@ -178,7 +178,7 @@ def test_configurations(tmp_path: Path) -> None:
 
 
 def test_programs_of_folders(tmp_path: Path) -> None:
-    """The folder of a compiled program gives it back, with the numbers that are part of it."""
+    """A compiled program can be loaded from its folder, with the scalars that are part of it."""
     kernel = scaling()
     x, y = np.ones((16, 32), np.float32), np.zeros((16, 32), np.float32)
     config = RunConfig(save_kernels_dir=str(tmp_path))
@@ -281,7 +281,7 @@ def test_golden_at_the_top() -> None:
 
 
 def test_specs() -> None:
-    """A tensor is zeros, a number, what a function returns; a scalar has a range."""
+    """A tensor is zeros, a number, or a function's result; a scalar has a range."""
     assert TensorSpec("x", [2], np.int32).create_tensor().tolist() == [0, 0]
     assert TensorSpec("x", [2], pl.BF16, init_value=1.5).create_tensor().tolist() == [1.5, 1.5]
     assert TensorSpec("x", [2], np.int8, resident=0).is_resident
@@ -320,7 +320,7 @@ def test_comparisons() -> None:
 
 
 def test_indices_and_pools() -> None:
-    """Equal values come in any order; of a pool the blocks count that a mapping names."""
+    """Equal values may come in any order; in a pool, only blocks named by a mapping count."""
     run: dict[str, Any] = {"rtol": 0.0, "atol": 0.0, "actual_outputs": {}}
     values, wanted = np.array([[3.0, 3.0, 1.0]]), np.array([[4, 7, 2]])
     others = {**run, "inputs": {}, "expected_outputs": {"values": values}}
@@ -343,7 +343,7 @@ def test_indices_and_pools() -> None:
 
 
 def test_names_of_compiled_programs() -> None:
-    """A compiled program tells its parameters, its functions and its platform."""
+    """A compiled program has its parameters, its functions and its platform as attributes."""
     x = np.ones((16, 32), np.float32)
     compiled = scaling().compile(x, 0.5, x)
     assert (compiled.param_names, compiled.output_indices) == (["x", "f", "y"], [2])
@@ -363,7 +363,7 @@ def test_benchmark() -> None:
 
 
 def test_devices() -> None:
-    """The devices of a program are different numbers."""
+    """The devices of a program are distinct numbers."""
     assert (DistributedConfig().device_ids, DistributedConfig([1, 0]).device_ids) == ([0], [1, 0])
     for wrong in ([], [0, 0], [-1]):
         with pytest.raises(ValueError, match="device_ids are different numbers from 0 on"):

@@ -1,4 +1,4 @@
-"""Orchestrations on the CPU: each gives what the interpreter gives, for any number of threads."""
+"""Orchestrations on the CPU give the interpreter's results, for any number of threads."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def block(*shape: int) -> Array:
 
 
 def test_tasks_that_overwrite_their_inputs() -> None:
-    """Kernels that read what others write next, and write what others read, keep their order."""
+    """Kernels with read-after-write and write-after-read dependences keep their order."""
     ones = np.ones((8, 16), np.float32)
     args, result = both("fibonacci", ones, ones, ones * 0)
     assert result is args[1]
@@ -49,7 +49,7 @@ def test_tasks_that_overwrite_their_inputs() -> None:
 
 
 def test_views_with_gaps() -> None:
-    """Column blocks of a tensor go through dense copies, and reach the tensor."""
+    """Column blocks of a tensor are passed as dense copies, and copied back into the tensor."""
     x = block(8, 64)
     args, result = both("columns", x, np.zeros_like(x))
     sums = np.cumsum(x.reshape(8, 4, 16), axis=1).reshape(8, 64)
@@ -67,7 +67,7 @@ def test_what_a_kernel_leaves_alone_stays() -> None:
 
 
 def test_reads_wait_for_tasks() -> None:
-    """A loop on an element that its tasks write iterations as often as it should."""
+    """A loop whose condition reads what its tasks write runs the right number of iterations."""
     x = np.ones((8, 16), np.float32)
     args, iterations = both("until_large", x, 1000.0)
     assert iterations == 10
@@ -75,7 +75,7 @@ def test_reads_wait_for_tasks() -> None:
 
 
 def test_tensors_made_inside() -> None:
-    """Each iteration has a tensor of its own, which lives until the last task on it is done."""
+    """Each iteration has its own tensor, which lives until the last task on it is done."""
     x = block(8, 16)
     _, result = both("with_scratch", x, np.zeros_like(x))
     np.testing.assert_array_equal(result, x * 3)
@@ -90,7 +90,7 @@ def test_host_functions_call_each_other() -> None:
 
 
 def test_views_that_overlap_partly() -> None:
-    """Views with gaps that overlap cannot be copied apart: a kernel must not write one."""
+    """Overlapping views with gaps cannot be copied separately: a kernel must not write one."""
     with pytest.raises(EvaluationError) as caught:
         runtime.compile(Steps, entry="overlapping")(block(8, 64))
     assert caught.value.message == (
@@ -120,7 +120,7 @@ def test_mistake_in_the_orchestration_has_its_place() -> None:
 
 
 def test_program_is_usable_after_a_mistake() -> None:
-    """A call that failed leaves nothing behind that disturbs the next one."""
+    """A call that failed leaves nothing behind that affects the next one."""
     compiled = runtime.compile(Broken)
     with pytest.raises(EvaluationError):
         compiled(np.ones((20, 16), np.float32), 3)
@@ -130,7 +130,7 @@ def test_program_is_usable_after_a_mistake() -> None:
 
 
 def test_scalars_reach_kernels() -> None:
-    """An integer that the orchestration passes chooses the row that the kernel copies."""
+    """An integer passed by the orchestration selects the row that the kernel copies."""
     x = block(4, 16)
     out = np.zeros_like(x)
     runtime.compile(CopyRow)(x, out)

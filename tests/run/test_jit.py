@@ -1,4 +1,4 @@
-"""``@pl.jit``: what a call specialises on, what runs, and what wrong calls are told."""
+"""``@pl.jit``: what a call specialises on, what runs, and the errors for wrong calls."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_runs_on_arrays(target: str) -> None:
 
 
 def test_compiles_once_a_key() -> None:
-    """Shapes, element types and constants make a new kernel; numbers at run time do not."""
+    """Shapes, element types and constants make a new kernel; run-time scalars do not."""
     kernel = make()
     x, y, out = arrays()
     kernel(x, y, 0.5, out)
@@ -93,7 +93,7 @@ def test_constants_differ_by_type() -> None:
 
 
 def test_parse_gives_the_program() -> None:
-    """`parse` returns the program as parsed; constants and sizes without a name are numbers."""
+    """`parse` returns the program as parsed; constants and unnamed sizes are numbers."""
     x, y, out = arrays()
     program = make().parse(x, y, 0.5, out, ROWS=64)
     assert str(program) == (
@@ -121,7 +121,7 @@ def test_parse_gives_the_program() -> None:
 
 
 def test_annotations_stand_for_arrays() -> None:
-    """`parse` and `compile` take annotations; the call with such arrays then finds the kernel."""
+    """`parse` and `compile` accept annotations; a call with such arrays then finds the kernel."""
     kernel = make()
     kind = pl.Tensor[[128, 64], pl.FP32]
     x, y, out = arrays()
@@ -138,7 +138,7 @@ def test_annotations_stand_for_arrays() -> None:
 
 
 class OfAnotherLibrary:
-    """An array that speaks DLPack and is no NumPy array."""
+    """An array that supports DLPack but is not a NumPy array."""
 
     def __init__(self, array: Array) -> None:
         self.array = array
@@ -152,7 +152,7 @@ class OfAnotherLibrary:
 
 
 def test_arrays_of_other_libraries() -> None:
-    """An array that speaks DLPack uses the kernel that NumPy's arrays use."""
+    """An array that supports DLPack uses the same kernel as NumPy arrays."""
     kernel = make()
     x, y, out = arrays()
     kernel(x, y, 0.5, out)
@@ -241,7 +241,7 @@ WRONG: list[tuple[str, Callable[[Any], Any], str, str | None]] = [
     ("call", "message", "hint"), [row[1:] for row in WRONG], ids=[row[0] for row in WRONG]
 )
 def test_wrong_calls(call: Callable[[Any], Any], message: str, hint: str | None) -> None:
-    """A call that does not fit is refused with the caller's place, and compiles nothing."""
+    """An invalid call is rejected at the caller's line, and compiles nothing."""
     kernel = make()
     with pytest.raises(CallError) as caught:
         call(kernel)
@@ -251,7 +251,7 @@ def test_wrong_calls(call: Callable[[Any], Any], message: str, hint: str | None)
 
 
 def test_one_size_a_dimension() -> None:
-    """A symbolic dimension has one size in a call."""
+    """A symbolic dimension has a single size within a call."""
 
     @pl.jit(target="interpreter")
     def copy(x: pl.Tensor[[M, 8], pl.FP32], out: pl.Out[pl.Tensor[[M, 8], pl.FP32]]):
@@ -266,7 +266,7 @@ def test_one_size_a_dimension() -> None:
 
 
 def test_parameters_without_meaning() -> None:
-    """Parameters that no kernel can have are refused by the first call, at their place."""
+    """Parameters that no kernel can have are rejected by the first call, at their line."""
 
     @pl.jit
     def untyped(x):  # pyright: ignore
@@ -285,7 +285,7 @@ def test_parameters_without_meaning() -> None:
 
 
 def test_mistakes_in_the_body() -> None:
-    """A mistake in the body has the kernel's line, and the next call finds it again."""
+    """A mistake in the body is reported at the kernel's line, and again by the next call."""
 
     @pl.jit(target="interpreter")
     def wrong(x: pl.Tensor, out: pl.Out[pl.Tensor]):
@@ -344,14 +344,14 @@ def outside(tmp_path: Path) -> Any:
 
 
 def ran(kernel: Any, dtype: Any = np.float32) -> float:
-    """Return the first element of what a kernel makes of zeros."""
+    """Return the first element of a kernel's result for zeros."""
     y = np.full((8, 16), -1, dtype)
     kernel(np.zeros((8, 16), dtype), y)
     return float(y[0, 0])
 
 
 def test_changed_globals(tmp_path: Path) -> None:
-    """A call runs the program of its time, and an old value finds what was compiled for it."""
+    """A call uses the current value of a global; an old value reuses what was compiled for it."""
     module = outside(tmp_path)
     assert ran(module.kernel) == 8.0
     module.STEP = 2.0
@@ -375,7 +375,7 @@ def test_changed_globals(tmp_path: Path) -> None:
 
 
 def test_changed_containers(tmp_path: Path) -> None:
-    """A list counts by what is in it, whether it is changed in place or another one."""
+    """A list is compared by its contents, whether it is changed in place or replaced."""
     module = outside(tmp_path)
     ran(module.kernel)
     module.SIZES = [8, 16]
@@ -390,7 +390,7 @@ def test_changed_containers(tmp_path: Path) -> None:
 
 
 def test_changed_functions(tmp_path: Path) -> None:
-    """An inline function or kernel that is defined anew is the one that runs."""
+    """A redefined inline function or kernel is the one that runs."""
     module = outside(tmp_path)
     assert (ran(module.kernel), ran(module.launch)) == (8.0, 0.0)
     module.change = pl.inline(_less)
@@ -410,7 +410,7 @@ def _ones(x: pl.Tensor[[8, 16], pl.FP32], y: pl.Out[pl.Tensor[[8, 16], pl.FP32]]
 
 
 def test_changed_parameters(tmp_path: Path) -> None:
-    """What a header reads counts too: the parameters are those of the call's time."""
+    """Globals that a signature reads count too: parameters reflect their values at the call."""
     module = outside(tmp_path)
     assert ran(module.kernel) == 8.0
     module.KIND = pl.FP16
@@ -421,7 +421,7 @@ def test_changed_parameters(tmp_path: Path) -> None:
 
 
 def test_changed_closure() -> None:
-    """So is it with the variables of the function around a kernel, also those assigned later."""
+    """The same holds for variables of the enclosing function, including those assigned later."""
     step = 1.0
 
     def set_step(value: float) -> None:
@@ -441,7 +441,7 @@ def test_changed_closure() -> None:
 
 
 def test_own_names_are_not_outside(tmp_path: Path) -> None:
-    """A global that has the name of a parameter or local variable changes nothing."""
+    """A global with the name of a parameter or local variable has no effect."""
     module = outside(tmp_path)
     ran(module.kernel)
     module.x = module.tile = 5
@@ -450,7 +450,7 @@ def test_own_names_are_not_outside(tmp_path: Path) -> None:
 
 
 def test_a_global_that_hides_a_builtin(tmp_path: Path) -> None:
-    """A name that begins to exist around a kernel is noticed, too."""
+    """A new global with the name of a builtin is noticed, too."""
     module = outside(tmp_path)
     ran(module.kernel)
     module.float = 3
@@ -462,7 +462,7 @@ def test_a_global_that_hides_a_builtin(tmp_path: Path) -> None:
 
 
 def test_arrays_have_the_sizes_of_annotations() -> None:
-    """parse, lower and compile take the arrays that a call takes; the error has the dimension."""
+    """parse, lower and compile accept the same arrays as a call; the error names the dimension."""
 
     @pl.jit(target="interpreter")
     def copy(x: pl.Tensor[[16, 64], pl.FP32], out: pl.Out[pl.Tensor[[16, 64], pl.FP32]]):
@@ -480,7 +480,7 @@ def test_arrays_have_the_sizes_of_annotations() -> None:
 
 
 def test_signature() -> None:
-    """What notebooks and `help` show of a call: the parameters with their annotations."""
+    """The signature shown by notebooks and `help`: the parameters with their annotations."""
     shown = str(inspect.signature(make()))
     assert shown.startswith("(x: 'pl.Tensor', y: 'pl.Tensor[[M, 64], pl.FP32]', f: 'pl.FP32', ")
     assert "out: 'pl.Out[pl.Tensor]'" in shown

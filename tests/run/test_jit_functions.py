@@ -1,9 +1,9 @@
-"""What ``@pl.jit`` kernels call: functions spliced in, kernels of one core, of C++, on devices."""
+"""What ``@pl.jit`` kernels call: inlined functions, kernels of one core, of C++, on devices."""
 
 # pyright: reportArgumentType=false, reportCallIssue=false
 # pyright: reportUnknownArgumentType=false, reportUnknownVariableType=false
 # pyright: reportPossiblyUnboundVariable=false, reportUnknownParameterType=false
-# A value of a region is a tile that authors call a tensor: ops that take tiles alone take it.
+# A value of a region is a tile that authors call a tensor: ops that accept only tiles accept it.
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def target(request: pytest.FixtureRequest) -> Any:
 
 
 def result(kernel: Any, x: Array, *others: Any) -> Array:
-    """Return what a kernel makes of an array; its program is printed and read back."""
+    """Return a kernel's result for an array; its program is printed and parsed back."""
     y = np.zeros_like(x)
     program = kernel.parse(x, *others, y)
     ir.assert_structural_equal(ir.parse(str(program)), program)
@@ -43,7 +43,7 @@ def floats(rows: int = 32) -> Array:
 
 
 # --------------------------------------------------------------------------------------------
-# Spliced functions
+# Inlined functions
 # --------------------------------------------------------------------------------------------
 
 FACTOR = 3
@@ -56,7 +56,7 @@ def both(x: pl.Tensor, factor: pl.Scalar[pl.FP32] = FACTOR, *, more: float = 1.0
 
 
 def test_results_keywords_and_defaults(target: Any) -> None:
-    """A spliced function has several results; its defaults are those of its own text."""
+    """An inlined function can have several results; its defaults are those of its own source."""
 
     @pl.jit(target=target)
     def kernel(x: pl.Tensor[[32, 64], pl.FP32], y: pl.Out[pl.Tensor[[32, 64], pl.FP32]]):
@@ -91,7 +91,7 @@ def factory(scale: float, rows: int) -> Any:
 
 
 def test_closures() -> None:
-    """Functions made by a factory have its variables; what they write, the caller has."""
+    """Functions made by a factory see its variables; what they write is visible to the caller."""
     x = floats()
     for scale, rows in ((3.0, 8), (2.0, 16)):
         np.testing.assert_allclose(result(factory(scale, rows), x), x * np.float32(scale))
@@ -114,7 +114,7 @@ def grow_twice(u: pl.Tensor[[ROWS, 64], pl.FP32], v: pl.Tensor[[32, 64], pl.FP32
 
 
 def test_sizes_named_in_spliced_functions(target: Any) -> None:
-    """A size that a spliced function names is one of the kernel, whose header says a number."""
+    """A size named by an inlined function is the kernel's, whose signature has a number for it."""
 
     @pl.jit(target=target)
     def kernel(x: pl.Tensor[[32, 64], pl.FP32], y: pl.Out[pl.Tensor[[32, 64], pl.FP32]]):
@@ -132,7 +132,7 @@ MODES = {"quick": 1}
 
 
 def test_branches_that_constants_exclude(target: Any) -> None:
-    """A branch that is not taken need not make sense; what the other one assigns is there."""
+    """A branch not taken need not be valid; variables assigned in the other one are defined."""
 
     @pl.jit(target=target)
     def kernel(x: pl.Tensor, mode: pl.Scalar[pl.INT32], y: pl.Out[pl.Tensor]):
@@ -165,7 +165,7 @@ def test_branches_that_constants_exclude(target: Any) -> None:
 
 @pl.jit.incore
 def add_one(src: pl.Tensor[[8, 64], pl.FP32], dst: pl.Out[pl.Tensor[[8, 64], pl.FP32]]):
-    """Write one part; a call gives the output."""
+    """Write one part; a call returns the output."""
     dst[:] = pl.add(src, 1.0)
 
 
@@ -180,7 +180,7 @@ def double(
 
 
 def test_kernels_of_one_core(target: Any) -> None:
-    """Each call of a kernel is a task; from the blocks of a launch, it is what a block does."""
+    """Each call of a kernel is a task; called from the blocks of a launch, it is a block's work."""
 
     @pl.jit(target=target)
     def kernel(x: pl.Tensor[[32, 64], pl.FP32], y: pl.Out[pl.Tensor[[32, 64], pl.FP32]]):
@@ -201,7 +201,7 @@ def test_kernels_of_one_core(target: Any) -> None:
 
 
 def test_submitted_kernels(target: Any) -> None:
-    """A kernel that is submitted gives its results and its task, which another one waits for."""
+    """Submitting a kernel returns its results and its task, on which another one can depend."""
 
     @pl.jit(target=target)
     def kernel(x: pl.Tensor[[32, 64], pl.FP32], y: pl.Out[pl.Tensor[[32, 64], pl.FP32]]):
@@ -232,7 +232,7 @@ def rows_of_blocks(
 
 
 def test_submitted_launches(target: Any) -> None:
-    """A launch of a kernel gives what the kernel returns and one task, in loops too."""
+    """Submitting a launch returns what the kernel returns and one task, in loops too."""
 
     @pl.jit(target=target)
     def kernel(x: pl.Tensor[[32, 64], pl.FP32], y: pl.Out[pl.Tensor[[32, 64], pl.FP32]]):
@@ -256,7 +256,7 @@ def test_submitted_launches(target: Any) -> None:
 
 
 def test_launches_that_a_program_submits(target: Any) -> None:
-    """A kernel of a class knows its block, submitted or called in a launch."""
+    """A kernel of a class knows its block index, whether submitted or called in a launch."""
 
     @pl.program
     class Rows:
@@ -287,7 +287,7 @@ def test_launches_that_a_program_submits(target: Any) -> None:
 
 
 def test_sizes_of_unrolled_copies(target: Any) -> None:
-    """A number that each copy of an unrolled loop makes is a size; the last one stays after it."""
+    """A number computed in each copy of an unrolled loop can be a size; the last value remains."""
 
     @pl.jit(target=target)
     def kernel(x: pl.Tensor[[32, 64], pl.FP32], y: pl.Out[pl.Tensor[[32, 64], pl.FP32]]):
@@ -314,7 +314,7 @@ def test_sizes_of_unrolled_copies(target: Any) -> None:
 
 
 def test_a_value_of_both_vector_cores(target: Any) -> None:
-    """A value that both vector cores have whole is gathered as it is."""
+    """A value that both vector cores hold in full is gathered unchanged."""
 
     @pl.jit(target=target)
     def kernel(x: pl.Tensor[[32, 64], pl.FP32], y: pl.Out[pl.Tensor[[32, 64], pl.FP32]]):
@@ -355,7 +355,7 @@ class Submitted:
 
 
 def test_kernels_that_a_program_submits(target: Any) -> None:
-    """A kernel of a class is submitted through ``self``; its outputs are those that it is given."""
+    """A kernel of a class is submitted through ``self``; its outputs are those passed to it."""
     x = floats()[:16].copy()
     y, z = np.zeros_like(x), np.zeros_like(x)
     runtime.compile(Submitted, target)(x, y, z)
@@ -370,7 +370,7 @@ def sums(src: pl.Tensor[[32, 64], pl.FP32]):
 
 
 def test_new_values_of_a_kernel(target: Any) -> None:
-    """What a kernel computes and returns is a new tensor of the caller."""
+    """A tensor that a kernel computes and returns is a new tensor of the caller."""
 
     @pl.jit(target=target)
     def kernel(x: pl.Tensor[[32, 64], pl.FP32], y: pl.Out[pl.Tensor[[32, 64], pl.FP32]]):
@@ -415,7 +415,7 @@ def entry(x: pl.Tensor[[32, 64], pl.FP32], f: pl.Scalar[pl.FP32], y: pl.Out[pl.T
 
 
 def test_host_functions() -> None:
-    """A host function launches entries, one after the other's results, on any device."""
+    """A host function launches entries, one on the results of another, on any device."""
 
     @pl.jit.host
     def launch(x: pl.Tensor[[32, 64], pl.FP32], y: pl.Out[pl.Tensor[[32, 64], pl.FP32]]):
@@ -429,7 +429,7 @@ def test_host_functions() -> None:
 
 
 def test_entries_are_called_by_python() -> None:
-    """An entry that calls another one is refused, with what to write instead."""
+    """An entry that calls another one is rejected, with what to write instead."""
 
     @pl.jit
     def kernel(x: pl.Tensor[[32, 64], pl.FP32], y: pl.Out[pl.Tensor[[32, 64], pl.FP32]]):
@@ -442,7 +442,7 @@ def test_entries_are_called_by_python() -> None:
 
 @pytest.fixture
 def sources(tmp_path: Path) -> Iterator[list[Path]]:
-    """Two files of C++; what is registered for kernels is forgotten afterwards."""
+    """Two C++ files; what is registered for kernels is forgotten afterwards."""
     files = [tmp_path / "cube.cpp", tmp_path / "vector.cpp"]
     for file in files:
         file.touch()
@@ -451,7 +451,7 @@ def sources(tmp_path: Path) -> Iterator[list[Path]]:
 
 
 def test_kernels_in_cpp(sources: list[Path]) -> None:
-    """A kernel in C++ needs another one in its place here."""
+    """A kernel in C++ needs a Python replacement here."""
     cube, vector = sources
 
     @pl.jit.extern(
@@ -499,13 +499,13 @@ EXTERN: list[tuple[dict[str, Any], type[Exception], str]] = [
 
 @pytest.mark.parametrize(("words", "kind", "message"), EXTERN, ids=lambda row: str(row)[:30])
 def test_wrong_declarations(words: dict[str, Any], kind: type[Exception], message: str) -> None:
-    """A kernel in C++ has a kind of core and the files that go with it."""
+    """A kernel in C++ has a kind of core and the files that belong to it."""
     with pytest.raises(kind, match=message):
         pl.jit.extern(**words)
 
 
 def test_what_is_no_kernel() -> None:
-    """Neither other levels than that of cores, nor other functions in place of C++."""
+    """Levels other than the cores', and other functions as C++ kernels' stand-ins, are errors."""
     with pytest.raises(CallError, match=r"level is <Level.HOST: 5>; a kernel runs at"):
         pl.jit.incore(level=pl.Level.HOST)
     with pytest.raises(CallError, match=r"'shift' is to be .* a function of pl.jit.incore or"):
@@ -513,12 +513,12 @@ def test_what_is_no_kernel() -> None:
 
 
 # --------------------------------------------------------------------------------------------
-# What changes no value
+# Constructs that change no values
 # --------------------------------------------------------------------------------------------
 
 
 def test_what_changes_no_value(target: Any) -> None:
-    """Reads ahead of use, dependences left out, and types that a region's values have anyway."""
+    """Prefetches, omitted dependences, and types that a region's values have anyway."""
 
     @pl.jit(auto_scope=False, target=target)
     def kernel(x: pl.Tensor[[32, 64], pl.FP32], y: pl.Out[pl.Tensor[[32, 64], pl.FP32]]):
@@ -540,7 +540,7 @@ def test_what_changes_no_value(target: Any) -> None:
 
 
 def test_tails_are_padded(target: Any) -> None:
-    """A part that is valid in part is padded by what is least, however many rows a call has."""
+    """A partly valid tile is padded with the smallest value, however many rows a call has."""
 
     @pl.jit(target=target)
     def kernel(
@@ -587,7 +587,7 @@ def by_table(
 
 
 def test_elements_of_tensors_in_another_shape(capsys: pytest.CaptureFixture[str]) -> None:
-    """The host reads them where they lie: the program runs natively."""
+    """The host reads them in place: the program runs natively."""
     x = floats(16)
     rows = RNG.permutation(16).astype(np.int32)
     times = RNG.integers(0, 4, 16).astype(np.int32)

@@ -1,7 +1,7 @@
-"""``@pl.jit``: one program for many sizes, one a number, new arrays for outputs."""
+"""``@pl.jit``: one program for many sizes, one per number, new arrays for outputs."""
 
 # pyright: reportArgumentType=false
-# A scalar that is part of a kernel is a number where one has to be written.
+# A scalar that is part of a kernel can be used where a literal number is required.
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def bare(target: Any) -> Any:
 
 @pytest.mark.parametrize("make", [annotated, bound, bare])
 def test_one_program_for_many_sizes(make: Any, target: Any) -> None:
-    """A size with a name is no part of the program, however it got its name."""
+    """A named size is not part of the program, however it got its name."""
     kernel = make(target)
     for rows in (16, 64, 32):
         x, y = floats(rows, 64), np.zeros((rows, 64), np.float32)
@@ -75,7 +75,7 @@ def test_one_program_for_many_sizes(make: Any, target: Any) -> None:
 
 
 def test_a_program_for_each_size(target: Any) -> None:
-    """Where a kernel needs the size as a number, each gets a program of its own."""
+    """If a kernel needs the size as a number, each size gets a program of its own."""
 
     @pl.jit(target=target)
     def double(x: pl.Tensor[[ROWS, 64], pl.FP32], y: pl.Out[pl.Tensor[[ROWS, 64], pl.FP32]]):
@@ -115,7 +115,7 @@ def scaled(target: Any) -> Any:
 
 
 def test_scalars_are_part_of_the_kernel(target: Any) -> None:
-    """Each value has a program, in which it is a number that counts copies, or chooses."""
+    """Each value gets its own program, where it is a constant: a trip count or a condition."""
     power, x = scaled(target), floats(16, 64)
     for n, f, adds in ((2, 0.5, False), (3, 2.0, True), (np.int32(2), np.float32(0.5), np.False_)):
         wanted = x * np.float32(f) ** int(n) + (n if adds else 0)
@@ -127,7 +127,7 @@ def test_scalars_are_part_of_the_kernel(target: Any) -> None:
 
 
 def test_the_program_of_a_scalar(target: Any) -> None:
-    """What `compile` returns takes the scalar, and refuses another one."""
+    """What `compile` returns accepts the scalar, and rejects any other value."""
     power, x = scaled(target), floats(16, 64)
     compiled = power.compile(x, 2, 0.5, False)
     assert compiled.signature == (
@@ -142,7 +142,7 @@ def test_the_program_of_a_scalar(target: Any) -> None:
 
 
 def test_a_scalar_at_run_time(target: Any) -> None:
-    """`pl.RUNTIME` keeps a scalar a number of each call; shapes are those of the annotations."""
+    """`pl.RUNTIME` keeps a scalar a run-time value; shapes are those of the annotations."""
 
     @pl.jit(target=target)
     def power(
@@ -168,7 +168,7 @@ def test_a_scalar_at_run_time(target: Any) -> None:
 
 
 def test_a_number_of_each_call() -> None:
-    """A parameter that is a number of each call anyway needs none where no array is given."""
+    """A parameter that is a run-time scalar anyway needs no value where annotations are given."""
 
     @pl.jit
     def shifted(
@@ -187,7 +187,7 @@ def test_a_number_of_each_call() -> None:
 
 
 def test_outputs_left_out() -> None:
-    """An output that a call leaves out is a new array, of the size that the others tell."""
+    """An omitted output is a new array, of the size that the other arguments determine."""
     kernel, x = annotated("interpreter"), floats(48, 64)
     np.testing.assert_array_equal(kernel(x), x * 2)
     np.testing.assert_array_equal(kernel(x=x), x * 2)
@@ -207,7 +207,7 @@ def both(
 
 
 def test_outputs_left_out_of_a_kernel_without_a_return() -> None:
-    """The call returns the arrays that nobody else has."""
+    """The call returns the arrays that it created."""
     x = floats(64, 64)
     more, less = both(x)
     np.testing.assert_array_equal(more, x + 1)
@@ -223,7 +223,7 @@ def test_lower_runs_the_passes() -> None:
 
 
 def test_nothing_is_read_before_the_first_use() -> None:
-    """A kernel's text is read when it is first used: a mistake, or no text at all, shows then."""
+    """A kernel's source is read on first use: a mistake, or missing source, shows up then."""
     names: dict[str, Any] = {"pl": pl}
     exec("@pl.jit\ndef kernel(x: pl.Tensor, y):\n    pass", names)
     with pytest.raises(ParserError, match="source"):

@@ -1,4 +1,4 @@
-"""The environment variables: defaults, values, and the text of every refusal."""
+"""The environment variables: defaults, values, and the text of every error."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ def test_defaults() -> None:
 
 @pytest.mark.parametrize("knob", knobs.KNOBS, ids=lambda knob: knob.name)
 def test_empty_is_unset(knob: knobs.Knob, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An empty or blank value counts as none."""
+    """An empty or blank value counts as unset."""
     monkeypatch.setenv(knob.name, "  ")
     assert knob.text() is None
 
 
 def test_values_are_read_at_use(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A change of the environment shows at the next read."""
+    """A change of the environment is visible at the next read."""
     monkeypatch.setenv("PYPTO_CXX", " ccache g++ ")
     assert knobs.CXX.get() == "ccache g++"
     monkeypatch.setenv("PYPTO_CXX", "clang++")
@@ -58,7 +58,7 @@ def test_flag(text: str, on: bool, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_good_values(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Counts and choices come back as their type, choices in lower case."""
+    """Counts and choices are returned as their type, choices in lower case."""
     monkeypatch.setenv("PYPTO_NUM_THREADS", "8")
     monkeypatch.setenv("PYPTO_VERIFY_LEVEL", "NONE")
     monkeypatch.setenv("PTO_BACKTRACE", "1")
@@ -86,8 +86,8 @@ def test_bad_value(
     wants: str,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """A bad value is an error with the variable, the value and what is wanted."""
-    text = os.fsdecode(text.encode())  # where the locale has no such letter: as Python holds bytes
+    """A bad value is an error with the variable, the value and what is expected."""
+    text = os.fsdecode(text.encode())  # letters outside the locale: as Python represents bytes
     monkeypatch.setenv(knob.name, text)
     with pytest.raises(knobs.KnobError) as caught:
         knob.get()
@@ -120,7 +120,7 @@ def test_cache_dir_is_absolute(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) 
 def test_default_cache_dir(
     platform: str, variables: dict[str, str], expected: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Each platform has its own place for caches; a relative XDG path is ignored."""
+    """Each platform has its own cache location; a relative XDG path is ignored."""
     monkeypatch.setattr(sys, "platform", platform)
     monkeypatch.setenv("HOME", "/home/me")
     monkeypatch.delenv("XDG_CACHE_HOME", raising=False)

@@ -1,4 +1,4 @@
-"""What a call needs for the tensors that it makes: known before, refused where it cannot be."""
+"""Memory for the tensors that a call makes: computed in advance, rejected if it is not there."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ROWS = pl.dynamic("ROWS")
 
 @pl.jit
 def steps(x: pl.Tensor[[64, 64], pl.FP32], out: pl.Out[pl.Tensor[[64, 64], pl.FP32]]):
-    """Make four tensors, of which two are needed at one time."""
+    """Make four tensors, of which at most two are live at a time."""
     x.bind_dynamic(0, ROWS)
     out.bind_dynamic(0, ROWS)
     rows = pl.tensor.dim(x, 0)
@@ -36,7 +36,7 @@ def steps(x: pl.Tensor[[64, 64], pl.FP32], out: pl.Out[pl.Tensor[[64, 64], pl.FP
 
 
 def test_the_most_that_lives_at_one_time() -> None:
-    """Sizes follow from the arguments; what is not needed any more does not count."""
+    """Sizes follow from the arguments; dead tensors do not count."""
     x = np.ones((100, 64), np.float32)
     need = steps.compile(x, np.zeros_like(x)).memory_needed(x, np.zeros_like(x))
     assert need.bytes == (256 + 128) * 64 * 4
@@ -45,7 +45,7 @@ def test_the_most_that_lives_at_one_time() -> None:
 
 
 def test_a_run_makes_at_least_that() -> None:
-    """The estimate is never more than what a run takes."""
+    """The estimate never exceeds what a run allocates."""
     x, out = np.ones((64, 64), np.float32), np.zeros((64, 64), np.float32)
     compiled = steps.compile(x, out)
     compiled(x, out)
@@ -54,7 +54,7 @@ def test_a_run_makes_at_least_that() -> None:
 
 
 def test_refusal_names_the_largest(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A call that cannot fit does not begin."""
+    """A call that cannot fit does not start."""
     monkeypatch.setattr(memory_needs, "_SMALL", 0)
     monkeypatch.setattr(memory_needs, "available_bytes", lambda: 3 * 2**14 - 1)
     x, out = np.ones((64, 64), np.float32), np.zeros((64, 64), np.float32)

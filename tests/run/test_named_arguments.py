@@ -1,4 +1,4 @@
-"""Arguments of compiled programs by the names of the parameters."""
+"""Arguments of compiled programs passed by parameter name."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ X = np.arange(256, dtype=np.float32).reshape(16, 16)
 
 @pytest.mark.parametrize("target", TARGETS)
 def test_names_stand_for_places(target: Any) -> None:
-    """In whatever order names come, each argument is that of its parameter."""
+    """In whatever order keywords come, each argument goes to its parameter."""
     scaled = runtime.compile(pl.parse_program(SOURCE), target=target)
     for args, named in (((X,), {"factor": 2.0}), ((), {"factor": 2.0, "x": X})):
         out = np.zeros_like(X)
@@ -91,7 +91,7 @@ REFUSED: list[tuple[tuple[Any, ...], dict[str, Any], str, str]] = [
 
 @pytest.mark.parametrize(("args", "named", "message", "hint"), REFUSED)
 def test_wrong_names(args: tuple[Any, ...], named: dict[str, Any], message: str, hint: str) -> None:
-    """A name that there is not, twice or too few arguments: a TypeError with place and hint."""
+    """An unknown or repeated name, too few arguments: a TypeError with location and hint."""
     scaled = runtime.compile(pl.parse_program(SOURCE), target="interpreter")
     with pytest.raises(CallError) as caught:
         scaled(*args, **named)
@@ -114,5 +114,5 @@ def test_wrong_names(args: tuple[Any, ...], named: dict[str, Any], message: str,
     ids=["plain", "no-c-type", "empty", "read-only", "part", "scalar"],
 )
 def test_address(values: np.ndarray[Any, Any]) -> None:
-    """Whatever an array holds, its address is where its first byte is."""
+    """Whatever an array contains, its address is that of its first byte."""
     assert address_of(values) == values.ctypes.data

@@ -1,4 +1,4 @@
-"""Calling compiled kernels: words in, errors out, and damaged objects on the way."""
+"""Calling compiled kernels: words in, errors out, and damaged objects."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from tests.natively import compiler
 SRC = Path(__file__).parents[2] / "src"
 REAL_HEADERS = SRC / "pypto" / "include"
 
-# What the launcher and the tests use, in the real headers' words; `stop.hpp` is theirs.
+# What the launcher and the tests use, with the real headers' names; `stop.hpp` is theirs.
 STAND_IN = """\
 #pragma once
 #include <cstdint>
@@ -51,7 +51,7 @@ inline const char* launch(
 }
 """
 
-# args[0] += 2 * args[1]; args[2], args[3] = block index and count; args[4] != 0 is a mistake
+# args[0] += 2 * args[1]; args[2], args[3] = block index and count; args[4] != 0 is an error
 KERNEL = """\
 #include <pto/pto-inst.hpp>
 extern "C" void kernel_entry(int64_t* args) {
@@ -92,7 +92,7 @@ def kernel(toolchain: Toolchain, headers: Path) -> NativeKernel:
 
 
 def test_words_are_passed_in_place(kernel: NativeKernel) -> None:
-    """A packed array reaches the kernel itself, which may write to it, call after call."""
+    """A packed array is passed to the kernel itself, which may write to it, call after call."""
     words = pack([10, 3, -1, -1, 0])
     kernel(words)
     assert list(words) == [16, 3, 0, 1, 0]
@@ -116,7 +116,7 @@ def test_error_is_raised_once(kernel: NativeKernel) -> None:
 
 
 def test_pack_keeps_64_bits() -> None:
-    """The ends of the range fit, the next integers are refused instead of cut."""
+    """The ends of the range fit; the next integers are rejected instead of truncated."""
     ends = [-(2**63), 2**63 - 1]
     assert list(pack(ends)) == ends
     assert list(pack([])) == []
@@ -155,7 +155,7 @@ def test_kernels_do_not_share_state(toolchain: Toolchain, headers: Path) -> None
 
 
 def test_threads_run_at_once(toolchain: Toolchain, headers: Path) -> None:
-    """A call releases the interpreter: two calls wait for each other and both end."""
+    """A call releases the GIL: two calls wait for each other and both end."""
     source = '#include <pto/pto-inst.hpp>\nextern "C" void kernel_entry(int64_t* args) {\n'
     source += "  int* n = reinterpret_cast<int*>(args[0]);\n  __atomic_fetch_add(n, 1, 5);\n"
     source += "  for (int64_t i = 0; i < 5000000000 && __atomic_load_n(n, 5) < 2; ++i) {}\n"
@@ -169,7 +169,7 @@ def test_threads_run_at_once(toolchain: Toolchain, headers: Path) -> None:
 
 
 def test_errors_stay_with_their_thread(kernel: NativeKernel) -> None:
-    """A mistake in one thread is not reported in another."""
+    """An error in one thread is not reported in another."""
     barrier = threading.Barrier(4)
 
     def call(i: int) -> str:
@@ -193,7 +193,7 @@ def test_errors_stay_with_their_thread(kernel: NativeKernel) -> None:
 def test_damaged_object_is_healed(
     keep: float, toolchain: Toolchain, headers: Path, tmp_path: Path, home: Path
 ) -> None:
-    """A truncated object in the cache is made anew before it is loaded."""
+    """A truncated object in the cache is rebuilt before it is loaded."""
     program = (
         "import sys\nfrom pathlib import Path\n"
         "from pypto._src.run.native import load_kernel, pack\n"
@@ -217,7 +217,7 @@ def test_damaged_object_is_healed(
 def test_unloadable_object_is_made_anew(
     toolchain: Toolchain, headers: Path, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """An object that looks whole but is refused by the loader is removed and made anew."""
+    """An object that looks complete but is rejected by the loader is removed and rebuilt."""
     first = load_kernel(KERNEL, toolchain=toolchain, include_dirs=[headers])
     first.path.unlink()
     first.path.write_text("not an object at all")
@@ -234,7 +234,7 @@ def test_unloadable_object_is_made_anew(
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere the linker refuses it")
 def test_object_that_never_loads(toolchain: Toolchain, headers: Path) -> None:
-    """An object that does not load even when new is an error with the loader's words."""
+    """An object that does not load even after a rebuild is an error with the loader's message."""
     source = 'extern "C" void missing_function();\n' + KERNEL.replace(
         "args[3] =", "missing_function(); args[3] ="
     )
@@ -243,14 +243,14 @@ def test_object_that_never_loads(toolchain: Toolchain, headers: Path) -> None:
 
 
 def test_missing_symbol(kernel: NativeKernel) -> None:
-    """A wrong symbol is named together with the file."""
+    """A missing symbol is reported together with the file."""
     with pytest.raises(KernelError) as caught:
         NativeKernel(kernel.path, "start")
     assert str(caught.value) == f"{kernel.path} has no symbol start"
 
 
 def test_launcher_text() -> None:
-    """The launcher is the same text for every kernel, but for the entry's name."""
+    """The launcher is the same text for every kernel except for the entry's name."""
     text = launcher_source("softmax")
     assert text.endswith(
         'extern "C" PYPTO_EXPORT const char* pypto_launch(\n'
@@ -265,7 +265,7 @@ def test_launcher_text() -> None:
 
 @pytest.mark.parametrize("entry", ["", "a b", "f();", "4x", "schön"])
 def test_launcher_refuses_other_text(entry: str) -> None:
-    """Only a name can be an entry."""
+    """Only an identifier can be an entry."""
     with pytest.raises(ValueError, match="is not the name of a C"):
         launcher_source(entry)
 
@@ -313,7 +313,7 @@ def test_sanitizer_finds_overrun(
     "name", [*NAMES, f"{sys.executable} -m ziglang c++"], ids=[*NAMES, "ziglang"]
 )
 def test_real_headers(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The launcher compiles against the package's own headers with every compiler there is."""
+    """The launcher compiles against the package's own headers with every available compiler."""
     monkeypatch.setenv("PYPTO_CXX", name)
     try:
         toolchain = find_toolchain()
@@ -329,7 +329,7 @@ def test_real_headers(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_call_is_cheap(kernel: NativeKernel) -> None:
-    """A call with packed words is one call in C: nothing is copied, converted or looked up."""
+    """A call with packed words is a single C call: nothing is copied, converted or looked up."""
     words = pack([0, 0, 0, 0, 0])
     calls: list[str] = []
 

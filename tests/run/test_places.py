@@ -1,4 +1,4 @@
-"""An access outside of a tensor is shown where it stands, else at the call that led there."""
+"""An access outside of a tensor is reported at its line, or else at the call that led there."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def kernel(
     ],
 )
 def test_outside_of_a_tensor(line: str, n: int, m: int, message: str, place: str) -> None:
-    """The only access of that kind is the place; where there are two, the call of the kernel is."""
+    """A unique access of that kind is the location; if there are two, the kernel's call is."""
     text = TEXT.replace("LINE", line)
     function = pl.parse(text)
     assert isinstance(function, ir.Function)
@@ -85,7 +85,7 @@ def kernel(
     ],
 )
 def test_a_loop_that_goes_on_with_another_tensor(head: str, then: str) -> None:
-    """The load that names y is not the one that left it: the place is the call of the kernel."""
+    """The load that names y is not the one that failed: the location is the kernel's call."""
     function = pl.parse(SWAPPED.replace("HEAD", head).replace("NEXT", then))
     assert isinstance(function, ir.Function)
     x, y, out = (np.zeros((64, 64), np.float32) for _ in range(3))

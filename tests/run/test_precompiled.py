@@ -24,7 +24,7 @@ ANSWER = (
 
 
 class Lines:
-    """The command lines of all compilations, which are run; or ended as ``outcome`` says."""
+    """The command lines of all compilations, which are run, or end as ``outcome`` says."""
 
     def __init__(self) -> None:
         self.lines: list[str] = []
@@ -43,7 +43,7 @@ class Lines:
         return run(line, timeout_s=timeout_s, environment=environment)
 
     def kinds(self) -> list[str]:
-        """Return what each compilation since the last time was, sorted: two go on at once."""
+        """Return the kind of each compilation since the last call, sorted: two run at once."""
         marks = {"-x c++-header": "header", " -c ": "object", "-include": "with header"}
         found = [
             next((kind for mark, kind in marks.items() if mark in line), "plain")
@@ -72,7 +72,7 @@ def lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Lines:
 
 @pytest.fixture
 def headers(tmp_path: Path) -> Path:
-    """Return a folder with a small header of the name that kernels include."""
+    """Return a folder with a small header under the name that kernels include."""
     path = tmp_path / "include"
     (path / "pto").mkdir(parents=True)
     (path / "pto" / "pto-inst.hpp").write_text("#ifndef ANSWER\n#define ANSWER 40\n#endif\n")
@@ -124,7 +124,7 @@ WHERE = 'extern "C" __attribute__((visibility("default"))) const char* where() {
 def test_what_the_header_declares_is_linked(
     toolchain: Toolchain, headers: Path, lines: Lines
 ) -> None:
-    """What is the same in every kernel is in the object, and in a kernel without the header."""
+    """Code common to all kernels is in the object, or in the kernel without the header."""
     (headers / "pto" / "pto-inst.hpp").write_text(FIXED)
     found: list[bytes] = []
     for number in range(3):
@@ -145,13 +145,13 @@ def test_object_that_cannot_be_made(toolchain: Toolchain, headers: Path, lines: 
 
 
 def test_other_sources_do_without(toolchain: Toolchain, headers: Path, lines: Lines) -> None:
-    """A source that begins in another way gets no header of its own."""
+    """A source with a different prelude gets no header of its own."""
     compiled(1, toolchain, headers, "#define OTHER\n" + BEGIN)
     assert lines.kinds() == ["plain"]
 
 
 def test_changed_headers_are_others(toolchain: Toolchain, headers: Path, lines: Lines) -> None:
-    """A header that is edited is compiled again, though the kernel's text is the same."""
+    """A header that is edited is compiled again, even if the kernel's text is the same."""
     compiled(1, toolchain, headers)
     (headers / "pto" / "pto-inst.hpp").write_text("#define ANSWER 41\n")
     compiled(1, toolchain, headers)
@@ -161,7 +161,7 @@ def test_changed_headers_are_others(toolchain: Toolchain, headers: Path, lines: 
 def test_error_is_that_of_the_source_alone(
     toolchain: Toolchain, headers: Path, lines: Lines
 ) -> None:
-    """A refused source is reported as if there were no precompiled header."""
+    """A source that does not compile is reported as if there were no precompiled header."""
     compiled(1, toolchain, headers)
     with pytest.raises(CompileError, match="syntax_error") as caught:
         build(BEGIN + "int x = syntax_error;\n", toolchain=toolchain, include_dirs=[headers])
@@ -172,7 +172,7 @@ def test_error_is_that_of_the_source_alone(
 def test_header_that_does_not_fit_is_left_alone(
     toolchain: Toolchain, headers: Path, lines: Lines
 ) -> None:
-    """Where the compiler refuses the header, sources are compiled without it from then on."""
+    """If the compiler rejects the header, sources are compiled without it from then on."""
     compiled(1, toolchain, headers)
     lines.outcomes["-include"] = Finished(1, "", "error: this header is of another compiler")
     compiled(2, toolchain, headers)
@@ -181,7 +181,7 @@ def test_header_that_does_not_fit_is_left_alone(
 
 
 def test_header_that_cannot_be_made(toolchain: Toolchain, headers: Path, lines: Lines) -> None:
-    """A compiler without such headers is asked once."""
+    """A compiler without precompiled headers is tried once."""
     lines.outcomes["-x c++-header"] = Finished(1, "", "error: no")
     compiled(1, toolchain, headers)
     compiled(2, toolchain, headers)
@@ -191,7 +191,7 @@ def test_header_that_cannot_be_made(toolchain: Toolchain, headers: Path, lines: 
 def test_interrupted_header_is_made_next_time(
     toolchain: Toolchain, headers: Path, lines: Lines
 ) -> None:
-    """What an interrupt ends is neither there nor given up."""
+    """A header whose build is interrupted is neither used nor given up: the next call builds it."""
     lines.outcomes["-x c++-header"] = Abandoned()
     compiled(1, toolchain, headers)
     lines.outcomes.clear()
@@ -204,7 +204,7 @@ def test_interrupted_header_is_made_next_time(
 def test_damaged_header_is_made_anew(
     damaged: str, toolchain: Toolchain, headers: Path, lines: Lines, tmp_path: Path
 ) -> None:
-    """A file that does not have its hash is not given to the compiler."""
+    """A file that does not match its hash is not given to the compiler."""
     compiled(1, toolchain, headers)
     [kept] = (tmp_path / "cache").rglob(damaged)
     kept.write_text("0" * 64)
@@ -240,6 +240,6 @@ def test_header_that_goes_is_made_anew(
 def test_compilers_without_such_headers(
     kind: Kind, toolchain: Toolchain, headers: Path, lines: Lines
 ) -> None:
-    """Only compilers whose headers are known are asked for one."""
+    """Only compilers whose precompiled headers are known are asked for one."""
     compiled(1, replace(toolchain, kind=kind), headers)
     assert lines.kinds() == ["plain"]

@@ -1,4 +1,4 @@
-"""What a terminal shows of a work that takes long."""
+"""What a terminal shows while something takes long."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pypto._src.run.progress import Progress
 
 
 class Terminal(io.StringIO):
-    """Text that was written, and whether the first came."""
+    """Records the text that was written, and whether any has arrived."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -29,7 +29,7 @@ class Terminal(io.StringIO):
 
 
 def test_terminal_shows_what_is_built_and_is_cleared(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The line names what is done and under way; nothing of it stays."""
+    """The line names what is done and in progress; nothing of it remains."""
     monkeypatch.setattr(progress, "_AFTER_S", 0.0)
     shown, terminal = Progress("compiling kernels", 3), Terminal()
     with shown.part("done"):
@@ -51,7 +51,7 @@ def test_quick_work_shows_nothing() -> None:
 
 
 def test_the_outermost_work_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of a work within a work nothing is shown; the next one by itself has the line again."""
+    """Nested work is not shown; the next top-level work has the line again."""
     monkeypatch.setattr(progress, "_AFTER_S", 0.0)
     outer, inner = Terminal(), Terminal()
     demo, kernels = Progress("running examples", 2), Progress("compiling kernels", 1)
@@ -64,7 +64,7 @@ def test_the_outermost_work_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_files_get_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is no terminal is for other programs."""
+    """What is not a terminal gets no progress output: other programs read it."""
     monkeypatch.setattr(progress, "_AFTER_S", 0.0)
     file = io.StringIO()
     with Progress("compiling kernels", 1).shown(file):

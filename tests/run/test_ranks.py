@@ -1,4 +1,4 @@
-"""Programs of several ranks: windows, transfers, signals, and what goes wrong with them."""
+"""Programs of several ranks: windows, transfers, signals, and their errors."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ COLUMNS = 128
 
 
 def devices(count: int) -> RunConfig:
-    """Return the configuration of a run on so many devices."""
+    """Return the configuration of a run on ``count`` devices."""
     return RunConfig(distributed_config=DistributedConfig(device_ids=list(range(count))))
 
 
@@ -32,7 +32,7 @@ def floats(*shape: int) -> Array:
 
 @pytest.fixture(params=["interpreter", "cpu"])
 def target(request: pytest.FixtureRequest) -> Any:
-    """What runs the kernels."""
+    """The target that runs the kernels."""
     return request.param
 
 
@@ -49,7 +49,7 @@ def scaled(x: pl.Tensor, f: pl.Scalar[pl.FP32], y: pl.Out[pl.Tensor]):
 
 
 def test_a_device_for_each_part() -> None:
-    """Each device works on its part; the size of the world is that of the configuration."""
+    """Each device works on its part; the world size is that of the configuration."""
 
     @pl.jit.host
     def launch(x: pl.Tensor[[4, 16, 64], pl.FP32], y: pl.Out[pl.Tensor[[4, 16, 64], pl.FP32]]):
@@ -70,7 +70,7 @@ def test_a_device_for_each_part() -> None:
 
 
 def test_outputs_that_are_left_out() -> None:
-    """They are new arrays, which the call returns, as in a call of a kernel."""
+    """They are new arrays, which the call returns, as for a kernel."""
 
     @pl.jit.host
     def launch(x: pl.Tensor[[2, 16, 64], pl.FP32], y: pl.Out[pl.Tensor[[2, 16, 64], pl.FP32]]):
@@ -99,7 +99,7 @@ def test_commands_take_the_kernels(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_devices_wait_for_what_they_take() -> None:
-    """A launch comes after those on other devices that write what it reads."""
+    """A launch runs after those on other devices that write what it reads."""
 
     @pl.jit.host
     def launch(x: pl.Tensor[[16, 64], pl.FP32], y: pl.Out[pl.Tensor[[16, 64], pl.FP32]]):
@@ -116,7 +116,7 @@ def test_devices_wait_for_what_they_take() -> None:
 
 
 def test_one_program_serves_all_ranks() -> None:
-    """A scalar is a number of the run in a launch: no rank has a program of its own."""
+    """A scalar of a launch is a run-time value: ranks do not have programs of their own."""
 
     @pl.jit
     def shifted(x: pl.Tensor, r: pl.Scalar[pl.INT32], y: pl.Out[pl.Tensor]):
@@ -141,7 +141,7 @@ def test_one_program_serves_all_ranks() -> None:
 
 
 def ring(target: Any) -> Any:
-    """Return a program in which each rank sends what it has to the next one."""
+    """Return a program in which each rank sends its data to the next one."""
 
     @pl.jit(target=target)
     def send(
@@ -174,11 +174,11 @@ def ring(target: Any) -> Any:
 
 @pytest.mark.parametrize("count", [1, 2, 4])
 def test_a_ring(target: Any, count: int) -> None:
-    """Every rank gets what the one before it has."""
+    """Every rank gets the data of the one before it."""
     x = floats(count, 1, COLUMNS)
     y = np.zeros_like(x)
     program = ring(target)
-    for _ in range(3):  # the signals begin at zero each time
+    for _ in range(3):  # the signals start at zero each time
         y[:] = 0
         program(x, y, config=devices(count))
         np.testing.assert_array_equal(y, np.roll(x, 1, axis=0))
@@ -186,7 +186,7 @@ def test_a_ring(target: Any, count: int) -> None:
 
 @pytest.mark.parametrize("seed", ["1", "2", "99"])
 def test_a_ring_in_any_order(target: Any, seed: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The order in which ranks take turns changes nothing."""
+    """The order in which ranks are scheduled changes nothing."""
     monkeypatch.setenv("PYPTO_RANK_SEED", seed)
     x = floats(4, 1, COLUMNS)
     y = np.zeros_like(x)
@@ -196,7 +196,7 @@ def test_a_ring_in_any_order(target: Any, seed: str, monkeypatch: pytest.MonkeyP
 
 @pytest.mark.parametrize("count", [2, 4])
 def test_a_sum_over_all_ranks(target: Any, count: int) -> None:
-    """All-reduce by hand: each rank loads what the others have, after all have said so."""
+    """All-reduce by hand: each rank loads the others' data, after all have signalled."""
 
     @pl.jit(target=target)
     def reduce(
@@ -234,7 +234,7 @@ def test_a_sum_over_all_ranks(target: Any, count: int) -> None:
 
 
 def test_parts_and_sums_at_peers(target: Any) -> None:
-    """Tiles and parts of tensors go to a peer's window, or are added to what is there."""
+    """Tiles and parts of tensors go to a peer's window, or are added to its contents."""
 
     @pl.jit(target=target)
     def spread(
@@ -294,7 +294,7 @@ def test_parts_and_sums_at_peers(target: Any) -> None:
 
 
 def test_large_tensors_go_in_pieces(target: Any) -> None:
-    """A tensor larger than the memory of a core is copied all the same."""
+    """A tensor larger than the memory of a core is still copied."""
     rows, columns = 40, 20_000
 
     @pl.jit(target=target)
@@ -360,7 +360,7 @@ def exchange(target: Any, *, peer: int = 1, sent: int = 1, waits: bool = True) -
 
 
 def line_of(text: str) -> int:
-    """Return the line of this file that has a text first."""
+    """Return the first line of this file that contains a text."""
     lines = Path(__file__).read_text("utf-8").splitlines()
     return next(number for number, line in enumerate(lines, 1) if text in line)
 
@@ -383,13 +383,13 @@ def test_a_deadlock_is_named(target: Any, mistake: dict[str, Any]) -> None:
 
 
 def test_a_deadlock_in_a_collective_is_named(target: Any) -> None:
-    """The line is that of the kernel, which has called the collective, on either target."""
+    """The line is that of the kernel that called the collective, on either target."""
 
     @pl.jit(target=target)
     def meet(bell: pl.InOut[pld.DistributedTensor[[2], pl.INT32]]):
         with pl.at(level=pl.Level.CORE_GROUP):
             if pld.rank(bell) == 0:
-                pld.tensor.barrier(bell)  # rank 1 does not come
+                pld.tensor.barrier(bell)  # rank 1 does not arrive
 
     @pl.jit.host
     def run():
@@ -437,7 +437,7 @@ def test_races_are_found() -> None:
 
 
 def test_orders_are_compared() -> None:
-    """Sums that ranks add to in any order are no race, but their results may differ."""
+    """Atomic adds by ranks in any order are not a race, but their results may differ."""
 
     @pl.jit(target="interpreter")
     def add(
@@ -510,7 +510,7 @@ def test_signals_that_are_sent_twice(
 
 @pytest.mark.parametrize("epochs", [True, False])
 def test_a_signal_that_is_used_again(epochs: bool) -> None:
-    """Two rounds with one signal need numbers: else the second wait has the first one's signal."""
+    """Two rounds with one signal need epochs: else the second wait sees the first one's signal."""
 
     @pl.jit(target="interpreter")
     def send(
@@ -641,7 +641,7 @@ REFUSED = [
 
 @pytest.mark.parametrize(("kernel", "slug", "text"), REFUSED, ids=lambda v: str(v)[:20])
 def test_kernels_that_are_refused(kernel: Any, slug: str, text: str) -> None:
-    """What a kernel says to other ranks is checked where it stands."""
+    """A kernel's communication with other ranks is checked at its line."""
 
     dtype = pl.INT32 if kernel is no_word else pl.FP32
 
@@ -658,7 +658,7 @@ def test_kernels_that_are_refused(kernel: Any, slug: str, text: str) -> None:
 
 
 def test_a_peer_that_is_not_there() -> None:
-    """A peer that is a number is the number of a rank."""
+    """A constant peer must be the number of a rank."""
 
     @pl.jit.host
     def run(x: pl.Tensor):
@@ -685,7 +685,7 @@ def test_a_device_that_is_not_there() -> None:
 
 
 def test_tensors_are_no_windows() -> None:
-    """A peer has no part of a plain tensor; Python has no window to pass."""
+    """A plain tensor has no part at a peer; Python has no window to pass."""
     x = floats(16, 64)
     with pytest.raises(ParserError, match=r"the target of pld.tensor.put is a window") as raised:
         plain(x, x.copy())
@@ -732,7 +732,7 @@ HOSTS = [
 
 @pytest.mark.parametrize(("function", "text"), HOSTS, ids=lambda v: str(v)[:20])
 def test_host_functions_that_are_refused(function: Any, text: str) -> None:
-    """A host function has launches; everything else is refused with what to write."""
+    """A host function has launches; everything else is rejected with what to write."""
     x = floats(4, 16, 64)
     with pytest.raises(ParserError, match=text) as raised:
         function(x, x.copy(), config=devices(2))
@@ -743,7 +743,7 @@ def test_host_functions_that_are_refused(function: Any, text: str) -> None:
 def test_runs_against_a_reference(
     target: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The harness compiles, runs and compares programs of several ranks; their C++ is written."""
+    """The harness compiles, runs and compares programs of several ranks; their C++ is emitted."""
     monkeypatch.chdir(tmp_path)
     words = {"distributed_config": DistributedConfig(device_ids=[0, 1])}
     spec = golden.TensorSpec("y", [2, 1, COLUMNS], np.float32, is_output=True)

@@ -1,4 +1,4 @@
-"""``runtime.compile``: choosing entry and target, checking arguments, giving results back."""
+"""``runtime.compile``: choosing entry and target, checking arguments, returning results."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_kernel_called_directly(target: Any) -> None:
 
 @TARGETS
 def test_a_scalar_may_be_nan(target: Any) -> None:
-    """A float argument is any float; a NaN is not mistaken for a size that differs."""
+    """A float argument is any float; a NaN is not mistaken for a size mismatch."""
     x, out = square(3), square(0)
     first, _ = runtime.compile(Scale, target)(x, float("nan"), out)
     assert np.isnan(first).all()
@@ -70,7 +70,7 @@ def test_a_scalar_may_be_nan(target: Any) -> None:
 @TARGETS
 @pytest.mark.filterwarnings("error")
 def test_a_scalar_beyond_its_type_is_infinite(target: Any) -> None:
-    """A float argument that its type does not hold is infinity, as inside a kernel."""
+    """A float argument out of range of its type is infinity, as inside a kernel."""
     x, out = square(3), square(0)
     first, _ = runtime.compile(Scale, target)(x, -1e39, out)
     assert (first == -np.inf).all()
@@ -95,7 +95,7 @@ def test_program_shows_its_signature() -> None:
 
 
 def test_cpu_keeps_the_sources() -> None:
-    """The compiled C++ is there by kernel; kernels that the entry does not launch are left out."""
+    """The compiled C++ is there by kernel; kernels that the entry does not launch are omitted."""
     assert sorted(runtime.compile(Scale).sources) == ["scale", "split"]
     [(name, text)] = runtime.compile(Scale, entry="scale").sources.items()
     assert name == "scale"
@@ -108,7 +108,7 @@ def test_cpu_keeps_the_sources() -> None:
 
 
 def test_several_candidates_need_a_name() -> None:
-    """Without an orchestration function the error lists what could be meant."""
+    """Without an orchestration function the error lists the candidates."""
     with pytest.raises(CallError) as caught:
         runtime.compile(Several, "interpreter")
     assert caught.value.message == (
@@ -142,21 +142,21 @@ def test_a_function_that_none_calls_is_the_entry() -> None:
 
 
 def test_unknown_entry() -> None:
-    """An entry that is not there is refused with those that are."""
+    """For an unknown entry, the error lists the known ones."""
     with pytest.raises(CallError) as caught:
         runtime.compile(Several, "interpreter", entry="third")
     assert caught.value.message == "the program has no function 'third'; it has first, second"
 
 
 def test_unknown_target() -> None:
-    """A target that does not exist is refused before anything else happens."""
+    """A target that does not exist is rejected before anything else happens."""
     wrong: Any = "gpu"
     with pytest.raises(ValueError, match="target is 'gpu'; it is one of cpu, interpreter"):
         runtime.compile(Scale, wrong)
 
 
 def test_without_a_compiler_the_interpreter_runs(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A machine without compiler gets a warning that says so, and the same results."""
+    """A machine without a compiler gets a warning that says so, and the same results."""
     monkeypatch.setattr("pypto._src.driver.find_toolchain", lambda: None)
     with pytest.warns(RuntimeWarning, match="the program runs in the interpreter") as caught:
         compiled = runtime.compile(Scale)
@@ -167,7 +167,7 @@ def test_without_a_compiler_the_interpreter_runs(monkeypatch: pytest.MonkeyPatch
 
 
 def test_wrong_compiler_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A compiler that the user chose and that does not work is no reason to fall back."""
+    """If a compiler that the user chose does not work, there is no fallback."""
     monkeypatch.setenv("PYPTO_CXX", "no-such-compiler")
     with pytest.raises(ToolchainError, match="no-such-compiler") as caught:
         runtime.compile(Scale)
@@ -175,7 +175,7 @@ def test_wrong_compiler_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_errors_are_for_users() -> None:
-    """What compiler and kernels report is a PyptoError with the whole report as its message."""
+    """Errors of compiler and kernels are PyptoErrors with the whole report as their message."""
     error = CompileError(("c++", "x.cpp"), "x.cpp:1: error: no", Path("x.cpp"), 1)
     assert isinstance(error, PyptoError)
     assert error.render().startswith("error: the C++ compiler failed with exit code 1\n")
@@ -183,7 +183,7 @@ def test_errors_are_for_users() -> None:
 
 
 def test_sizes_that_vary_run_in_the_interpreter() -> None:
-    """A dimension that is not constant takes arrays of any size."""
+    """A dimension that is not constant accepts arrays of any size."""
     compiled = runtime.compile(Dynamic, "interpreter")
     for rows in (8, 30):
         x = np.full((rows, 16), rows, np.float32)
@@ -270,7 +270,7 @@ X = "Tensor[[8, 16], FP32] was wanted"
     ],
 )
 def test_wrong_arguments(args: tuple[Any, ...], message: str, hint: str | None) -> None:
-    """Each mistake is reported with the parameter, what came, what was wanted, and a way out."""
+    """Each mistake is reported with the parameter, what was passed, what was expected and a fix."""
     error = refusal(*args)
     assert (error.message, error.hint) == (message, hint)
 
@@ -291,7 +291,7 @@ def test_read_only_inputs_are_fine() -> None:
 
 
 class OldExporter:
-    """An array of a library with DLPack from before version 1, which has no read-only flag."""
+    """An array of a library with DLPack before version 1, which has no read-only flag."""
 
     def __init__(self, array: Array) -> None:
         self.array = array
@@ -304,7 +304,7 @@ class OldExporter:
 
 
 def test_old_exporters_are_inputs_only() -> None:
-    """Memory that may not be written by what DLPack says is refused as a result."""
+    """Memory that DLPack does not mark as writable is rejected as a result."""
     compiled = runtime.compile(Scale, "interpreter", entry="scale")
     assert (compiled(OldExporter(square(3)), 2.0, square()) == 6).all()
     error = refusal(square(), 2.0, OldExporter(square()))
@@ -313,7 +313,7 @@ def test_old_exporters_are_inputs_only() -> None:
 
 
 class Exporter:
-    """An array of another library: it has DLPack and nothing else."""
+    """An array of another library: it supports DLPack and nothing else."""
 
     def __init__(self, array: Array, device: int = 1) -> None:
         self.array = array
@@ -330,14 +330,14 @@ class Exporter:
 
 @TARGETS
 def test_arrays_of_other_libraries(target: Any) -> None:
-    """DLPack objects are read and written in place, and come back as they were passed."""
+    """DLPack objects are read and written in place, and returned as the objects passed."""
     x, out = Exporter(square(3)), Exporter(square(0))
     assert runtime.compile(Scale, target, entry="scale")(x, 2.0, out) is out
     assert (out.array == 6).all()
 
 
 def test_arrays_elsewhere_are_refused() -> None:
-    """What NumPy cannot view in place is refused with NumPy's reason."""
+    """What NumPy cannot view in place is rejected with NumPy's reason."""
     error = refusal(Exporter(square(), device=2), 1.0, square())
     assert error.slug == "argument-dlpack"
     assert error.message.startswith("argument 'x' of scale is a Exporter, which NumPy cannot use")
@@ -355,14 +355,14 @@ def test_memory_maps(target: Any, tmp_path: Path) -> None:
 @TARGETS
 @pytest.mark.parametrize("factor", [3, np.float32(3), np.array(3.0), ml_dtypes.bfloat16(3)])
 def test_numbers_of_all_kinds(target: Any, factor: Any) -> None:
-    """Scalars are Python numbers, NumPy's, or arrays without dimensions."""
+    """Scalars are Python numbers, NumPy's, or zero-dimensional arrays."""
     result = runtime.compile(Scale, target, entry="scale")(square(2), factor, square())
     assert (result == 6).all()
 
 
 @TARGETS
 def test_scalars_in_and_out(target: Any) -> None:
-    """A function of numbers alone returns a Python number."""
+    """A function of scalars alone returns a Python number."""
     compiled = runtime.compile(count, target)
     assert compiled(5, False) == 25
     assert compiled(np.int8(5), True) == -25
@@ -386,7 +386,7 @@ def test_scalars_in_and_out(target: Any) -> None:
     ],
 )
 def test_wrong_numbers(args: tuple[Any, ...], message: str, hint: str | None) -> None:
-    """An integer parameter takes no fraction and nothing beyond its range."""
+    """An integer parameter accepts no fraction and nothing out of range."""
     with pytest.raises(CallError) as caught:
         runtime.compile(count, "interpreter")(*args)
     assert (caught.value.message, caught.value.hint) == (message, hint)
@@ -407,7 +407,7 @@ def test_wrong_numbers(args: tuple[Any, ...], message: str, hint: str | None) ->
     ],
 )
 def test_words_of_numbers(dtype: Any, value: Any, word: int) -> None:
-    """A float's bits are in the low bytes of its word; integers are the word."""
+    """A float's bits are in the low bytes of its word; an integer is the word itself."""
     assert word_of(dtype)(value) == word
 
 
@@ -433,7 +433,7 @@ def test_calls_from_several_threads(target: Any) -> None:
 
 
 def test_wrong_argument_points_at_the_call() -> None:
-    """The error of a call shows the caller's line, as there is no traceback in a report."""
+    """The error of a call shows the caller's line, as a report has no traceback."""
     compiled = runtime.compile(Scale, "interpreter")
     with pytest.raises(CallError) as caught:
         compiled(square(), 2.0, square(), square())
@@ -442,7 +442,7 @@ def test_wrong_argument_points_at_the_call() -> None:
 
 
 def test_bits_of_floats() -> None:
-    """NumPy has no bfloat16: bits of some are looked at as such, not converted."""
+    """NumPy has no bfloat16: bits of others are reinterpreted as such, not converted."""
 
     @pl.function(type=pl.FunctionType.InCore)
     def copy(x: pl.Tensor[[8, 16], pl.BF16], out: pl.Out[pl.Tensor[[8, 16], pl.BF16]]):
@@ -467,7 +467,7 @@ R = pl.dynamic("R")
 
 @pl.program
 class TwoHalves:
-    """A kernel whose second tensor has twice the rows of the first, and a third that is told."""
+    """A kernel whose second tensor has twice the rows of the first, and a third of given size."""
 
     @pl.function(type=pl.FunctionType.InCore)
     def lower_half(
@@ -499,7 +499,7 @@ TOLD = [(16, 8, ""), (8, 8, "'y'"), (24, 8, "'y'"), (16, 16, "'z'")]
 @TARGETS
 @pytest.mark.parametrize(("rows", "n", "refused"), TOLD)
 def test_sizes_that_other_arguments_tell(target: Any, rows: int, n: int, refused: str) -> None:
-    """A kernel relies on a dimension such as M * 2, so arrays that do not have it are refused."""
+    """A kernel relies on a dimension such as M * 2, so arrays that do not match it are rejected."""
     arrays = [np.ones((size, 16), np.float32) for size in (8, rows, 8, 8)]
     lower_half = runtime.compile(TwoHalves, target, entry="lower_half")
     if not refused:
@@ -531,7 +531,7 @@ def test_sizes_that_a_host_function_tells(target: Any, rows: int, n: int, refuse
 
 @pl.program
 class Rest:
-    """A kernel whose second tensor has the rows that are left of the first after n."""
+    """A kernel whose second tensor has the rows of the first that remain after n."""
 
     @pl.function(type=pl.FunctionType.InCore)
     def copy(
@@ -557,7 +557,7 @@ class Rest:
 @TARGETS
 @pytest.mark.parametrize("entry", ["main", "copy"])
 def test_no_tensor_has_a_size_below_0(target: Any, entry: str) -> None:
-    """A size that comes out as -1, or less, is refused, without a slice that would not help."""
+    """A negative size is rejected, without suggesting a slice that would not help."""
     run = runtime.compile(Rest, target, entry=entry)
     for n in (0, 9, 10):
         x, y, out = (np.ones((8, 16), np.float32) for _ in range(3))
@@ -572,7 +572,7 @@ def test_no_tensor_has_a_size_below_0(target: Any, entry: str) -> None:
 
 @TARGETS
 def test_a_size_that_nothing_tells(target: Any) -> None:
-    """A size that does not follow from expressions is refused before anything runs."""
+    """A size that cannot be solved for is rejected before anything runs."""
 
     @pl.program
     class Batches:

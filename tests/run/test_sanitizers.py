@@ -1,4 +1,4 @@
-"""Native runs under the sanitizers are clean, and the sanitizers see what is not."""
+"""Native runs under the sanitizers are clean, and the sanitizers detect known errors."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ SAMPLE = [
         )
     ),
 ]
-"""What task graphs do, and one example; `tests.run.sanitized` runs all, by its command."""
+"""Tests of task graphs, and one example; `tests.run.sanitized` runs all, as a command."""
 
 RACE = """
 import numpy as np
@@ -101,7 +101,7 @@ def test_thread_sanitizer_sees_a_missing_dependence() -> None:
 
 @pytest.mark.parametrize("which", SANITIZERS)
 def test_runtime_has_to_be_loaded(which: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without the runtime in the process the error says how to start Python."""
+    """If the runtime is not loaded in the process, the error says how to start Python."""
     needed = variables(which)
     monkeypatch.delenv("LD_PRELOAD", raising=False)
     monkeypatch.setenv("PYPTO_SANITIZE", which)
@@ -151,7 +151,7 @@ for _ in range(2):
 
 
 def test_poison_shows_what_nobody_has_written() -> None:
-    """A tile and a tensor without values are -1 and NaN, in every run, in any process."""
+    """Uninitialized tiles and tensors are -1 and NaN, in every run, in any process."""
     done = subprocess.run(
         [sys.executable, "-c", UNWRITTEN],
         env={**os.environ, "PYPTO_SANITIZE": "poison", "PYTHONPATH": str(ROOT / "src")},

@@ -62,7 +62,7 @@ def _as(value: Expr, dtype: DataType) -> Expr:
 
 
 class Both:
-    """A kernel that writes scalars, a row of the result each, on both targets."""
+    """A kernel that writes scalars, each to its own row of the result, on both targets."""
 
     def __init__(self, values: Sequence[Expr], params: Sequence[Var], dtype: DataType) -> None:
         compiler()
@@ -84,7 +84,7 @@ class Both:
         self.interpreter = compile_program(program, target="interpreter")
 
     def outcomes(self, args: Sequence[Any]) -> list[list[Any] | str]:
-        """Return what each target gives: the values as bits, or an error's begin."""
+        """Return the outcome on each target: the values as bits, or the start of an error."""
         found: list[list[Any] | str] = []
         for run in (self.cpu, self.interpreter):
             out = np.zeros((8 * self.count, 8), self.dtype.numpy)
@@ -95,7 +95,7 @@ class Both:
                 continue
             values = out[::8, 0]
             if self.dtype.is_float():
-                found.append([repr(float(value)) for value in values])  # a NaN is a NaN
+                found.append([repr(float(value)) for value in values])  # all NaNs are equal
             else:
                 found.append(values.tolist())
         return found
@@ -135,13 +135,13 @@ def test_integers_wrap_alike(dtype: DataType) -> None:
 )
 @pytest.mark.parametrize("kind", [FloorDiv, FloorMod, FloatDiv, BitShiftLeft, BitShiftRight, Pow])
 def test_integers_without_a_result_alike(dtype: DataType, kind: Any) -> None:
-    """A divisor of 0, a shift too far, a negative exponent are errors on both; the rest agrees."""
+    """Division by 0, excessive shifts, negative exponents are errors on both; the rest agrees."""
     a, b = (Var(name, scalar_type(dtype)) for name in "ab")
     kernel = Both(_words(binary(kind, a, b)), [a, b], D.INT32)
     errors = 0
     for x, y in itertools.product(_edges(dtype), repeat=2):
         if kind is Pow and y >= 1 << 63:
-            continue  # an exponent that INT64 does not hold
+            continue  # an exponent out of range of INT64
         cpu, interpreter = kernel.outcomes([x, y])
         assert cpu == interpreter, (x, y)
         errors += cpu == "error"
@@ -158,7 +158,7 @@ def test_integers_without_a_result_alike(dtype: DataType, kind: Any) -> None:
 
 @pytest.mark.parametrize("dtype", FLOATS, ids=str)
 def test_floats_become_integers_alike(dtype: DataType) -> None:
-    """What the integer type does not hold becomes its nearest number and NaN 0, folded as well."""
+    """Out-of-range values saturate and NaN becomes 0, constant-folded as well."""
     a = Var("a", scalar_type(dtype))
     casts = [_as(a, target) for target in INTEGERS]
     kernel = Both([word for value in casts for word in _words(value)], [a], D.INT32)
@@ -181,7 +181,7 @@ def test_floats_become_integers_alike(dtype: DataType) -> None:
 
 @pytest.mark.parametrize("dtype", FLOATS, ids=str)
 def test_floats_are_rounded_alike(dtype: DataType) -> None:
-    """Each operation rounds to its type, zeros keep their sign, and NaN goes through."""
+    """Each operation rounds to its type, zeros keep their sign, and NaN propagates."""
     a, b = (Var(name, scalar_type(dtype)) for name in "ab")
     kinds = (Add, Sub, Mul, FloatDiv, FloorDiv, FloorMod, Pow, Min, Max)
     values = [binary(kind, a, b) for kind in kinds] + [unary(kind, a) for kind in (Neg, Abs)]

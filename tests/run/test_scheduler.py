@@ -1,4 +1,4 @@
-"""Host functions as compiled C++: what the interpreter gives, for all threads and delays."""
+"""Host functions as compiled C++ equal the interpreter, for all thread counts and delays."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def native(program: Any, entry: str | None = None) -> tuple[CompiledProgram, Nat
 
 
 def script(seed: int) -> tuple[Array, Array, Array]:
-    """Return random steps, on a grid or at any place, and two tensors."""
+    """Return random steps, on a grid or at any position, and two tensors."""
     rng = np.random.default_rng(seed)
     steps = np.zeros((int(rng.integers(1, 40)), WORDS), np.int64)
     count = len(steps)
@@ -67,13 +67,13 @@ def script(seed: int) -> tuple[Array, Array, Array]:
         steps[:, column] = rng.integers(0, high_row, count) * scale[0]
         steps[:, column + 1] = rng.integers(0, high_col, count) * scale[1]
     if rng.random() < 0.1:
-        steps[-1, 2] = ROWS  # a place outside
+        steps[-1, 2] = ROWS  # a position outside
     x, y = (rng.random((ROWS, COLS), dtype=np.float32) * 2 - 1 for _ in range(2))
     return steps, x, y
 
 
 def outcome(compiled: CompiledProgram, steps: Array, x: Array, y: Array) -> Outcome:
-    """Return all that a run leaves behind: arrays, results, or the error with its place."""
+    """Return everything a run leaves behind: arrays, results, or the error with its span."""
     first, second = x.copy(), y.copy()
     try:
         held, whole, level = compiled(first, second, steps, 1.5)
@@ -86,7 +86,7 @@ def outcome(compiled: CompiledProgram, steps: Array, x: Array, y: Array) -> Outc
 
 @pytest.mark.parametrize("threads", effort.part([1, 2, 4], 2))
 def test_random_graphs(threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tasks on overlapping views and temporaries leave the bytes that one after the other does."""
+    """Tasks on overlapping views and temporaries leave the same bytes as serial execution."""
     monkeypatch.setenv("PYPTO_NUM_THREADS", str(threads))
     ours, _ = native(Scripted, "main")
     evaluated = runtime.compile(Scripted, "interpreter", entry="main")
@@ -95,7 +95,7 @@ def test_random_graphs(threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
         steps, x, y = script(seed)
         found = outcome(ours, steps, x, y)
         if found[3] == "overlapping-views":
-            # The interpreter has no such rule: only the steps before that one are to be the same.
+            # The interpreter has no such rule: only the steps before that one must be the same.
             done = next(
                 count
                 for count in range(len(steps))
@@ -110,7 +110,7 @@ def test_random_graphs(threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("threads", [2, 4])
 def test_random_graphs_with_delays(threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tasks that take any time, in small windows and little memory, change nothing."""
+    """Tasks of any duration, in small windows and little memory, change nothing."""
     monkeypatch.setenv("PYPTO_NUM_THREADS", "1")
     ours, host = native(Scripted, "main")
     for seed in range(40):
@@ -166,7 +166,7 @@ class _Writer:
         return names[int(self.rng.integers(len(names)))]
 
     def block(self, names: list[str], depth: int, index: str, most: int = 5) -> None:
-        """Write up to ``most`` statements; tensors that they make are known to later ones."""
+        """Write up to ``most`` statements; later ones can use the tensors that they make."""
         known = list(names)
         indent = "    " * depth
         for _ in range(int(self.rng.integers(2, most + 1))):
@@ -200,7 +200,7 @@ class _Writer:
                 self.lines.append(f"{indent}    self.bump({target}, n)")
             else:
                 others = [name for name in known if name != "b"]
-                # The name stands for another tensor from here on, also in turns that come.
+                # The name denotes another tensor from here on, also in later iterations.
                 self.lines.append(f"{indent}if {index} % 2 == 0:")
                 self.lines.append(f"{indent}    b = pl.create_tensor([8, 16], dtype=pl.FP32)")
                 self.lines.append(f"{indent}    b = self.mix(x, {self.pick(others)}, b)")
@@ -208,7 +208,7 @@ class _Writer:
 
 @pytest.mark.parametrize("seed", effort.part(range(24), 2))
 def test_random_programs(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Random texts with loops, branches, exchanged tensors and views run as in the interpreter."""
+    """Random texts with loops, branches, swapped tensors and views run as in the interpreter."""
     writer = _Writer(seed)
     writer.lines += [
         "b = pl.create_tensor([8, 16], dtype=pl.FP32)",
@@ -254,7 +254,7 @@ _BIG = "x: pl.InOut[pl.Tensor[[32, 16], pl.FP32]], n: pl.Scalar[pl.INT64]"
 
 
 def test_open_tasks_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    """However many tasks a loop submits, no more than the window are open."""
+    """However many tasks a loop submits, no more than the window are in flight."""
     monkeypatch.setenv("PYPTO_NUM_THREADS", "2")
     compiled, host = native(parsed(_BIG, _LONG))
     for window in (1, 8, 0):
@@ -326,7 +326,7 @@ for iteration in pl.range(0, 5):
 def test_readers_and_writers_of_parts_and_wholes(
     body: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Hundreds of parts, read as a whole again and again, keep their order; none waits for ever.
+    """Hundreds of parts, read as a whole again and again, keep their order; none waits forever.
 
     A task may also write a part of what it reads.
     """
@@ -386,7 +386,7 @@ for k in pl.range(0, 3):
 
 
 def test_launches_between_other_tasks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Iterations that only write one tensor run together; what comes before and after waits."""
+    """Iterations that only write one tensor run concurrently; tasks before and after wait."""
     monkeypatch.setenv("PYPTO_NUM_THREADS", "4")
     kind = "pl.InOut[pl.Tensor[[800, 16], pl.FP32]]"
     source = parsed(f"x: {kind}, y: {kind}", _LAUNCHES, more=_BLOCKS)
@@ -435,7 +435,7 @@ class _InPython:
 def with_kernels(
     source: Program, kernels: Mapping[str, Callable[[Sequence[int]], bytes | None]]
 ) -> Callable[..., Any]:
-    """Return what calls ``main`` of a program with Python functions in place of its kernels."""
+    """Return a callable for a program's ``main`` with Python functions in place of its kernels."""
     compiled, host = native(source)
     function = compiled.program.get_function("main")
     toolchain = find_toolchain()
@@ -466,7 +466,7 @@ _FIRST, _SECOND = "pl.view(x, [8, 16], [0, 0])", "pl.view(x, [8, 16], [8, 0])"
     ids=["writers of separate parts", "readers of one part"],
 )
 def test_tasks_that_may_run_together_do(body: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two tasks without a conflict meet inside: neither waits for the other."""
+    """Two tasks without a conflict run at the same time: neither waits for the other."""
     monkeypatch.setenv("PYPTO_NUM_THREADS", "2")
     barrier = threading.Barrier(2, timeout=120)
 
@@ -479,7 +479,7 @@ def test_tasks_that_may_run_together_do(body: str, monkeypatch: pytest.MonkeyPat
 
 
 def test_blocks_that_only_write_a_tensor_run_together(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two iterations that take one whole tensor as output meet inside."""
+    """Two iterations that take one whole tensor as output run at the same time."""
     monkeypatch.setenv("PYPTO_NUM_THREADS", "2")
     barrier = threading.Barrier(2, timeout=120)
 
@@ -529,7 +529,7 @@ self.whole(x, pl.view(y, [8, 16], [16, 0]))
 def test_a_reader_waits_for_a_writer_that_an_earlier_one_knew(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """A task that reads many parts waits for all, though one before it had two reasons for one."""
+    """A task that reads many parts waits for all, even if an earlier task depends on one twice."""
     monkeypatch.setenv("PYPTO_NUM_THREADS", "4")
     has_read = threading.Event()
     overtaken: list[bool] = []
@@ -562,7 +562,7 @@ def test_a_reader_waits_for_a_writer_that_an_earlier_one_knew(
 def test_tasks_in_each_others_way_keep_their_order(
     threads: int, first: str, second: str, order: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Tasks on parts that overlap run in the order of the program, though the first takes long."""
+    """Tasks on overlapping parts run in program order, even if the first takes long."""
     monkeypatch.setenv("PYPTO_NUM_THREADS", str(threads))
     log: list[str] = []
     x, y = np.zeros((32, 16), np.float32), np.zeros((32, 16), np.float32)
@@ -581,7 +581,7 @@ def test_tasks_in_each_others_way_keep_their_order(
 def test_what_a_kernel_reports_has_the_place_of_its_call(
     threads: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The error of a task is raised at the call, and what waits for the task does not run."""
+    """The error of a task is raised at the call, and tasks that depend on it do not run."""
     monkeypatch.setenv("PYPTO_NUM_THREADS", str(threads))
     ran: list[str] = []
 
@@ -600,7 +600,7 @@ def test_what_a_kernel_reports_has_the_place_of_its_call(
 
 
 def test_thread_count_is_a_knob(monkeypatch: pytest.MonkeyPatch) -> None:
-    """PYPTO_NUM_THREADS decides how many threads there are."""
+    """PYPTO_NUM_THREADS sets the number of threads."""
     monkeypatch.setenv("PYPTO_NUM_THREADS", "3")
     assert thread_count() == 3
 
@@ -617,7 +617,7 @@ for i in pl.range(0, 40):
 
 @pytest.mark.parametrize("threads", [1, 4])
 def test_first_error_in_order_counts(threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of two kernels that fail, the first of the program is reported, and all before it ran."""
+    """If two kernels fail, the first in program order is reported, and all before it have run."""
     monkeypatch.setenv("PYPTO_NUM_THREADS", str(threads))
     kernel = """
     @pl.function(type=pl.FunctionType.InCore)
@@ -664,7 +664,7 @@ def test_mistake_of_the_host_waits_for_its_tasks(monkeypatch: pytest.MonkeyPatch
 @pytest.mark.skipif(os.name != "posix", reason="sends a signal to itself")
 @pytest.mark.parametrize("threads", [1, 2])
 def test_interrupt_ends_a_call(threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Ctrl-C ends a call that would go on for hours, and the next call works."""
+    """Ctrl-C ends a call that would run for hours, and the next call works."""
     monkeypatch.setenv("PYPTO_NUM_THREADS", str(threads))
     # A process that a shell started in the background ignores the signal.
     signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -688,7 +688,7 @@ def test_interrupt_ends_a_call(threads: int, monkeypatch: pytest.MonkeyPatch) ->
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 def test_forked_child_has_threads(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A child process, which has none of its parent's threads, makes its own."""
+    """A forked child, which has none of its parent's threads, starts its own."""
     monkeypatch.setenv("PYPTO_NUM_THREADS", "2")
     compiled, _ = native(parsed(_BIG, _LONG))
     compiled(np.zeros((32, 16), np.float32), 100)
@@ -714,7 +714,7 @@ def test_forked_child_has_threads(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_results_outlive_the_call(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A tensor made inside is the caller's: its memory is not used again by the next call."""
+    """A tensor made inside belongs to the caller: the next call does not reuse its memory."""
     monkeypatch.setenv("PYPTO_NUM_THREADS", "2")
     compiled, _ = native(Flows, "alone")
     x, y = np.full((8, 16), 3, np.float32), np.zeros((8, 16), np.float32)
@@ -732,7 +732,7 @@ def test_results_outlive_the_call(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_views_are_results() -> None:
-    """A part of an argument, and a part of a tensor made inside, are results as arrays."""
+    """A part of an argument, and a part of a tensor made inside, are returned as arrays."""
     source = parsed(
         "x: pl.InOut[pl.Tensor[[32, 16], pl.FP32]], r: pl.Scalar[pl.INT64]",
         "made = pl.create_tensor([16, 32], dtype=pl.FP32)\n"
@@ -780,7 +780,7 @@ def scalar_program(kind: str, operators: str) -> Program:
 
 @pytest.mark.parametrize("kind", ["INT8", "INT32", "INT64", "UINT16", "UINT64"])
 def test_integers(kind: str) -> None:
-    """Every operator on integers gives what the interpreter gives, at the ends of the range too."""
+    """Every operator on integers matches the interpreter, at the ends of the range too."""
     source = scalar_program(kind, _INTS)
     compiled, _ = native(source)
     evaluated = runtime.compile(source, "interpreter")
@@ -802,7 +802,7 @@ def attempt(compiled: CompiledProgram, *args: Any) -> Any:
 
 @pytest.mark.parametrize("kind", ["FP32", "FP16", "BF16"])
 def test_floats(kind: str) -> None:
-    """Every operator on floats rounds as the interpreter does, infinities and NaN included."""
+    """Every operator on floats rounds as in the interpreter, infinities and NaN included."""
     source = scalar_program(kind, _FLOATS)
     compiled, _ = native(source)
     evaluated = runtime.compile(source, "interpreter")
@@ -816,7 +816,7 @@ def test_floats(kind: str) -> None:
 
 
 def test_ops_on_whole_tensors_wait_and_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    """An op of the host on tensors sees what tasks wrote before, and tasks see its result."""
+    """A host op on tensors sees what earlier tasks wrote, and later tasks see its result."""
     monkeypatch.setenv("PYPTO_NUM_THREADS", "2")
     kind = "pl.Tensor[[8, 16], pl.FP32]"
     source = parsed(
@@ -842,7 +842,7 @@ def test_ops_on_whole_tensors_wait_and_go_on(monkeypatch: pytest.MonkeyPatch) ->
 def test_an_interrupt_where_an_op_begins_is_not_printed(
     monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """What a handler raises before the op can catch it ends the call like any other."""
+    """An exception raised by a handler before the op can catch it ends the call like any other."""
     kind = "pl.Tensor[[8, 16], pl.FP32]"
     compiled, host = native(parsed(f"x: {kind}", "return pl.tensor.mul(x, 2.0)", kind))
 
@@ -858,7 +858,7 @@ def test_an_interrupt_where_an_op_begins_is_not_printed(
 
 
 def test_what_has_no_cpp_says_so(capsys: pytest.CaptureFixture[str]) -> None:
-    """A host function that has no C++ is interpreted; the log names it, the reason and the line."""
+    """A host function without a C++ form is interpreted; the log has its name, reason and line."""
     source = parsed(
         "x: pl.InOut[pl.Tensor[[8, 16], pl.FP8E4M3FN]], y: pl.InOut[pl.Tensor[[8, 16], pl.FP32]]",
         "y = self.bump(y, 1.0)\nreturn pl.read(x, [0, 1])",
@@ -896,7 +896,7 @@ def test_eight_dimensions() -> None:
 
 
 def test_tuples_of_tuples() -> None:
-    """Host functions take and return tuples in tuples; arrays in them are those of the caller."""
+    """Host functions take and return nested tuples; arrays in them are those of the caller."""
     kind = "pl.Tensor[[8, 16], pl.FP32]"
     nested = f"pl.Tuple[pl.Tuple[{kind}, pl.INT64], pl.INT64]"
     more = f"""
@@ -963,7 +963,7 @@ class P:
 @pytest.mark.parametrize("threads", [1, 3])
 @pytest.mark.parametrize(("rows", "k"), [(18, 9), (10, 5), (18, 0), (18, 4), (1, 1), (11, 11)])
 def test_solved_sizes(threads: int, rows: int, k: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Sizes inside expressions reach host functions and kernels, between those of dimensions."""
+    """Sizes solved from expressions reach host functions and kernels, among those of dimensions."""
     monkeypatch.setenv("PYPTO_NUM_THREADS", str(threads))
     source = pl.parse_program(_SIZES)
     compiled, _ = native(source, "main")
@@ -984,12 +984,12 @@ def test_solved_sizes(threads: int, rows: int, k: int, monkeypatch: pytest.Monke
 
 @pytest.mark.parametrize("target", ["cpu", "interpreter"])
 def test_outermost_orchestration_is_the_entry(target: TargetName) -> None:
-    """Of two orchestrations the one that the other does not call runs, without being named."""
+    """Of two orchestrations, the one not called by the other is the entry without being named."""
     assert runtime.compile(Scripted, target).entry == "main"
 
 
 def test_text_for_the_device_runs_here(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The orchestration that ships for the device compiles against our runtime, and runs."""
+    """The orchestration emitted for the device compiles against our runtime, and runs."""
     monkeypatch.setenv("PYPTO_NUM_THREADS", "2")
     compiled, native_host = native(Steps, "columns")
     lowered = compiled.program

@@ -1,4 +1,4 @@
-"""What commands print with `--json` is what their schemas say, which leave nothing open."""
+"""The `--json` output of commands matches its schemas, which allow no other fields."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def schema(name: str) -> dict[str, Any]:
 
 
 def closed(part: Any) -> bool:
-    """Return whether every object of a schema says what it may have."""
+    """Return whether every object of a schema lists all its fields."""
     if isinstance(part, list):
         return all(map(closed, cast("list[Any]", part)))
     if not isinstance(part, dict):
@@ -99,7 +99,7 @@ def test_an_error_is_data_too(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """What a program reads is JSON where a command ends with an error, with all that were found."""
+    """A command that ends with an error still prints JSON, with all the errors that were found."""
     monkeypatch.chdir(tmp_path)
     Path("broken.py").write_text(DOUBLE.replace("pl.add(", "pl.ad(").replace("pl.load(", "pl.lod("))
     assert cli.main([*line.split(), "--json"]) == 1
@@ -112,7 +112,7 @@ def test_an_error_is_data_too(
 
 @pytest.mark.parametrize("name", NAMES)
 def test_schemas_are_closed(name: str) -> None:
-    """A schema has the title of its command, and an object has no fields that it does not name."""
+    """A schema has the title of its command, and no object has fields that it does not list."""
     assert schema(name)["title"] == f"pypto {name} --json"
     assert closed(schema(name))
 
@@ -124,7 +124,7 @@ def test_what_is_printed(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """What a command prints with `--json` is valid by its schema."""
+    """The `--json` output of a command validates against its schema."""
     monkeypatch.chdir(tmp_path)
     texts = {"double.py": DOUBLE, "other.py": OTHER, "tuned.py": TUNED, "kernel.pto": PTO}
     partly = DOUBLE.replace("0], [8, 16])", "0], [8, 8])").replace(

@@ -32,7 +32,7 @@ needs_compiler = pytest.mark.skipif(SYSTEM is None, reason="no C++ compiler on P
 
 @pytest.fixture
 def bin_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """Return an empty directory that is all of PATH, on a machine without variables and cache."""
+    """Return an empty directory as the whole PATH, on a machine without variables and cache."""
     for name in ("PYPTO_CXX", "PTOAS", "PTOAS_ROOT"):
         monkeypatch.delenv(name, raising=False)
     path = tmp_path / "bin"
@@ -51,7 +51,7 @@ def write_script(path: Path, body: str) -> None:
 
 
 def examined(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, Any]:
-    """Return the status of `pypto doctor --json` and what it prints."""
+    """Return the status and output of `pypto doctor --json`."""
     status = cli.main(["doctor", "--json", *words])
     return status, json.loads(capsys.readouterr().out)
 
@@ -97,7 +97,7 @@ def test_no_compiler(
 def test_compiler_on_path(
     bin_dir: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A compiler on PATH is named with its flags and the vectors that it makes, with status 0."""
+    """A compiler on PATH is shown with its flags and its vector width, with status 0."""
     without_zig(monkeypatch)
     write_script(bin_dir / "g++", f'PATH={PATH!r} exec {SYSTEM!r} "$@"')
     status, found = examined(capsys)
@@ -116,7 +116,7 @@ def test_compiler_on_path(
 def test_zig_from_its_wheel(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Where PATH has no compiler, the package ziglang is one."""
+    """If PATH has no compiler, the package ziglang serves as one."""
     package = tmp_path / "site" / "ziglang"
     package.mkdir(parents=True)
     (package / "__init__.py").touch()
@@ -136,7 +136,7 @@ def test_zig_from_its_wheel(
 def test_wrong_variables(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    """Variables with values that they cannot have are problems, each with what to type."""
+    """Variables with invalid values are problems, each with what to type."""
     (tmp_path / "file").touch()
     monkeypatch.setenv("PYPTO_CXX", "no-such-compiler")
     monkeypatch.setenv("PYPTO_NUM_THREADS", "many")
@@ -157,7 +157,7 @@ def test_wrong_variables(
 
 
 def test_extras_are_those_of_the_package() -> None:
-    """Doctor knows each extra of the package but those of its developers, with its package."""
+    """Doctor knows each extra of the package except the developers', with its package."""
     with (ROOT / "pyproject.toml").open("rb") as file:
         extras = tomllib.load(file)["project"]["optional-dependencies"]
     assert list(doctor.EXTRAS) == [
@@ -193,7 +193,7 @@ def test_new_project(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
 def test_names_that_are_none(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A project has the name of a Python module, or one with '-' for '_'."""
+    """A project name must be a Python module name, or one with '-' for '_'."""
     monkeypatch.chdir(tmp_path)
     assert cli.main(["new", name]) == 1
     assert "[project-name]" in capsys.readouterr().err
@@ -201,7 +201,7 @@ def test_names_that_are_none(
 
 
 def test_nothing_is_overwritten(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A folder that is there is left alone."""
+    """An existing folder is left alone."""
     assert cli.main(["new", str(tmp_path)]) == 1
     assert list(tmp_path.iterdir()) == []
     assert capsys.readouterr().err.startswith("error: ")
@@ -222,7 +222,7 @@ def test_every_error_has_a_page() -> None:
 
 
 def test_explain_a_report(capsys: pytest.CaptureFixture[str]) -> None:
-    """The page of a slug has its programs and the report of each; brackets may be left around."""
+    """The page of a slug has its programs and the report of each; brackets may be included."""
     assert cli.main(["explain", "[no-value]"]) == 0
     said = capsys.readouterr().out
     assert said.startswith("no-value\n\n# The value of a barrier\n\nimport pypto.language as pl\n")
@@ -242,7 +242,7 @@ def test_misspelt_slug(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_explain_lists_errors(capsys: pytest.CaptureFixture[str]) -> None:
-    """Without a slug all are printed, which a word like none of them leads to."""
+    """Without a slug all are printed; the error for an unrelated word points there."""
     assert cli.main(["explain", "xyzzy"]) == 1
     assert "hint: pypto explain, which lists" in capsys.readouterr().err
     assert cli.main(["explain"]) == 0
@@ -267,7 +267,7 @@ def script(shell: str, capsys: pytest.CaptureFixture[str]) -> str:
 def test_completion_at_a_terminal(
     shell: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """What is typed and a tab make the whole word, in a shell at a terminal."""
+    """Tab completes a partial word, in a shell on a terminal."""
     if shutil.which(shell) is None:
         pytest.skip(f"no {shell}")
     (tmp_path / "script").write_text(script(shell, capsys))
@@ -276,7 +276,7 @@ def test_completion_at_a_terminal(
 
 
 def test_completion_in_fish(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The shell fish, asked for what completes a line, says the same."""
+    """The fish shell, asked for the completions of a line, says the same."""
     if shutil.which("fish") is None:
         pytest.skip("no fish")
     (tmp_path / "kernel.py").touch()

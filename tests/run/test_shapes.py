@@ -1,6 +1,6 @@
-"""Tensor programs at sizes that fill no blocks; `tests.run.shapes` draws thousands of them."""
+"""Tensor programs at sizes that are no multiples of blocks; `tests.run.shapes` runs thousands."""
 
-# What NumPy gives is an array of no known type.
+# NumPy's results are arrays of unknown type.
 # pyright: reportUnknownLambdaType=false, reportUnknownArgumentType=false
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
 
@@ -28,7 +28,7 @@ SOME = (
     *("beside_column", "softmax", "column_sum", "casts", "transpose", "product", "slice"),
     *("reshape", "vector_matrix", "plane_sum"),
 )
-"""The programs that are tried with sizes known at the call: compiling takes most of the time."""
+"""The programs that are run with dynamic sizes: compiling takes most of the time."""
 
 
 def test_constant_sizes() -> None:
@@ -82,7 +82,7 @@ OTHERS: dict[str, tuple[str, str, Any, Callable[[Any], Any]]] = {
 
 @pytest.mark.parametrize("name", OTHERS)
 def test_reductions_along_sizes_known_at_the_call(name: str) -> None:
-    """Elements that no instruction fills a tile with, dropped dimensions, several planes."""
+    """Partly filled tiles, dropped dimensions, several planes."""
     compiler()
     kind, body, dtype, meaning = OTHERS[name]
     program = pl.parse_program(

@@ -115,7 +115,7 @@ def test_text(steps: str, before: bool, capsys: pytest.CaptureFixture[str]) -> N
 
 
 def test_calls_in_the_text(steps: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """With --static nothing runs: the calls stand in their loops, with names for numbers."""
+    """With --static nothing runs: calls are shown in their loops, with names for numbers."""
     assert output(capsys, "--static", "--graph", steps) == CALLS
 
 
@@ -153,7 +153,7 @@ def test_drawings(
     capsys: pytest.CaptureFixture[str],
     golden: Callable[[str, str], None],
 ) -> None:
-    """The SVG is the recorded one and is XML; the page has it, and the text below it."""
+    """The SVG is the recorded one and is XML; the page contains it, with the text below."""
     words = ["--static"] if static else []
     svg, page = tmp_path / "out.svg", tmp_path / "out.html"
     for path in (svg, page):
@@ -166,7 +166,7 @@ def test_drawings(
 
 
 def test_arguments_of_the_case(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Where values decide, the arguments of the example's case are taken, else the calls shown."""
+    """If tasks depend on values, the example case's arguments are used, else calls are shown."""
     body = """\
 import numpy as np
 import pypto.language as pl
@@ -232,7 +232,7 @@ CASES = [Case("chosen", Chosen, inputs, lambda **_: {}, 0.0)]
     ],
 )
 def test_usage_errors(words: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """A wrong command line is answered in one line, with status 2."""
+    """A usage error is reported in one line, with status 2."""
     assert cli.main(["show", *words]) == 2
     assert capsys.readouterr().err == f"pypto show: error: {message}\n"
 
@@ -269,7 +269,7 @@ class P:
 
 
 def waits(body: str) -> list[list[str]]:
-    """Return for each task of an orchestration with this body what it waits for."""
+    """Return, for each task of an orchestration with this body, what it waits for."""
     program = pl.parse_program(HEAD + "".join(f"        {line}\n" for line in body.splitlines()))
     x, out = np.ones((64, 16), np.float32), np.zeros((64, 16), np.float32)
     found = tasks_of(program, "main", [x, out])
@@ -278,19 +278,19 @@ def waits(body: str) -> list[list[str]]:
 
 
 def test_regions_that_do_not_meet() -> None:
-    """Tasks on different rows of one tensor wait for nothing; on common rows they do, for those."""
+    """Tasks on different rows of one tensor are independent; common rows make a dependence."""
     assert waits("self.set(out[0:16])\nself.set(out[16:32])") == [[], []]
     assert waits("self.set(out[0:16])\nself.set(out[8:24])") == [[], [f"0 {WAW} out[8:16, 0:16]"]]
 
 
 def test_views_of_views() -> None:
-    """The part of a part is known by its place in the whole."""
+    """A view of a view is identified by its offset in the whole tensor."""
     body = "rows = out[16:64]\npart = rows[16:32]\nself.set(part)\nself.get(out[32:48], out[0:16])"
     assert waits(body) == [[], [f"0 {RAW} out[32:48, 0:16]"]]
 
 
 def test_a_task_is_waited_for_once_overwritten() -> None:
-    """Who comes after a write that covers earlier ones waits for that write only."""
+    """A task after a write that covers earlier ones waits for that write only."""
     body = "self.set(out[0:16])\nself.get(out[0:16], out[16:32])\nself.set(out[0:16])\n"
     first = [[], [f"0 {RAW} out[0:16, 0:16]"]]
     second = [f"0 {WAW} out[0:16, 0:16]", f"1 {WAR} out[0:16, 0:16]"]
@@ -299,7 +299,7 @@ def test_a_task_is_waited_for_once_overwritten() -> None:
 
 
 def test_new_tensors_have_names_of_their_own() -> None:
-    """Each iteration of a loop makes another tensor; one without a variable is called so."""
+    """Each iteration of a loop makes another tensor; one without a variable is labelled so."""
     body = (
         "for i in pl.range(2):\n"
         "    t = pl.create_tensor([16, 16], pl.FP32)\n"
@@ -317,7 +317,7 @@ def test_new_tensors_have_names_of_their_own() -> None:
 
 
 def test_ops_of_the_host() -> None:
-    """What the host computes itself is a task if it writes, or reads what a task has written."""
+    """A host op is a task if it writes, or reads what a task has written."""
     body = (
         "self.set(out[0:16])\n"
         "y = pl.add(out, 1.0)\n"
@@ -360,7 +360,7 @@ def test_random_tasks_are_ordered_by_their_regions(seed: int) -> None:
 
 
 def test_what_tasks_depend_on() -> None:
-    """Sizes and scalars given at the call, and elements that the host reads, decide on tasks."""
+    """Tasks depend on sizes and scalars of the call, and on elements that the host reads."""
 
     def depends(params: str, body: str) -> bool:
         lines = HEAD[: HEAD.index("    def main")] + f"    def main(self, {params}):\n"
@@ -376,7 +376,7 @@ def test_what_tasks_depend_on() -> None:
 
 
 def test_many_tasks_are_drawn_in_columns() -> None:
-    """Every task has a place of its own, its level's column, and the same drawing each time."""
+    """Every task has its own position, in its level's column, and drawings are deterministic."""
     program = pl.parse_program(
         HEAD + "        for i in pl.range(40):\n"
         "            row = i % 4 * 16\n"
@@ -413,7 +413,7 @@ def f(x: pl.Tensor[[64, 16], pl.FP32], y: pl.Out[pl.Tensor[[64, 16], pl.FP32]]):
 def test_regions_are_tasks(
     static: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A region is a task, not each of its operations, and blocks of a launch are one level."""
+    """A region is one task, not one per operation, and blocks of a launch are one level."""
     path = tmp_path / "regions.py"
     path.write_text(REGIONS)
     assert cli.main(["show", str(path), "--graph", *(["--static"] if static else [])]) == 0

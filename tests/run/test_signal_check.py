@@ -1,4 +1,4 @@
-"""The check of signals without data: what it finds of ranks, and where it stops."""
+"""The signal checker, which uses no data: what it finds in ranks, and its limits."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def line_of(text: str) -> int:
 
 
 def program(kernel: Any) -> Any:
-    """Return what launches a kernel of one window of two signals on every device."""
+    """Return a program that launches a kernel with one window of two signals on every device."""
 
     @pl.jit.host
     def run():
@@ -48,7 +48,7 @@ def _nothing(*_args: object, **_named: object) -> None:
 
 
 def found(function: Any, count: int, *args: Any) -> EvaluationError:
-    """Return what the check finds; the one that computes the data says the same."""
+    """Return what the check finds; the check that computes the data finds the same."""
     with pytest.raises(EvaluationError) as early:
         function.check_signals(*args, config=devices(count))
     with pytest.MonkeyPatch.context() as patch:
@@ -70,7 +70,7 @@ def waits_first(bell: pl.InOut[pld.DistributedTensor[[2], pl.INT32]]):
 
 
 def test_the_circle_of_a_deadlock_is_named() -> None:
-    """Every rank waits for the one before it: ranks, lines and signals are said."""
+    """Every rank waits for the one before it: ranks, lines and signals are reported."""
     error = found(program(waits_first), 3)
     assert error.slug == "deadlock"
     wait, send = line_of("before it sends"), line_of("too late")
@@ -102,7 +102,7 @@ def sends_elsewhere(bell: pl.InOut[pld.DistributedTensor[[2], pl.INT32]]):
     [(sends_little, " again", "one is sent"), (sends_elsewhere, "", "1 is sent")],
 )
 def test_a_signal_that_nobody_sends_is_named(kernel: Any, again: str, line: str) -> None:
-    """A wait for a wrong value or signal is a deadlock, and the signal is said to be missing."""
+    """A wait for a wrong value or signal is a deadlock, and the missing signal is reported."""
     error = found(program(kernel), 2)
     assert error.slug == "deadlock"
     where = f"which rank 0 waits for in line {line_of(line)}"
@@ -140,7 +140,7 @@ def by_data(
             y[:, :] = pl.add(x[:, :], 2)
         count = pl.read(x, [0, 1]) if is_signal else 1
         pld.system.notify(bell, 1 - pld.rank(bell), [0], count, op=ADD)
-        pld.system.wait(bell, [0], 2, cmp=GE)  # as data says
+        pld.system.wait(bell, [0], 2, cmp=GE)  # data-dependent
     return y
 
 
@@ -152,7 +152,7 @@ def of_data(x: pl.Tensor, y: pl.Out[pl.Tensor], is_signal: int = 0):
 
 
 def test_data_that_decides_signals() -> None:
-    """Branches and loops that data decides are left out; signals that it decides are refused."""
+    """Data-dependent branches and loops are skipped; data-dependent signals are rejected."""
     x = np.full((2, 1, 8), 2, np.int32)
     y = np.zeros_like(x)
     assert found(of_data, 2, x, y).slug == "deadlock"
@@ -172,7 +172,7 @@ def clears(bell: pl.InOut[pld.DistributedTensor[[2], pl.INT32]]):
 
 
 def test_signals_that_are_stored() -> None:
-    """The value of a signal that a kernel stores is data."""
+    """A signal value that a kernel stores counts as data."""
     with pytest.raises(EvaluationError) as raised:
         program(clears).check_signals(config=devices(2))
     assert raised.value.slug == "signal-data"
@@ -181,7 +181,7 @@ def test_signals_that_are_stored() -> None:
 
 @pytest.mark.parametrize(("mode", "ranks"), [("mesh", 3), ("ring", 8)])
 def test_size_costs_nothing(mode: str, ranks: int) -> None:
-    """Arguments are types; windows of gigabytes are looked at, and not touched."""
+    """Arguments are types; windows of gigabytes are checked without being allocated."""
 
     @pl.jit.host
     def run(x: pl.Tensor):
@@ -230,7 +230,7 @@ def ring(x: pl.Tensor, y: pl.Out[pl.Tensor[[COUNT, 1, 128], pl.FP32]]):
 def test_the_command_checks_host_functions(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A stage for each number of ranks: ok, not made for it, or what is wrong with its signals."""
+    """One stage per number of ranks: ok, not made for it, or what is wrong with its signals."""
     path = tmp_path / "ring.py"
     path.write_text(FILE.replace("COUNT", "4"), "utf-8")
     assert main(["check", f"{path}:ring"]) == 0
@@ -244,14 +244,14 @@ def test_the_command_checks_host_functions(
     path.write_text(text, "utf-8")
     assert main(["check", str(path), "--ranks", "2,3"]) == 1
     shown = capsys.readouterr()
-    assert "  sync    ok\n" in shown.out  # of the kernel, as all others
+    assert "  sync    ok\n" in shown.out  # for the kernel, like all others
     assert "  2 ranks 1 error\n  3 ranks skipped: the same\n" in shown.out
     assert "no rank sends bells[0, 0] of rank 0 again" in shown.err
     assert main(["check", str(path), "--ranks", "0"]) == 2
 
 
 def test_a_shape_that_is_needed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Without a shape a tensor has that of the kernel's parameter; else the check is not made."""
+    """A tensor without a shape has that of the kernel's parameter; else the check is skipped."""
     path = tmp_path / "ring.py"
     text = FILE.replace("COUNT", "8").replace(
         "alloc_window_buffer([1, 128]", "alloc_window_buffer([1, x.shape[2]]"

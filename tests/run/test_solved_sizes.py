@@ -1,4 +1,4 @@
-"""Sizes that no tensor has as a dimension of its own, but one in an expression: ``B * 32``."""
+"""Sizes that occur in no tensor as a plain dimension, only inside expressions: ``B * 32``."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Blocks:
 @pytest.mark.parametrize("entry", ["fill", "main"])
 @pytest.mark.parametrize("blocks", [0, 1, 3])
 def test_a_size_follows_from_an_expression(target: Any, entry: str, blocks: int) -> None:
-    """Of 96 rows B is 3."""
+    """With 96 rows, B is 3."""
     out = np.full((blocks * 32, 64), -1, np.float32)
     runtime.compile(Blocks, target, entry=entry)(out)
     assert (out == np.arange(blocks * 32)[:, None] // 32).all()
@@ -45,7 +45,7 @@ def test_a_size_follows_from_an_expression(target: Any, entry: str, blocks: int)
 @TARGETS
 @pytest.mark.parametrize("entry", ["fill", "main"])
 def test_what_does_not_divide_is_refused(target: Any, entry: str) -> None:
-    """No B has 65 rows."""
+    """No B gives 65 rows."""
     out = np.zeros((65, 64), np.float32)
     with pytest.raises(CallError) as caught:
         runtime.compile(Blocks, target, entry=entry)(out)
@@ -113,7 +113,7 @@ def test_sums_and_products_are_solved(
     ],
 )
 def test_sizes_that_make_no_sense_are_refused(target: Any, rows: str, n: int, message: str) -> None:
-    """A size is a whole number that is not negative."""
+    """A size must be a nonnegative integer."""
     arrays = [np.zeros((3, 64), np.float32), np.zeros((16, 64), np.float32)]
     with pytest.raises(CallError) as caught:
         runtime.compile(_kernel(rows), target)(n, *arrays)
@@ -123,7 +123,7 @@ def test_sizes_that_make_no_sense_are_refused(target: Any, rows: str, n: int, me
 
 @pytest.mark.parametrize("rows", ["B // 2", "B * B", "B + C", "pl.min(B, 64)"])
 def test_what_has_no_single_answer_is_not_solved(rows: str) -> None:
-    """Of such a dimension nothing is sure, so the call is refused as before."""
+    """An ambiguous dimension determines nothing, so the call is rejected as before."""
     assert solved_dims(_kernel(rows)) == []
     with pytest.raises(CallError) as caught:
         runtime.compile(_kernel(rows), "interpreter")
@@ -148,7 +148,7 @@ def k(x: pl.Tensor[[{rows}, 64], pl.FP32]):
 @TARGETS
 @pytest.mark.parametrize("rows", ["B * C", "B + C"])
 def test_a_result_tells_no_size(target: Any, rows: str) -> None:
-    """Passes add the result as a parameter, which has no argument that could tell its sizes."""
+    """Passes add the result as a parameter, which has no argument to take sizes from."""
     with pytest.raises(CallError) as caught:
         runtime.compile(pl.parse(_ADDED.format(rows=rows)), target)
     assert caught.value.message == (
@@ -177,7 +177,7 @@ class P:
 
 @TARGETS
 def test_calls_inside_a_program_are_held_to_it_too(target: Any) -> None:
-    """A kernel that is launched with too few rows is refused, as if it were called from outside."""
+    """A kernel launched with too few rows is rejected, as if it were called from outside."""
     compiled = runtime.compile(pl.parse_program(_NESTED), target)
     out = np.zeros((16, 64), np.float32)
     compiled(np.zeros((13, 64), np.float32), out)
@@ -187,7 +187,7 @@ def test_calls_inside_a_program_are_held_to_it_too(target: Any) -> None:
 
 
 def test_hundreds_of_sizes_follow_from_one_another() -> None:
-    """Each is computed of the one before, not once more of all before it."""
+    """Each is computed from the previous one, without recomputing all before it."""
     count = 700
     names = [f"D{i}" for i in range(count + 1)]
     shapes = ["D0 * 2", *(f"{b} + {a}" for a, b in pairwise(names))][::-1]  # the last tells most
@@ -211,7 +211,7 @@ def test_hundreds_of_sizes_follow_from_one_another() -> None:
 
 @TARGETS
 def test_the_size_that_has_no_answer_is_named(target: Any) -> None:
-    """C is 0, so that nothing tells what B is."""
+    """C is 0, so nothing determines B."""
     arrays = [np.zeros((0, 0), np.float32), np.zeros((16, 64), np.float32)]
     with pytest.raises(CallError) as caught:
         runtime.compile(_kernel("C * 2", "C * B"), target)(1, *arrays)

@@ -1,4 +1,4 @@
-"""The tasks of one program on several ranks: who runs which, what it costs, and what it gives."""
+"""Tasks of one program distributed over ranks: which rank runs which, cost, and results."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ TWO = DistributedConfig(device_ids=[0, 1])
 
 @pl.program
 class Rolled:
-    """Twice x, plus the same of the part that follows."""
+    """Twice x, plus the same of the following part."""
 
     @pl.function(type=pl.FunctionType.InCore)
     def twice(self, x: Part, out: pl.Out[Part]) -> Part:
@@ -65,7 +65,7 @@ def last_first(region: Any, ranks: int) -> int:
     ],
 )
 def test_the_owner_of_what_a_task_writes_runs_it(owner: Any, twice: Any, plus: Any) -> None:
-    """Results do not depend on who owns what; a task waits for what it reads on other ranks."""
+    """Results do not depend on ownership; a task waits for what it reads on other ranks."""
     x, y = arrays()
     made = runtime.spread(Rolled, x, y, config=TWO, owner=owner)
     assert made.owners == [*(("twice", n) for n in twice), *(("plus", n) for n in plus)]
@@ -75,7 +75,7 @@ def test_the_owner_of_what_a_task_writes_runs_it(owner: Any, twice: Any, plus: A
 
 
 def test_kernels_of_regions_are_spread() -> None:
-    """A function of pl.jit has its regions as tasks; results are where they were wanted."""
+    """A function of pl.jit has its regions as tasks; results end up in their destinations."""
 
     @pl.jit
     def kernel(x: Whole, y: pl.Out[Whole]):
@@ -92,7 +92,7 @@ def test_kernels_of_regions_are_spread() -> None:
 
 
 def test_the_estimate_says_whether_it_pays() -> None:
-    """Long tasks pay, short ones cannot, and it depends on what a machine does by itself."""
+    """Long tasks pay off, short ones cannot, and it depends on the machine's own parallelism."""
     x, y = arrays()
     made = runtime.spread(Rolled, x, y, config=TWO)
     long = made.estimate({"twice": 1.0, "plus": 1.0}, threads=1)
@@ -153,7 +153,7 @@ class WritesItself:
 
 
 def test_programs_that_are_refused() -> None:
-    """Tasks follow from sizes and numbers; the host of a program that is spread changes nothing."""
+    """Tasks must follow from sizes and scalars; a distributed program's host writes no elements."""
     x = np.zeros((16, 64), np.float32)
     with pytest.raises(PyptoError, match="which tasks there are depends on the elements") as raised:
         runtime.spread(AsDataSays, np.ones(1, np.int64), x, x.copy(), config=TWO)
@@ -165,7 +165,7 @@ def test_programs_that_are_refused() -> None:
 
 
 def test_owners_that_are_none() -> None:
-    """An owner has a name, or is a function that gives the number of a rank."""
+    """An owner is a name, or a function that returns the number of a rank."""
     x, y = arrays()
     with pytest.raises(CallError, match="owner is 'blocks'; it is one of block, cyclic"):
         runtime.spread(Rolled, x, y, config=TWO, owner="blocks")

@@ -1,4 +1,4 @@
-"""Steps of host functions: what is before one has ended when it begins."""
+"""Steps of host functions: everything before a step has ended when it begins."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def arrays() -> tuple[Any, Any]:
 
 
 def test_a_step_begins_when_all_before_has_ended() -> None:
-    """What ranks put before a step, others read in it without a signal; else that is a race."""
+    """What ranks put before a step, others read in it without a signal; otherwise it is a race."""
     x, y = arrays()
     exchange.check(x, y, config=two)
     exchange(x, y, config=two)
@@ -88,7 +88,7 @@ def too_late():
 
 
 def test_a_wait_for_what_a_later_step_sends() -> None:
-    """It never ends, as the step begins only when it has ended: on threads as on a cluster."""
+    """A deadlock, as the step begins only when the wait has ended: on threads as on a cluster."""
     with pytest.raises(EvaluationError, match="deadlock: all 2 ranks") as raised:
         too_late(config=two)
     [label] = raised.value.related
@@ -115,7 +115,7 @@ def negative():
     ("function", "text"), [(nested, "a step stands in another one"), (negative, "got -1")]
 )
 def test_steps_that_are_none(function: Any, text: str) -> None:
-    """A step has no step inside, and a number of restarts."""
+    """Steps do not nest, and the number of restarts is not negative."""
     with pytest.raises(ParserError, match=text) as raised:
         function(config=two)
     assert raised.value.hint

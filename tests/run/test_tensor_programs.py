@@ -1,5 +1,5 @@
 # ruff: noqa: RET504, SIM108  (kernels, which have rules of their own)
-"""Programs on whole tensors: compiled, as PTO text and evaluated as they are, they give the same.
+"""Whole-tensor programs give the same results compiled, as PTO text, and interpreted directly.
 
 They are what users write: scopes around ops on tensors, no tile, no load, no memory space.
 """
@@ -63,7 +63,7 @@ class TextHost(Evaluator):
 
 
 def sizes_behind(params: Sequence[ir.Var], args: Sequence[Any]) -> list[int]:
-    """Return the sizes that a kernel's text takes behind its arguments, one for each name."""
+    """Return the sizes that a kernel's text takes after its arguments, one for each name."""
     found: dict[Any, int] = {}
     for param, arg in zip(params, args, strict=True):
         if isinstance(param.type, ir.TensorType):
@@ -74,7 +74,7 @@ def sizes_behind(params: Sequence[ir.Var], args: Sequence[Any]) -> list[int]:
 
 
 class Case(NamedTuple):
-    """A program, its arguments, what they give, and how far results may be from that."""
+    """A program, its arguments, the expected results, and their tolerance."""
 
     program: ir.Program
     arguments: list[Any]
@@ -87,12 +87,12 @@ def _random(shape: Sequence[int], seed: int = 0, dtype: Any = np.float32) -> Arr
 
 
 def _whole(shape: Sequence[int], seed: int = 0) -> Array:
-    """Return small whole numbers, which add up exactly."""
+    """Return small integers, whose sums are exact."""
     return np.random.default_rng(seed).integers(-4, 5, shape).astype(np.float32)
 
 
 def softmax_of(rows: int, columns: int) -> Case:
-    """Return a softmax along rows, of whatever size."""
+    """Return a softmax along rows, of any size."""
 
     @pl.program
     class Softmax:
@@ -111,7 +111,7 @@ def softmax_of(rows: int, columns: int) -> Case:
 
 
 def layer_norm() -> Case:
-    """Return a layer norm; 1 / sqrt is what Newton's iteration comes to, in a loop."""
+    """Return a layer norm; 1 / sqrt is computed by Newton's iteration, in a loop."""
 
     @pl.program
     class LayerNorm:
@@ -141,7 +141,7 @@ def layer_norm() -> Case:
 
 
 def linear_gelu() -> Case:
-    """Return a linear layer and a GELU in one scope: matrix work, then vector work."""
+    """Return a linear layer and a GELU in one scope: cube work, then vector work."""
 
     @pl.program
     class LinearGelu:
@@ -164,7 +164,7 @@ def linear_gelu() -> Case:
 
 
 def product() -> Case:
-    """Return a product of matrices that takes many tiles in each direction."""
+    """Return a matrix product that takes many tiles in each direction."""
 
     @pl.program
     class Product:
@@ -181,7 +181,7 @@ def product() -> Case:
 
 
 def chain() -> Case:
-    """Return products of products, one transposed, with tails in M and N, and a part assembled."""
+    """Return chained products, one transposed, with tails in M and N, and one assembled part."""
 
     @pl.program
     class Chain:
@@ -205,7 +205,7 @@ def chain() -> Case:
 
 
 def shapes() -> Case:
-    """Return tensors in other shapes and orders, of three dimensions."""
+    """Return tensors reshaped and transposed, in three dimensions."""
 
     @pl.program
     class Shapes:
@@ -231,7 +231,7 @@ def shapes() -> Case:
 
 
 def large() -> Case:
-    """Return an elementwise op with tails in rows and in columns that fill no blocks."""
+    """Return an elementwise op with tails in rows and columns that are no multiples of blocks."""
 
     @pl.program
     class Large:
@@ -248,7 +248,7 @@ def large() -> Case:
 
 
 def in_place() -> Case:
-    """Return a loop that reads and writes one tensor, in place and in parts that overlap."""
+    """Return a loop that reads and writes one tensor, in place and in overlapping parts."""
 
     @pl.program
     class InPlace:
@@ -271,7 +271,7 @@ def in_place() -> Case:
 
 
 def many_values() -> Case:
-    """Return a scope with more values in use at once than any tile size leaves room for."""
+    """Return a scope with more live values than any tile size has room for."""
     count = 40
     lines = [f"        v{i} = pl.tensor.mul(x, {float(i)})" for i in range(count)]
     total = "v0"
@@ -325,7 +325,7 @@ def _copied(values: Sequence[Any]) -> list[Any]:
 
 @pytest.mark.parametrize("name", CASES)
 def test_programs(name: str) -> None:
-    """All ways to run a program agree with NumPy, within what rounding allows."""
+    """All ways to run a program agree with NumPy, within rounding."""
     case = CASES[name]()
     assert find_toolchain() is not None
     ways: dict[str, Callable[..., Any]] = {
@@ -384,7 +384,7 @@ def test_a_dense_part_in_another_shape() -> None:
 
 
 def test_a_part_with_gaps_in_another_shape() -> None:
-    """Its elements do not follow one another, so neither text says it."""
+    """Its elements are not contiguous, so neither text can express it."""
     lowered = PassManager(OptimizationStrategy.PTOAS).run_passes(SomeColumns)
     for emit in (PTOCodegen().generate, runtime.compile):
         with pytest.raises(EmitError, match="do not follow one another in memory") as caught:
@@ -393,7 +393,7 @@ def test_a_part_with_gaps_in_another_shape() -> None:
 
 
 def test_a_scope_with_both_cores_is_two_kernels() -> None:
-    """What multiplies runs on a cube core, what follows on a vector core."""
+    """Products run on a cube core, what follows on a vector core."""
     lowered = PassManager().run_passes(linear_gelu().program)
     cores = {f.name: core_type(f).name for f in lowered.functions_ if role(f) is Role.KERNEL}
     assert cores == {"main_incore_0": "CUBE", "main_incore_1": "VECTOR"}
@@ -401,7 +401,7 @@ def test_a_scope_with_both_cores_is_two_kernels() -> None:
 
 @pl.program
 class Sizes:
-    """Sums of a tensor whose sizes are known at the call."""
+    """Sums of a tensor whose sizes are known only at the call."""
 
     @pl.function
     def main(self, x: pl.Tensor[[M, N], pl.FP32], n: pl.INT64) -> pl.Tensor[[M, N], pl.FP32]:
@@ -417,7 +417,7 @@ class Sizes:
 
 @pl.program
 class Rows:
-    """A softmax of as many rows as there are."""
+    """A softmax of any number of rows."""
 
     @pl.function
     def main(self, x: pl.Tensor[[M, 256], pl.FP32]) -> pl.Tensor[[M, 256], pl.FP32]:
@@ -429,7 +429,7 @@ class Rows:
 
 @pytest.mark.parametrize("shape", [(1, 8), (5, 20), (64, 64), (257, 700)])
 def test_sizes_known_at_the_call(shape: tuple[int, int]) -> None:
-    """A tile is no larger than the tensor, and the last one ends with it."""
+    """A tile is no larger than the tensor, and the last one ends where it ends."""
     x = _whole(shape)
     wanted = x + 1
     for i in range(3):
@@ -441,7 +441,7 @@ def test_sizes_known_at_the_call(shape: tuple[int, int]) -> None:
 
 @pytest.mark.parametrize("rows", [1, 7, 8, 13, 100, 1000])
 def test_rows_known_at_the_call(rows: int) -> None:
-    """So with reductions, where few rows are worked on one by one."""
+    """The same for reductions, where a few rows are processed one by one."""
     x = _random((rows, 256))
     lowered = PassManager().run_passes(Rows)
     wanted = Evaluator(Rows).call("main", [x])
@@ -452,7 +452,7 @@ def test_rows_known_at_the_call(rows: int) -> None:
 
 @pl.program
 class Products:
-    """Products of as many rows and columns as there are; one K is longer than a block."""
+    """Products of any number of rows and columns; one K is longer than a block."""
 
     @pl.function
     def main(
@@ -470,7 +470,7 @@ class Products:
 
 @pl.program
 class Turned:
-    """So of operands that are transposed."""
+    """The same with transposed operands."""
 
     @pl.function
     def main(
@@ -485,7 +485,7 @@ class Turned:
 
 @pl.program
 class Stacks:
-    """So of stacks of matrices, and of a vector."""
+    """The same for stacks of matrices, and for a vector."""
 
     @pl.function
     def main(
@@ -529,7 +529,7 @@ def stacks(m: int, n: int) -> Case:
 def test_products_of_fewer_rows_than_a_block(
     make: Callable[[int, int], Case], shape: tuple[int, int]
 ) -> None:
-    """Blocks are loaded and stored as far as the tensors go, in every text and order of pipes."""
+    """Blocks are loaded and stored up to the tensors' ends, in every text and order of pipes."""
     program, arguments, wanted, _ = make(*shape)
     lowered = PassManager(OptimizationStrategy.PTOAS).run_passes(program)
     ways: dict[str, Callable[..., Any]] = {
@@ -545,7 +545,7 @@ def test_products_of_fewer_rows_than_a_block(
 
 @pl.program
 class InPlace:
-    """An op that reads what it writes, of as many rows as there are."""
+    """An op that reads what it writes, for any number of rows."""
 
     @pl.function
     def main(self, n: pl.INT64, out: pl.InOut[pl.Tensor[[M, 64], pl.FP32]]):
@@ -556,7 +556,7 @@ class InPlace:
 
 @pytest.mark.parametrize("rows", [1, 300])
 def test_rows_are_written_in_place_once(rows: int) -> None:
-    """The last tile of a tensor overlaps the one before, but no row is doubled twice."""
+    """The last tile of a tensor overlaps the previous one, but no row is doubled twice."""
     x = _random((rows, 64))
     found = [x.copy(), x.copy()]
     runtime.compile(InPlace, entry="main")(3, found[0])
@@ -569,7 +569,7 @@ def test_rows_are_written_in_place_once(rows: int) -> None:
 
 @pl.program
 class Moved:
-    """Rows moved down within a tensor, and a tensor that is read and then written."""
+    """Rows shifted down within a tensor, and a tensor that is read and then written."""
 
     @pl.function
     def main(
@@ -588,7 +588,7 @@ class Moved:
 
 
 def test_parts_of_a_tensor_move_within_it() -> None:
-    """What is copied is what was there before, though tiles are written one by one."""
+    """The copy has the previous contents, even though tiles are written one by one."""
     x, out, rows = _random((300, 512)), _random((364, 512), 1), _random((200, 512), 2)
     old, first = np.zeros_like(x), np.concatenate([out[:1], out[:-1]])
     wanted = [first[:300], np.concatenate([first[:64], x]), np.concatenate([rows[:8], rows[:192]])]
@@ -630,7 +630,7 @@ def test_kernels_written_with_tensor_ops() -> None:
 
 
 def test_a_kernel_does_not_mix_cores() -> None:
-    """A kernel of the user's own is not taken apart: the message says how."""
+    """A user's own kernel is not split by core: the message says how to do it."""
 
     @pl.program
     class Mixed:

@@ -1,4 +1,4 @@
-"""Which compiler is found, which is passed over and why, and the exact texts about it."""
+"""Which compiler is found, which is skipped and why, and the exact texts about it."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ needs_compiler = pytest.mark.skipif(SYSTEM is None, reason="no C++ compiler on P
 
 @pytest.fixture(autouse=True)
 def forget_probes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Forget what is known of each command: here one command means different compilers."""
+    """Forget what is known about each command: here one command means different compilers."""
     monkeypatch.setenv("PYPTO_CACHE_DIR", str(tmp_path / "cache"))
     toolchain._probe.cache_clear()  # pyright: ignore[reportPrivateUsage]
     yield
@@ -45,7 +45,7 @@ def forget_probes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[N
 
 @pytest.fixture
 def bin_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return an empty directory that is all of PATH; PYPTO_CXX is not set."""
+    """Return an empty directory as the whole PATH; PYPTO_CXX is not set."""
     path = tmp_path / "bin"
     path.mkdir()
     monkeypatch.setenv("PATH", str(path))
@@ -63,14 +63,14 @@ def no_wheel(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def tmp_path(tmp_path: Path) -> Path:
-    """A place whose name is two words for a shell, as many a place of temporary files is."""
+    """A path that a shell would split in two, as temporary paths on some systems."""
     path = tmp_path / "two words"
     path.mkdir()
     return path
 
 
 def word(path: Path) -> str:
-    """Return a path as a shell reads it."""
+    """Return a path quoted for a shell."""
     return shlex.quote(str(path))
 
 
@@ -101,7 +101,7 @@ def test_no_compiler() -> None:
 
 @pytest.mark.usefixtures("no_wheel")
 def test_broken_candidates_are_reported(bin_dir: Path) -> None:
-    """A program on PATH that does not work is passed over, with its own words as the reason."""
+    """A program on PATH that does not work is skipped, with its own message as the reason."""
     write_script(bin_dir / "c++", 'echo "xcrun: error: no developer tools" >&2; exit 1')
     write_script(
         bin_dir / "g++",
@@ -122,7 +122,7 @@ def test_broken_candidates_are_reported(bin_dir: Path) -> None:
 
 @needs_compiler
 def test_order_and_skipping(bin_dir: Path) -> None:
-    """The first name that works wins, also behind one that does not."""
+    """The first name that works wins, even after one that does not."""
     for name in ("g++", "clang++"):
         write_compiler(bin_dir / name)
     write_script(bin_dir / "c++", "exit 3")
@@ -144,7 +144,7 @@ def test_probe_runs_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Non
 
 @needs_compiler
 def test_another_process_remembers(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """A compiler that worked is asked for its version alone, until it is another or fails."""
+    """For a compiler that worked, only the version is queried, until it changes or fails."""
     log = tmp_path / "calls"
     real = write_compiler(tmp_path / "real")
     text = f'echo >> {word(log)}\nexec {word(real)} "$@"'
@@ -171,7 +171,7 @@ def test_another_process_remembers(monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
 
 @needs_compiler
 def test_system_compiler_flags(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The flags ask for C++17, this CPU, and arithmetic as written."""
+    """The flags ask for C++17, this CPU, and no floating-point contraction or fast math."""
     monkeypatch.delenv("PYPTO_CXX", raising=False)
     found = find_toolchain()
     assert found is not None
@@ -183,7 +183,7 @@ def test_system_compiler_flags(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @needs_compiler
 def test_products_are_not_fused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A product and a sum are two roundings, std::fma is one."""
+    """A product and a sum round twice, std::fma once."""
     monkeypatch.delenv("PYPTO_CXX", raising=False)
     found = find_toolchain()
     assert found is not None
@@ -351,7 +351,7 @@ def test_real_ziglang() -> None:
     ],
 )
 def test_sanitizer_flags(kind: toolchain.Kind, expected: list[str]) -> None:
-    """Each compiler gets the sanitizers that it has, and light optimization."""
+    """Each compiler gets the sanitizers that it supports, and light optimization."""
     flags = Toolchain(("cxx",), kind, "", (), sanitize=True).flags
     assert [flag for flag in flags if "san" in flag] == expected
     assert "-O1" in flags
@@ -360,12 +360,12 @@ def test_sanitizer_flags(kind: toolchain.Kind, expected: list[str]) -> None:
 
 @pytest.mark.skipif("CI" not in os.environ, reason="a laptop may have no compiler")
 def test_ci_has_a_compiler() -> None:
-    """Where CI runs, no test is skipped for want of a compiler."""
+    """In CI, no test is skipped for lack of a compiler."""
     assert find_toolchain() is not None
 
 
 def test_sanitizer_environment_of_plain_toolchain() -> None:
-    """Without sanitizers nothing has to be loaded first."""
+    """Without sanitizers nothing needs to be preloaded."""
     assert sanitizer_environment(Toolchain(("cxx",), "gcc", "", ())) == {}
 
 
@@ -382,13 +382,13 @@ def test_compilers_run_without_sanitizers(
 ) -> None:
     """A sanitizer that this process was started with is not loaded into a compiler."""
     script = write_script(tmp_path / "cxx", 'echo "[$DYLD_INSERT_LIBRARIES]"')
-    # The variable of the other platform's loader: this one's loads nothing that does not exist.
+    # The other platform's loader variable: with this platform's, the libraries would have to exist.
     monkeypatch.setenv("DYLD_INSERT_LIBRARIES", loaded)
     assert toolchain.run([str(script)], timeout_s=30.0).stdout == f"[{kept}]\n"
 
 
 def test_timeout_kills_children(tmp_path: Path) -> None:
-    """A command that runs out of time is killed with the processes it started."""
+    """A command that times out is killed with the processes it started."""
     fifo = tmp_path / "fifo"
     os.mkfifo(fifo)
     child = f"(echo began; exec sleep 600) > {shlex.quote(str(fifo))}"
@@ -402,7 +402,7 @@ def test_timeout_kills_children(tmp_path: Path) -> None:
             if found:
                 break
         assert found == b"began\n"
-        select.select([reading], [], [], 120)  # until nobody holds the other end any more
+        select.select([reading], [], [], 120)  # until no process holds the other end any more
         assert os.read(reading, 100) == b""
     finally:
         os.close(reading)

@@ -26,7 +26,7 @@ def counted(
     y: pl.Out[pl.Tensor[[ROWS, 64], pl.FP32]],
     runs: pl.InOut[pld.DistributedTensor[[ROWS, 64], pl.FP32]],
 ):
-    """Add 1 to what the peer has of a window; return x plus the rank's own."""
+    """Add 1 to a peer's part of a window; return x plus the rank's own."""
     with pl.at(level=pl.Level.CORE_GROUP):
         runs[:, :] = pl.add(runs[:, :], 1.0)
         y[:, :] = pl.add(x[:, :], runs[:, :])
@@ -64,7 +64,7 @@ def prepared(**options: Any) -> DistributedWorker:
     ],
 )
 def test_windows_of_later_runs(options: dict[str, Any], last: int) -> None:
-    """They begin with zeros, unless the worker keeps them."""
+    """They start as zeros, unless the worker keeps them."""
     x, y = arrays()
     with prepared(**options) as worker:
         for _ in range(3):
@@ -73,7 +73,7 @@ def test_windows_of_later_runs(options: dict[str, Any], last: int) -> None:
 
 
 def test_tensors_stay_on_the_devices() -> None:
-    """They stand for arrays in calls, and are copied to and from arrays."""
+    """They can be passed to calls like arrays, and copied to and from arrays."""
     x, y = arrays()
     with prepared() as worker:
         held = worker.alloc_stacked_tensor(x)
@@ -101,7 +101,7 @@ def test_tensors_stay_on_the_devices() -> None:
 
 
 def test_which_program() -> None:
-    """A worker of several programs is told which one; it runs none that it was not made for."""
+    """A worker of several programs must be told which one; it runs no others."""
     x, y = arrays()
     first, second = (both.compile(x, y, config=CONFIG) for _ in range(2))
     with first.prepare(CONFIG, extra_compiled=[second]) as worker:
@@ -134,7 +134,7 @@ HALVED: Any = halved.parse(np.zeros((ROWS, 64), np.float32), np.zeros((ROWS, 64)
 
 @pytest.mark.parametrize("made", [halved, runtime.compile(HALVED, "interpreter")])
 def test_a_worker_of_one_device(made: Any) -> None:
-    """A chip worker runs kernels and compiled programs on tensors of its own, by handle or not."""
+    """A chip worker runs kernels and compiled programs on its own tensors, by handle or not."""
     x = np.random.default_rng(3).random((ROWS, 64), np.float32)
     with ChipWorker() as worker:
         source, target = (
@@ -156,7 +156,7 @@ def test_a_worker_of_one_device(made: Any) -> None:
 
 
 def test_workers_say_what_they_cannot_do() -> None:
-    """A worker is of one kind, on a platform that is here, and runs what is compiled."""
+    """A worker has one kind, on an available platform, and runs compiled programs."""
     with pytest.raises(TypeError, match=r"make a ChipWorker\(\)"):
         Worker()
     with pytest.raises(CallError, match="needs an Ascend 910B"):
@@ -166,7 +166,7 @@ def test_workers_say_what_they_cannot_do() -> None:
 
 
 def test_a_program_of_a_folder(tmp_path: Path) -> None:
-    """What is compiled to a folder runs by the program and by the folder; `str` is the folder."""
+    """A program compiled to a folder runs by the program or by the folder; `str` is the folder."""
     x = np.ones((ROWS, 64), np.float32)
     made = runtime.compile_program(HALVED, tmp_path / "work")
     assert list((tmp_path / "work").glob("kernels/*/*"))
@@ -185,7 +185,7 @@ def test_a_program_of_a_folder(tmp_path: Path) -> None:
 
 
 def test_what_ir_compile_returns_runs(tmp_path: Path) -> None:
-    """`ir.compile` returns a path that is the program, too; its keywords are those of a run."""
+    """`ir.compile` returns a path that is also the program; its keywords are those of a run."""
     folder = ir.compile(
         HALVED,
         tmp_path,
@@ -226,7 +226,7 @@ def test_a_distributed_program_is_executed() -> None:
 
 
 def test_log_levels(capsys: pytest.CaptureFixture[str]) -> None:
-    """Names and members set what the log shows, for good or inside a ``with``."""
+    """Names and members set the log level, permanently or inside a ``with``."""
     with runtime.log_level("ERROR"):
         with runtime.log_level("warning"):
             pypto.log_warn("seen")
