@@ -1,4 +1,4 @@
-"""Kernels as users write them, in a file: decorators find their source here."""
+"""Kernels in a file, as users write them: here the decorators find their source."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ BLOCK = 32
 
 
 def unchanged(func: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a function as other people's decorators do."""
+    """Return the function unchanged, as third-party decorators may."""
     return func
 
 
@@ -40,7 +40,7 @@ def make(rows: int) -> Any:
     def inner() -> Any:
         @program
         class Made:
-            """Its methods are deeper than any function here."""
+            """Its methods are indented further than any function here."""
 
             FACTOR = 2.5
 
@@ -52,7 +52,7 @@ def make(rows: int) -> Any:
                 return pl.store(tile, [0, 0], [rows, columns], out)
 
             def ignored(self) -> None:
-                """Python's own: no part of the program."""
+                """Python's own: not part of the program."""
 
         return Made
 

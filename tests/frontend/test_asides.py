@@ -1,8 +1,8 @@
-"""Lists of numbers, assertions and questions of programs, and options of slices in regions."""
+"""Lists of numbers, assertions and queries in programs, and options of slices in regions."""
 
 # pyright: reportArgumentType=false, reportCallIssue=false
 # pyright: reportUnknownArgumentType=false, reportUnknownVariableType=false
-# A value of a region is a tile that authors call a tensor: ops that take tiles alone take it.
+# A value of a region is a tile that authors call a tensor: ops that accept only tiles accept it.
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def target(request: pytest.FixtureRequest) -> Any:
 
 
 def result(kernel: Any, *args: Any) -> Array:
-    """Return what a kernel writes to its last argument, having read its program twice."""
+    """Return what a kernel writes to its last argument; its program is printed and reparsed."""
     program = kernel.parse(*args)
     ir.assert_structural_equal(ir.parse(str(program)), program)
     kernel(*args)
@@ -58,7 +58,7 @@ def test_numbers_that_choose_rows(target: Any) -> None:
 
 
 def test_numbers_of_a_block(target: Any) -> None:
-    """Each block of a launch has its own list; what is read stays what it was."""
+    """Each block of a launch has its own list; values already read do not change."""
 
     @pl.jit(target=target)
     def blocks(x: pl.Tensor[[16, 64], pl.FP32], y: pl.Out[pl.Tensor[[16, 64], pl.FP32]]):
@@ -85,7 +85,7 @@ def count(counts: pl.Array[2, pl.INT32], at: pl.Scalar[pl.INDEX]):
 
 
 def test_numbers_of_the_caller(target: Any) -> None:
-    """A function that is spliced changes the caller's list."""
+    """An inlined function modifies the caller's list."""
 
     @pl.jit(target=target)
     def twice(x: pl.Tensor[[16, 64], pl.FP32], y: pl.Out[pl.Tensor[[16, 64], pl.FP32]]):
@@ -100,7 +100,7 @@ def test_numbers_of_the_caller(target: Any) -> None:
 
 
 def test_lists_hold_integers() -> None:
-    """An item of a list of numbers is an integer, and its index is inside."""
+    """An item of a list of numbers is an integer, and its index is in bounds."""
 
     @pl.jit
     def real(x: pl.Tensor[[16, 64], pl.FP32]):
@@ -121,7 +121,7 @@ def test_lists_hold_integers() -> None:
 
 
 def test_what_is_said_while_a_program_is_parsed(capsys: pytest.CaptureFixture[str]) -> None:
-    """Assertions that hold leave nothing; values are printed with their line."""
+    """Assertions that hold leave no trace; values are printed with their line."""
 
     @pl.jit
     def plain(x: pl.Tensor[[16, 64], pl.FP32], y: pl.Out[pl.Tensor[[16, 64], pl.FP32]]):
@@ -139,7 +139,7 @@ def test_what_is_said_while_a_program_is_parsed(capsys: pytest.CaptureFixture[st
 
 
 def test_assertions_look_at_constants() -> None:
-    """A condition that only the run knows, and a message that is computed, are refused."""
+    """A condition known only at run time, and a computed message, are rejected."""
 
     @pl.jit
     def unknown(x: pl.Tensor[[16, 64], pl.FP32], n: pl.INT32):
@@ -158,7 +158,7 @@ def test_assertions_look_at_constants() -> None:
 
 
 def test_questions_of_blocks(target: Any) -> None:
-    """A block asks how many there are; a loop over vector cores, which one it is."""
+    """A block can query the number of blocks; a loop over vector cores, its core's index."""
 
     @pl.jit(target=target)
     def numbered(x: pl.Tensor[[16, 64], pl.FP32], y: pl.Out[pl.Tensor[[16, 64], pl.FP32]]):
@@ -178,7 +178,7 @@ def test_questions_of_blocks(target: Any) -> None:
 
 
 def test_what_changes_no_value(target: Any) -> None:
-    """Fences, clusters, marks and facts for the device leave values as they are."""
+    """Fences, clusters, markers and hints for the device leave values unchanged."""
 
     @pl.jit(target=target)
     def marked(x: pl.Tensor[[16, 64], pl.FP32], y: pl.Out[pl.Tensor[[16, 64], pl.FP32]]):
@@ -197,7 +197,7 @@ def test_what_changes_no_value(target: Any) -> None:
 
 
 def test_slices_that_reach_over_the_end(target: Any) -> None:
-    """With ``clamp`` a slice is valid where there is a tensor; dimensions of 1 may be dropped."""
+    """With ``clamp`` a slice is valid inside the tensor; dimensions of 1 may be dropped."""
 
     @pl.jit(target=target)
     def tails(
@@ -223,7 +223,7 @@ def test_slices_that_reach_over_the_end(target: Any) -> None:
 
 
 def test_an_option_that_slices_do_not_have() -> None:
-    """What a slice does not take is an error that names it."""
+    """An unknown option of a slice is an error that names it."""
 
     @pl.jit
     def odd(x: pl.Tensor[[16, 64], pl.FP32], y: pl.Out[pl.Tensor[[16, 64], pl.FP32]]):
@@ -236,7 +236,7 @@ def test_an_option_that_slices_do_not_have() -> None:
 
 
 def test_elements_are_assigned(target: Any) -> None:
-    """An element of a tensor is assigned where it lies, in loops, branches and blocks."""
+    """An element of a tensor is assigned in place, in loops, branches and blocks."""
 
     @pl.jit(target=target)
     def turned(x: pl.Tensor[[16, 64], pl.FP32], y: pl.Out[pl.Tensor[[64, 16], pl.FP32]]):
@@ -253,7 +253,7 @@ def test_elements_are_assigned(target: Any) -> None:
 
 
 def test_new_tensors_outside_regions(target: Any) -> None:
-    """`pl.full` and `pl.arange` outside regions are tensors, which regions read."""
+    """`pl.full` and `pl.arange` outside regions create tensors, which regions can read."""
 
     @pl.jit(target=target)
     def made(x: pl.Tensor[[16, 64], pl.FP32], y: pl.Out[pl.Tensor[[16, 64], pl.FP32]]):
@@ -272,7 +272,7 @@ def test_new_tensors_outside_regions(target: Any) -> None:
 
 
 def test_operators_that_are_not_here() -> None:
-    """Each says why, and what is written in its place; none of them is a name of the language."""
+    """Each error says why, and what to write instead; none of them is a name of the language."""
     assert [name for name in ABSENT if hasattr(pl, name) or hasattr(pl.tile, name)] == []
     for absent in ABSENT.values():
         assert absent.hint.startswith(("write ", "load ", "compare", "compute ", "draw ", "scale "))

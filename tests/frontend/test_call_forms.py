@@ -1,4 +1,4 @@
-"""Calls of a form that was met before: the same IR, spans included, as if each were the first."""
+"""Calls that hit the signature cache: the same IR, spans included, as if built from scratch."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def nodes(program: Program | Function) -> Iterator[IRNode]:
 
 
 def places(program: Program | Function) -> list[str]:
-    """Return class and whole span of every node."""
+    """Return class and full span of every node."""
     found: list[str] = []
     for node in nodes(program):
         span = node.span
@@ -120,11 +120,11 @@ def places(program: Program | Function) -> list[str]:
 
 
 def no_form(_self: CallPlan, _args: object, _kwargs: object, _span: object) -> None:
-    """Stand for `CallPlan.call`: the op builds every call."""
+    """Replace `CallPlan.call`, so that the op builds every call."""
 
 
 def programs(name: str) -> list[Program]:
-    """Return the programs of an example, which may make several of one class; or the kernel."""
+    """Return the programs of an example, which may make several from one class; or the kernel."""
     if name not in EXAMPLES:
         return [parsed(kernel(KERNEL))]
     cases: list[Case] = runpy.run_path(str(EXAMPLES[name]))["CASES"]
@@ -146,7 +146,7 @@ def test_same_as_built_by_the_ops(name: str, monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_calls_are_put_together(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Most calls come from a form: an op builds one of each form, and none in the next program."""
+    """Most calls come from the cache: an op builds one per signature, none in the next program."""
     built: list[str] = []
     first = CallPlan.__init__
 
@@ -164,7 +164,7 @@ def test_calls_are_put_together(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_zeros_keep_their_signs() -> None:
-    """Constants that Python calls equal stay what they are."""
+    """Constants that compare equal in Python stay distinct."""
     program = parsed(
         kernel(
             "t = pl.load(x, [0, 0], [16, 64])\n"
@@ -188,7 +188,7 @@ def test_zeros_keep_their_signs() -> None:
     ],
 )
 def test_other_calls_are_refused(good: str, bad: str, slug: str) -> None:
-    """A call that an op refuses is refused after any number of similar ones."""
+    """A call that an op rejects is rejected after any number of similar valid ones."""
     lines = ["t = pl.load(x, [0, 0], [16, 64])", *[f"u = {good}"] * 3, f"u = {bad}"]
     with pytest.raises(ParserError) as caught:
         pl.parse(kernel("\n".join(lines)))
@@ -197,7 +197,7 @@ def test_other_calls_are_refused(good: str, bad: str, slug: str) -> None:
 
 
 def test_offsets_are_no_part_of_a_form() -> None:
-    """Loads that differ in a computed offset are of one form; in a size, or a constant, of two."""
+    """Loads that differ only in a computed offset share a signature; in a size or constant, not."""
     x = Var("x", ir.TensorType([64, 64], pl.FP32))
     i, j = (Var(name, scalar_type(pl.INT64)) for name in "ij")
 
@@ -212,7 +212,7 @@ def test_offsets_are_no_part_of_a_form() -> None:
 
 
 def test_lists_of_users_are_no_operands() -> None:
-    """A list that is an expression stands in a call as it is; one of numbers becomes one."""
+    """A list that is an expression is kept as it is; a list of numbers becomes an expression."""
     x = Var("x", ir.TensorType([64, 64], pl.FP32))
     given, index = [0, 0], ir.ConstInt(0, pl.INDEX)
     keys = [key_of(load, [x, at, [16, 64]], {}) for at in (given, ir.MakeTuple(given), [0, index])]
@@ -221,7 +221,7 @@ def test_lists_of_users_are_no_operands() -> None:
 
 
 def test_the_table_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A full table begins anew; the program is the same."""
+    """A full table is cleared; the program is the same."""
     wanted = parsed(kernel(KERNEL))
     monkeypatch.setattr(call_forms, "MOST_FORMS", 4)
     call_forms.FORMS.clear()
@@ -240,7 +240,7 @@ def test_the_table_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_threads_agree(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Threads that parse at once, while the table begins anew time and again, all read the same."""
+    """Threads that parse concurrently, while the table is cleared repeatedly, all read the same."""
     wanted = ir.python_print(parsed(kernel(KERNEL)))
     monkeypatch.setattr(call_forms, "MOST_FORMS", 4)
     call_forms.FORMS.clear()
@@ -257,7 +257,7 @@ def test_threads_agree(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("name", ["cast", "sync_src"])
 def test_keywords_of_a_call_do_not_change(name: str) -> None:
-    """Who changes the keywords of a call, which other programs share, is refused."""
+    """The keywords of a call, which other programs share, cannot be modified."""
     body = (
         'c = pl.cast(pl.load(x, [0, 0], [16, 64]), pl.FP16, mode="floor")\n'
         "pl.system.sync_src(set_pipe=pl.PipeType.M, wait_pipe=pl.PipeType.V, event_id=1)\n"

@@ -1,4 +1,4 @@
-"""Calls of ops in every spelling, of functions, inline functions, and what they refuse."""
+"""Calls of ops in every spelling, of functions and inline functions, and what they reject."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_spellings_of_one_call(text: str) -> None:
 
 
 def test_unified_names_dispatch_on_operands() -> None:
-    """One name stands for the ops on tiles and numbers; a number may come first."""
+    """One name covers the ops on tiles and on numbers; a number may come first."""
     assert body(
         X,
         """
@@ -110,7 +110,7 @@ def test_calls_nest_and_stand_alone() -> None:
 
 
 def test_spans_of_calls() -> None:
-    """A call has the place of its own text, a statement that of its target."""
+    """A call has the span of its own text, a statement that of its target."""
     found = kernel(X, "t = pl.exp(pl.load(x, [0, 0], [64, 64]))")
     stmt = statements(found.body)[0]
     assert isinstance(stmt, AssignStmt)
@@ -155,7 +155,7 @@ def assigned(text: str) -> list[AssignStmt]:
 
 
 def test_later_functions_are_typed() -> None:
-    """A call of a function further down has the type that it declares, or that its body tells."""
+    """A call of a later function has the type that it declares, or that its body implies."""
     a, b = assigned("a = self.declared(x, n)\nb = self.inferred(y)")
     assert str(a.var.type) == "pl.Tuple[[pl.Scalar[pl.INT32], pl.Scalar[pl.INT64]]]"
     assert isinstance(b.var.type, TensorType)
@@ -174,7 +174,7 @@ def test_results_are_unpacked() -> None:
 
 
 def test_arguments_by_name() -> None:
-    """Arguments of functions may be given by parameter name."""
+    """Arguments of functions may be passed by parameter name."""
     (stmt,) = assigned("a = self.declared(n=n, x=x)")
     assert isinstance(stmt.value, Call)
     assert isinstance(stmt.value.op, GlobalVar)
@@ -188,7 +188,7 @@ def test_function_from_outside_is_added_once() -> None:
 
 
 def test_functions_bring_what_they_call() -> None:
-    """A function from outside brings the functions that it calls itself."""
+    """A function from outside brings along the functions that it calls itself."""
     found = program("""
         import pypto.language as pl
 
@@ -238,7 +238,7 @@ def early(n):
 
 
 def test_tiles_of_an_inline_function_on_the_host() -> None:
-    """An inline function that works on tiles is refused where an orchestration function uses it."""
+    """An inline function that works on tiles is rejected in an orchestration function."""
     found = error(
         X,
         "n = pl.tensor.dim(x, 0)\nwith pl.incore():\n    a = both(x)\nb = loaded(x)",
@@ -250,7 +250,7 @@ def test_tiles_of_an_inline_function_on_the_host() -> None:
 
 
 def test_inline_functions_are_expanded() -> None:
-    """Each call of an inline function has statements and variables of its own."""
+    """Each call of an inline function has its own statements and variables."""
     assert body(
         X,
         """
@@ -284,7 +284,7 @@ def test_inline_functions_are_expanded() -> None:
     ],
 )
 def test_inline_refused(text: str, kind: type[Exception], slug: str) -> None:
-    """Arguments of inline functions are counted; they do not recurse or return early."""
+    """The number of arguments is checked; inline functions neither recurse nor return early."""
     found = error("n: pl.INT64", f"a = {text}", before=INLINE)
     assert (type(found), found.slug) == (kind, slug)
 
@@ -321,7 +321,7 @@ def test_error_inside_inline_function_has_its_place() -> None:
     ],
 )
 def test_refused(text: str, kind: type[Exception], slug: str | None) -> None:
-    """Wrong callees and arguments are refused with class and slug."""
+    """Wrong callees and arguments are rejected with class and slug."""
     found = error(X, text, before="SIZE = 64\ndef helper(a): return a + 1", trusted=True)
     assert type(found) is kind
     assert slug in (None, found.slug)
@@ -376,7 +376,7 @@ one, two = make(1), make(2)
     ],
 )
 def test_names_of_functions_conflict(body_text: str, extra: str, message: str) -> None:
-    """Two functions of one name cannot be in a program."""
+    """Two functions of the same name cannot be in one program."""
     text = (
         f"{CONFLICT}\n@pl.program\nclass P:\n    @pl.function\n"
         f"    def main(self, n: pl.INT64) -> pl.INT64:\n        return {body_text}\n{extra}"
@@ -388,7 +388,7 @@ def test_names_of_functions_conflict(body_text: str, extra: str, message: str) -
 
 
 def test_functions_without_directions_write_their_tensors() -> None:
-    """An Out parameter handed to a function that declares no direction counts as written."""
+    """An Out parameter passed to a function that declares no direction counts as written."""
     tensor = "pl.Tensor[[64, 64], pl.FP32]"
     text = f"""
 import pypto.language as pl
@@ -429,7 +429,7 @@ class Transposes:
 
 @pytest.mark.parametrize("target", ["interpreter", "cpu"])
 def test_transpose_by_axes(target: Any) -> None:
-    """A tile is transposed with a scratch tile of the user or, by axes, with one of ours."""
+    """A tile is transposed with the user's scratch tile or, by axes, with an implicit one."""
     x = np.arange(24 * 40, dtype=np.float32).reshape(24, 40)
     outs = [np.zeros((40, 24), np.float32) for _ in range(3)]
     runtime.compile(pl.parse_program(TRANSPOSES), target=target)(x, *outs)
@@ -449,20 +449,20 @@ def test_transpose_by_axes(target: Any) -> None:
     ],
 )
 def test_own_scratch(short: str, full: str) -> None:
-    """A scratch tile that is left out is made, like the first operand."""
+    """An omitted scratch tile is created, with the type of the first operand."""
     before = "t = pl.full([16, 64], dtype=pl.INT16, value=3)\nf = pl.cast(t, pl.FP16)\n"
     assert body(X, f"{before}y = {short}") == body(X, f"{before}y = {full}")
 
 
 def test_operator_with_scratch() -> None:
-    """An operator is the op with a scratch tile of ours."""
+    """An operator is the op with an implicit scratch tile."""
     before = "t = pl.full([16, 64], dtype=pl.INT16, value=3)\n"
     assert body(X, f"{before}y = t ^ t") == body(X, f"{before}y = pl.xor(t, t)")
 
 
 @pytest.mark.parametrize("axes", ["0, 0", "0, 2", "-1, 1"])
 def test_transpose_of_wrong_axes(axes: str) -> None:
-    """The two axes are the two of the tile."""
+    """The two axes must be the two of the tile."""
     text = TRANSPOSES.replace("0, 1)", f"{axes})")
     with pytest.raises(ParserError, match="swaps rows and columns of a two-dimensional tile"):
         pl.parse(text)
@@ -479,14 +479,14 @@ def test_transpose_of_wrong_axes(axes: str) -> None:
     ],
 )
 def test_first_operand_by_name(named: str, plain: str) -> None:
-    """The first operand of a unified name is ``input``, of a tile as of a tensor."""
+    """The first operand of a unified name is called ``input``, for tiles as for tensors."""
     before = "t = pl.load(x, [0, 0], [64, 64])\ns = pl.create_tile([64, 64], pl.FP32)\n"
     assert body(X, f"{before}y = {named}") == body(X, f"{before}y = {plain}")
 
 
 @pytest.mark.parametrize("declared", ["", " -> pl.Tile[[16, 16], pl.FP32]"])
 def test_functions_that_call_the_next(declared: str) -> None:
-    """Functions whose results their callees alone tell are parsed in any order, however many."""
+    """Functions whose result types follow only from their callees are parsed, in any order."""
     count = 400
     text = "import pypto.language as pl\n\n@pl.program\nclass P:\n"
     for at in range(count):
@@ -567,9 +567,9 @@ class P:
     ],
 )
 def test_calls_happen_once(text: str, result: int, left: float, target: Any) -> None:
-    """A call is made though its value is dropped, once though it is read twice.
+    """A call whose value is unused is made, and one whose value is read twice is made once.
 
-    What ``and`` or ``or`` does not come to is not made.
+    An operand that ``and`` or ``or`` short-circuits is not evaluated.
     """
     main = runtime.compile(pl.parse_program(KERNELS.format(text=text)), target=target)
     x = np.full((16, 16), 3.0, np.float32)
@@ -586,7 +586,7 @@ def test_calls_happen_once(text: str, result: int, left: float, target: Any) -> 
     ],
 )
 def test_named_lists(text: str, row: int, target: Any) -> None:
-    """A variable that holds several scalars is taken for a list of them."""
+    """A variable that holds several scalars can be used as a list of them."""
     params = f"{X}, n: pl.INT64, out: pl.Out[pl.Tensor[[16, 64], pl.FP32]]"
     code = f"{text}\nt = pl.load(x, at, [16, 64])\nout = pl.store(t, [0, 0], [16, 64], out)"
     x, out = np.arange(4096, dtype=np.float32).reshape(64, 64), np.zeros((16, 64), np.float32)
@@ -595,7 +595,7 @@ def test_named_lists(text: str, row: int, target: Any) -> None:
 
 
 def test_named_valid_sizes() -> None:
-    """Tiles of which a list says how much is valid fit while it is the same list."""
+    """Tiles whose valid sizes come from a list are compatible while it is the same list."""
     params = f"{X}, n: pl.INT64, out: pl.Out[pl.Tensor[[16, 64], pl.FP32]]"
     load = "pl.load(x, [0, 0], [16, 64], valid_shapes=part)"
     code = f"part = [n, 32]\na = {load}\n{{}}b = {load}\n"
@@ -611,6 +611,6 @@ def test_named_valid_sizes() -> None:
 
 
 def test_results_in_the_order_of_what_is_written() -> None:
-    """As many results as written arguments are these, also if some are no outputs."""
+    """If there are as many results as written arguments, they are those, even if not Out."""
     text = "s = pl.create_tensor([16, 16], pl.FP32)\n        s, x = self.swap(s, x)\n        m = n"
     assert "s, x = " not in str(program(KERNELS.format(text=text)))

@@ -1,4 +1,4 @@
-"""Divisions by zero: refused where they can run, let be where a constant keeps them from it."""
+"""Divisions by zero: rejected if they can run, accepted if a constant makes them unreachable."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def f(n: pl.INT64, h: pl.FP32) -> pl.INT64:
 
 
 def parse(lines: str) -> None:
-    """Parse a function of some lines."""
+    """Parse a function with these lines."""
     body = "".join(f"    {line}\n" for line in lines.split("\n"))
     pl.parse(f"{HEAD}{body}    return k\n")
 
@@ -37,7 +37,7 @@ def parse(lines: str) -> None:
     ],
 )
 def test_refused(lines: str, symbol: str) -> None:
-    """What fails whenever it runs is an error, at its place."""
+    """A division that fails whenever it runs is an error, at its span."""
     with pytest.raises(ParserTypeError) as caught:
         parse(lines)
     assert caught.value.message == f"{symbol!r} by a constant that is zero fails whenever it runs"
@@ -60,5 +60,5 @@ def test_refused(lines: str, symbol: str) -> None:
     ],
 )
 def test_let_be(lines: str) -> None:
-    """What a constant guards never runs; floats divide by zero."""
+    """Code guarded by a false constant never runs; floats may be divided by zero."""
     parse(lines)

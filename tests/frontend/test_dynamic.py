@@ -1,4 +1,4 @@
-"""Sizes that are known only when a kernel is called, on the interpreter."""
+"""Sizes that are known only when a kernel is called, in the interpreter."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def f(x: pl.Tensor[[{rows}, 16], pl.FP32], out: pl.Out[pl.Tensor[[{rows}, 16], p
     ],
 )
 def test_rows_are_known_at_the_call(rows: str, count: str, more: str) -> None:
-    """A dimension has a name, none, is a scalar parameter, or is computed from one."""
+    """A dimension may be named, unnamed, a scalar parameter, or computed from one."""
     x, out = tensor(48, 16), np.zeros((48, 16), np.float32)
     run(HALVES.format(rows=rows, count=count, more=more), x, out, *([48] if more else []))
     np.testing.assert_array_equal(out, x / 2)
@@ -62,7 +62,7 @@ def test_rows_are_known_at_the_call(rows: str, count: str, more: str) -> None:
     ("rows", "more", "args"), [("M", "", ()), ("n", ", n: pl.INT64", (40,))], ids=["name", "scalar"]
 )
 def test_sizes_must_agree(rows: str, more: str, args: tuple[int, ...]) -> None:
-    """One name is one size: arrays that disagree, among them or with a scalar, are refused."""
+    """One name is one size: arrays that disagree with each other or a scalar are rejected."""
     text = HALVES.format(rows=rows, count="x.shape[0]", more=more)
     with pytest.raises(PyptoError) as caught:
         run(text, tensor(48, 16), np.zeros((40, 16), np.float32), *args)
@@ -71,7 +71,7 @@ def test_sizes_must_agree(rows: str, more: str, args: tuple[int, ...]) -> None:
 
 
 def test_tiles_smaller_at_the_edge() -> None:
-    """A tile has a size that is known at run time: the last one is what is left."""
+    """A tile's size may be known only at run time: the last one has the remainder."""
     x, out = tensor(44, 16), np.full((44, 16), -1, np.float32)
     run(
         """
@@ -89,7 +89,7 @@ def f(x: pl.Tensor[[M, 16], pl.FP32], out: pl.Out[pl.Tensor[[M, 16], pl.FP32]]):
 
 
 def test_valid_shape_stands_in_the_type() -> None:
-    """Of a tile whose type says that part of it is valid only that is computed and stored."""
+    """Of a tile whose type has a valid shape, only the valid part is computed and stored."""
     x, out = tensor(16, 16), np.zeros((16, 16), np.float32)
     text = """
 @pl.function
@@ -141,7 +141,7 @@ def test_kernels_take_views_of_any_size() -> None:
 
 
 def test_part_outside_is_found_at_run_time() -> None:
-    """A view that leaves its tensor is an error where its bounds get values."""
+    """A view that leaves its tensor is an error when its bounds are evaluated."""
     x, out = tensor(24, 16), np.zeros((24, 16), np.float32)
     with pytest.raises(EvaluationError) as caught:
         run(CALLS, 30, x, out)
@@ -151,7 +151,7 @@ def test_part_outside_is_found_at_run_time() -> None:
 
 @pytest.mark.parametrize(("n", "expected"), [(0, 2.0), (2, 18.0), (5, 54.0)])
 def test_conditional_tiles(n: int, expected: float) -> None:
-    """Conditional expressions choose tiles and scalars at run time, in loops as well."""
+    """Conditional expressions select tiles and scalars at run time, in loops as well."""
     x, out = np.ones((8, 16), np.float32), np.zeros((8, 16), np.float32)
     run(
         """
@@ -182,7 +182,7 @@ class Unnamed:
 
 
 def test_dimension_without_a_name() -> None:
-    """The passes and the interpreter take a dimension -1; C++ says what to write for it."""
+    """Passes and interpreter accept a dimension -1; for C++ the error says what to write."""
     whole = parse_program(UNNAMED)
     x = np.arange(24 * 64, dtype=np.float32).reshape(24, 64)
     out = np.zeros_like(x)

@@ -33,7 +33,7 @@ def test_annotations_compute_with_dimensions() -> None:
 
 
 def test_dimensions_stand_on_either_side() -> None:
-    """A dimension stands on either side of what was computed from another one, or from itself."""
+    """A dimension may be on either side of a size computed from another one, or from itself."""
     rows: Any = pl.dynamic("R")
     computed = [N + rows, rows + N, N * rows, rows - N, (N - rows) // (2 * rows), N % rows]
     assert [str(size) for size in computed] == [
@@ -47,7 +47,7 @@ def test_dimensions_stand_on_either_side() -> None:
 
 
 def test_dimensions_are_integers() -> None:
-    """What has no integer result is Python's own error."""
+    """An operation without an integer result is Python's own error."""
     with pytest.raises(TypeError, match=r"unsupported operand type\(s\) for /: 'DynVar' and 'int'"):
         DynVar("M") / 2  # pyright: ignore[reportUnusedExpression]
     with pytest.raises(

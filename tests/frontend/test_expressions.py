@@ -24,7 +24,7 @@ TILES = "x: pl.Tensor[[64, 64], pl.FP32], i: pl.Tensor[[64, 64], pl.INT32]"
 
 
 def value(code: str, before: str = "") -> exprs.Expr:
-    """Return what is assigned by the last statement of a kernel."""
+    """Return the value assigned by the last statement of a kernel."""
     stmt = statements(kernel(SCALARS, code, before=before).body)[-1]
     assert isinstance(stmt, AssignStmt)
     return stmt.value
@@ -68,7 +68,7 @@ def value(code: str, before: str = "") -> exprs.Expr:
     ],
 )
 def test_operator_makes_its_node(text: str, node: type[exprs.Expr]) -> None:
-    """Every operator of the language becomes the node of that name."""
+    """Every operator of the language becomes its own node class."""
     assert type(value(f"y = {text}")) is node
 
 
@@ -88,7 +88,7 @@ def test_operator_makes_its_node(text: str, node: type[exprs.Expr]) -> None:
     ],
 )
 def test_literal_takes_the_type_beside_it(dtype: str, literal: str, found: DataType) -> None:
-    """A number that fits has the type of the other operand; one that does not widens it."""
+    """A number that fits has the type of the other operand; one that does not fit widens it."""
     stmt = statements(kernel(f"v: pl.{dtype}", f"y = v + {literal}").body)[0]
     assert isinstance(stmt, AssignStmt)
     assert isinstance(stmt.value, exprs.Add)
@@ -98,7 +98,7 @@ def test_literal_takes_the_type_beside_it(dtype: str, literal: str, found: DataT
 
 
 def test_literal_kinds() -> None:
-    """Bare numbers are INT64 and FP32, booleans BOOL; pl.const names another type."""
+    """Bare numbers are INT64 and FP32, booleans BOOL; pl.const gives another type."""
     assert isinstance(found := value("y = 3"), ConstInt)
     assert found.dtype is DataType.INT64
     assert isinstance(found := value("y = 0.1"), ConstFloat)
@@ -111,7 +111,7 @@ def test_literal_kinds() -> None:
 
 
 def test_python_arithmetic_is_done_at_once() -> None:
-    """Arithmetic between literals and names from around the kernel is Python's."""
+    """Arithmetic between literals and captured names is done by Python, while parsing."""
     before = "B = 64\nSIZES = [16, 32]\ndef cdiv(a, b): return -(-a // b)\nimport math"
     assert body(
         "n: pl.INT64",
@@ -134,7 +134,7 @@ def test_python_arithmetic_is_done_at_once() -> None:
 
 
 def test_numpy_numbers_are_numbers() -> None:
-    """NumPy's integers and floats around a kernel are used like Python's."""
+    """Captured NumPy integers and floats are used like Python's."""
     before = "import numpy as np\nSIZE = np.int64(8)\nHALF = np.float32(0.5)"
     params, code = "n: pl.INT64, h: pl.FP32", "a = n + SIZE\nb = h * HALF"
     assert body(params, code, before=before, trusted=True) == lines("""
@@ -181,13 +181,13 @@ def test_comparison_of_tiles(text: str, value: str) -> None:
     ],
 )
 def test_operators_on_integer_tiles(text: str, value: str) -> None:
-    """Each operator on tiles of integers is one op, with a tile or a number."""
+    """Each operator on integer tiles is a single op, with a tile or a number."""
     found = body(f"{TILES}, n: pl.INT32", f"a = i[:]\nb = {text}").splitlines()[1]
     assert found == f"b = {value}"
 
 
 def test_conditional_expression_is_an_if() -> None:
-    """With a condition of the kernel it is an if statement before the one that uses its value."""
+    """With a run-time condition it is an if statement before the one that uses its value."""
     assert body(
         SCALARS, "y = (n if b else 0) + m\nz = pl.cast(2.5 if n > 1 else 1, pl.FP16)"
     ) == lines(
@@ -255,7 +255,7 @@ def test_tile_operators_are_ops() -> None:
 
 
 def test_shape_and_dtype_of_values() -> None:
-    """`.shape` and `.dtype` are known while parsing, also in other arguments."""
+    """`.shape` and `.dtype` are known while parsing, also inside other arguments."""
     stmts = statements(
         kernel(
             TILES,
@@ -322,6 +322,6 @@ def test_long_sum_does_not_recurse() -> None:
     ],
 )
 def test_refused(text: str, kind: type[Exception], slug: str) -> None:
-    """What has no meaning in a kernel is refused with its class and slug."""
+    """What has no meaning in a kernel is rejected with its class and slug."""
     found = error(SCALARS, text)
     assert (type(found), found.slug) == (kind, slug)

@@ -1,4 +1,4 @@
-"""Names given twice in texts: Python refuses them only when it compiles, and texts are not."""
+"""Repeated names in texts: Python rejects them only when compiling, which texts are not."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Kernel:
     ],
 )  # fmt: skip
 def test_in_printed_text(old: str, new: str, printed: str, source: str) -> None:
-    """IR text, and what has been changed of it, is refused at the second one."""
+    """In IR text, edited or not, the second occurrence is rejected."""
     text = TEXT.replace(old, new)
     assert ir.parse(TEXT) is not None
     with pytest.raises(ParserSyntaxError) as caught:
@@ -43,7 +43,7 @@ def test_in_printed_text(old: str, new: str, printed: str, source: str) -> None:
 
 
 def test_one_parameter_twice() -> None:
-    """IR may have a variable at two places of its parameters; kernels may not."""
+    """In IR one variable may occur twice among the parameters; in kernels it may not."""
     text = TEXT.replace("self, x: pl.Tensor[[64, 64], pl.FP32]", "self, x: pl.INT64, x: pl.INT64")
     read = ir.parse(text.replace("pl.INT64", "pl.Scalar[pl.INT64]"))
     assert isinstance(read, ir.Program)
@@ -56,7 +56,7 @@ def test_one_parameter_twice() -> None:
 
 
 def test_of_a_decorator() -> None:
-    """IR text refuses it; so do others. Of what is executed, Python says so itself."""
+    """IR text rejects it, and so do other texts. In executed code, Python reports it itself."""
     text = TEXT.replace("InCore)", "InCore, type=pl.FunctionType.InCore)")
     with pytest.raises(ParserSyntaxError, match=r"pl\.function is given an argument twice"):
         ir.parse(text)
@@ -67,7 +67,7 @@ def test_of_a_decorator() -> None:
 
 
 def test_on_a_line_of_its_own() -> None:
-    """A call that would stay text is refused at the second argument, too."""
+    """A call that would be kept as text is rejected at the second argument, too."""
     text = """\
 @pl.function(type=pl.FunctionType.InCore)
 def f(x: pl.Tensor[[64, 64], pl.FP32], out: pl.Out[pl.Tensor[[64, 64], pl.FP32]]):

@@ -1,6 +1,6 @@
-"""Habits of existing programs that do no harm: read as meant, warned of if a text misleads.
+"""Harmless habits of existing programs: read as intended, with a warning if a text misleads.
 
-Each program runs on the interpreter, also as the pipes of a core do, compiled, and from its texts
+Each program runs in the interpreter, also with the pipes of a core, compiled, and from its texts
 for the assembler.
 """
 
@@ -541,7 +541,7 @@ def run(program: Program, target: str, arrays: Sequence[Any]) -> None:
 @pytest.mark.parametrize("name", HABITS)
 @pytest.mark.parametrize("target", TARGETS)
 def test_habit_runs(name: str, target: str) -> None:
-    """The program does what is meant, on each target."""
+    """The program does what was intended, on each target."""
     habit = HABITS[name]
     program, _ = parsed(habit)
     arrays = habit.arrays()
@@ -552,13 +552,13 @@ def test_habit_runs(name: str, target: str) -> None:
 
 @pytest.mark.parametrize("name", HABITS)
 def test_habit_warns(name: str) -> None:
-    """What a text says and does not mean is told with file, line and what to write."""
+    """A text that does not mean what it says gives a warning with file, line and what to write."""
     habit = HABITS[name]
     assert parsed(habit)[1] == list(habit.warned)
 
 
 def test_a_warning_can_be_an_error() -> None:
-    """The category of the warnings is public, as Python's filters want it."""
+    """The category of the warnings is public, so that Python's filters can use it."""
     assert pypto.PyptoWarning is PyptoWarning
     habit = HABITS["an annotation that the value contradicts"]
     with pytest.raises(pypto.PyptoWarning, match="which counts"):
@@ -567,7 +567,7 @@ def test_a_warning_can_be_an_error() -> None:
 
 @pytest.mark.parametrize("target", ["interpreter", "cpu"])
 def test_a_size_with_a_name_is_checked_when_it_is_known(target: Any) -> None:
-    """A number is wanted where the caller has a name: an array of another size is refused."""
+    """A constant is required where the caller has a symbol: arrays of another size are rejected."""
     program, _ = parsed(HABITS["a size with a name where a number is wanted"])
     call = runtime.compile(program, target=target, entry="main")
     for columns in (64, 256):
@@ -578,7 +578,7 @@ def test_a_size_with_a_name_is_checked_when_it_is_known(target: Any) -> None:
 
 @pytest.mark.parametrize("kind", ["a tile", "a scalar"])
 def test_a_variable_without_a_value_is_an_error_when_it_is_read(kind: str) -> None:
-    """The interpreter checks that the branch was taken that assigns what is read."""
+    """The interpreter checks that the branch was taken that assigns the variable."""
     value = "pl.load(x, [16, 0], [16, 64])" if kind == "a tile" else "16"
     read = "a" if kind == "a tile" else "pl.load(x, [a, 0], [16, 64])"
     habit = Habit(
@@ -643,7 +643,7 @@ def test_a_variable_without_a_value_is_an_error_when_it_is_read(kind: str) -> No
 def test_a_value_of_another_type_that_is_read_outside_is_an_error(
     body: str, line: int, hint: str
 ) -> None:
-    """In another iteration or after a loop or branch a name cannot have another type."""
+    """In another iteration, or after a loop or branch, a name cannot have another type."""
     habit = Habit(
         """
     def main(
@@ -674,7 +674,7 @@ def test_a_value_of_another_type_that_is_read_outside_is_an_error(
     ],
 )
 def test_a_program_with_such_a_variable_is_read_back(form: str, name: str) -> None:
-    """What only one branch assigns, or gives another type, stays that in every form."""
+    """A variable that only one branch assigns, or gives another type, round-trips in every form."""
     habit = HABITS[name]
     program, _ = parsed(habit)
     again: Any
@@ -694,7 +694,7 @@ def test_a_program_with_such_a_variable_is_read_back(form: str, name: str) -> No
 
 
 def test_calls_built_by_hand_get_their_types() -> None:
-    """`ir.Call` without a type stays so; the passes give it the one that the op's rule does."""
+    """`ir.Call` without a type stays so; the passes give it the type that the op's rule deduces."""
     tensor, tile = ir.TensorType([16, 64], ir.FP32), ir.TileType([16, 64], ir.FP32)
     x, y, out = (ir.Var(name, tensor) for name in ("x", "y", "out"))
     a, b = (ir.Var(name, tile) for name in "ab")

@@ -1,4 +1,4 @@
-"""What hints are made of: nearest names, ops of other libraries, the user's text of a variable."""
+"""Where hints come from: nearest names, ops of other libraries, the user's text of a variable."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def kernel(x: pl.Tensor[[16, 32], pl.FP32], out: pl.Out[pl.Tensor[[16, 32], pl.F
 
 
 def hint_for(value: str, before: str = "") -> str | None:
-    """Return the hint of what is stored from `KERNEL`, or assigned ``before``."""
+    """Return the hint for a value stored in `KERNEL`, or for one assigned ``before``."""
     text = KERNEL.replace("    out =", f"{before}    out =").replace("VALUE", value)
     with pytest.raises(PyptoError) as caught:
         pl.parse(text)
@@ -54,12 +54,12 @@ def hint_for(value: str, before: str = "") -> str | None:
     ids=["right", "left", "both", "list"],
 )
 def test_numbers_lose_their_quotes(found: str, wanted: str) -> None:
-    """A number in quotes is hinted without them, whatever brackets stand around it."""
+    """A number in quotes is hinted without them, whatever brackets surround it."""
     assert hint_for(found) == f"write {wanted}"
 
 
 def test_dimensions_without_a_size_get_different_names() -> None:
-    """Who types the hint for one None after the other does not make one size of two."""
+    """Applying the hint to several None dimensions does not give them the same size."""
     text = KERNEL.replace("VALUE", "t").replace("[[16, 32]", "[[None, None]", 1)
     for name in ("N", "M"):
         with pytest.raises(PyptoError) as caught:
@@ -74,7 +74,7 @@ def test_dimensions_without_a_size_get_different_names() -> None:
     ("exp", "2.718281828459045 ** {}"),
 ])  # fmt: skip
 def test_operators_are_hinted_where_they_have_a_value(call: str, form: str) -> None:
-    """A number stands for an op of a number; where Python has none, a tile of it does."""
+    """An op on a number is hinted as Python's operator, or on a tile if that has no result."""
     assert hint_for(f"pl.add(t, pl.{call}(4.0))") == f"write {form.format('4.0')}"
     odd = "1000.0" if call == "exp" else "-0.0" if call == "recip" else "-4.0"
     tile = f"pl.full([16, 32], pl.FP32, {odd})"
@@ -82,7 +82,7 @@ def test_operators_are_hinted_where_they_have_a_value(call: str, form: str) -> N
 
 
 def test_values_of_operators_are_those_of_their_text(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The function beside each operator does what the text says, and no text is run for a hint."""
+    """The function beside each operator computes what the text says; hints evaluate no text."""
 
     def refused(*_args: object) -> object:
         raise AssertionError("a text is run")
@@ -100,7 +100,7 @@ def test_values_of_operators_are_those_of_their_text(monkeypatch: pytest.MonkeyP
     ("a b", "'a b'"), ("", "''"), ("class", "Python's word 'class'"), (3, "3"), (None, "None"),
 ])  # fmt: skip
 def test_names_of_dimensions(name: Any, found: str) -> None:
-    """A dimension is called what a variable may be called."""
+    """A dimension's name must be a valid variable name."""
     with pytest.raises(
         ValueError, match=f"^the name of a dimension is an identifier, got {found}$"
     ):
@@ -108,17 +108,17 @@ def test_names_of_dimensions(name: Any, found: str) -> None:
 
 
 def test_no_float_is_hinted_for_an_op_of_integers() -> None:
-    """A tile full of a number has elements that the op takes, or is not hinted."""
+    """A constant tile is hinted only with elements that the op accepts."""
     assert hint_for("pl.not_(3)") is None
 
 
 def test_a_list_is_not_hinted_as_it_stands() -> None:
-    """What no integer can be meant by has no hint, least of all the same list again."""
+    """If no integer can be meant there is no hint, least of all the same list again."""
     assert hint_for("pl.load(x, [None, 0], [16, 32])") is None
 
 
 def test_no_tile_of_integers_begins_with_a_fraction() -> None:
-    """A variable that is 0.5 first and a tile of integers later has to be another one."""
+    """A variable that is 0.5 first and an integer tile later must be renamed."""
     before = (
         "    a = 0.5\n    for i in pl.range(2):\n        a = pl.cast(t, pl.INT32, mode='floor')\n"
     )
@@ -126,7 +126,7 @@ def test_no_tile_of_integers_begins_with_a_fraction() -> None:
 
 
 def test_a_tile_that_is_promoted_in_a_loop_is_cast_before_it() -> None:
-    """Another name would end the sum: the variable has the wider element type from the start."""
+    """Renaming would break the accumulation: the variable is cast to the wider type beforehand."""
     loop = "    for i in pl.range(2):\n        a += t\n"
     before = "    a = pl.cast(t, pl.FP16)\n"
     found = hint_for("a", before + loop)
@@ -138,7 +138,7 @@ def test_a_tile_that_is_promoted_in_a_loop_is_cast_before_it() -> None:
 
 
 def test_a_second_method_gets_a_free_name() -> None:
-    """The name that is hinted for the second of two methods is no third one's."""
+    """The name hinted for the second of two equally named methods is not taken by a third."""
     method = "    @pl.function\n    def NAME(self, x: pl.Scalar[pl.INT64]):\n        return x\n"
     methods = "".join(method.replace("NAME", name) for name in ("main", "main", "main2"))
     with pytest.raises(PyptoError) as caught:
@@ -164,7 +164,7 @@ def test_a_second_method_gets_a_free_name() -> None:
     ],
 )
 def test_what_other_libraries_write(found: str, wanted: str) -> None:
-    """Operators, numbers and methods of NumPy and PyTorch are hinted as they are written here."""
+    """Operators, numbers and methods of NumPy and PyTorch are hinted in this language's syntax."""
     with pytest.raises(PyptoError) as caught:
         pl.parse(KERNEL.replace("VALUE", found), names={"np": np}, trusted=True)
     assert caught.value.hint == f"write {wanted}"
@@ -172,7 +172,7 @@ def test_what_other_libraries_write(found: str, wanted: str) -> None:
 
 @pytest.mark.parametrize("value", ["t.mean(axis=0)", "t.var(axis=0)", "pl.clip(t)"])
 def test_no_other_op_is_hinted(value: str) -> None:
-    """Moments of columns are none of rows, and a bound that nobody gave is none."""
+    """Moments of columns are not those of rows, and a missing bound is not invented."""
     assert hint_for(value) != recipe(value.rpartition("mean")[1] or "clip", ["t", "0.0", "1.0"])
     assert "row_sum" not in str(hint_for(value))
 
@@ -204,7 +204,7 @@ RECIPES: dict[str, Callable[[Array], Array]] = {
 
 
 def computed(value: str) -> tuple[Array, Array]:
-    """Return an array and what an expression of the tile ``t`` with its elements is."""
+    """Return an array and the value of an expression of the tile ``t`` with its elements."""
     program = pl.parse(KERNEL.replace("VALUE", value))
     assert isinstance(program, ir.Function)
     x = np.random.default_rng(3).normal(size=(16, 32)).astype(np.float32)
@@ -215,7 +215,7 @@ def computed(value: str) -> tuple[Array, Array]:
 
 @pytest.mark.parametrize("call", [*(f"pl.{name}(t)" for name in RECIPES), *OTHERS])
 def test_recipes_compute_what_they_stand_for(call: str) -> None:
-    """Who types what is hinted for an op of another library gets the values of that op."""
+    """The code hinted for an op of another library computes the values of that op."""
     value = str(hint_for(call)).removeprefix("write ")
     meaning = OTHERS.get(call) or RECIPES[call.removeprefix("pl.").removesuffix("(t)")]
     x, out = computed(value)
@@ -224,7 +224,7 @@ def test_recipes_compute_what_they_stand_for(call: str) -> None:
 
 @pytest.mark.parametrize("name", ["mean", "std", "var"])
 def test_recipes_of_rows(name: str) -> None:
-    """Means, deviations and variances are those of each row, as a column."""
+    """Means, standard deviations and variances are those of each row, as a column."""
     value = str(hint_for(f"t.{name}()")).removeprefix("write ")
     x, out = computed(f"pl.row_expand(t, {value})")
     wanted = getattr(x, name)(axis=1, keepdims=True)
@@ -235,7 +235,7 @@ def test_recipes_of_rows(name: str) -> None:
     "call", ["t.mean(axis=0)", "pl.mean(t, axis=0)", "t.var(0)", "pl.std(t, dim=0)"]
 )
 def test_recipes_of_columns(call: str) -> None:
-    """Means, deviations and variances along the first dimension are those of columns, as a row."""
+    """Means, standard deviations and variances along the first dimension are columns', as a row."""
     name = re.search(r"\.(\w+)\(", call)
     assert name is not None
     value = str(hint_for(call)).removeprefix("write ")
@@ -246,7 +246,7 @@ def test_recipes_of_columns(call: str) -> None:
 
 @pytest.mark.parametrize("name", ["row_mean", "col_mean", "row_var", "col_std"])
 def test_moments_are_no_extremes(name: str) -> None:
-    """``row_mean`` is told by its meaning, not by the name that looks like it."""
+    """``row_mean`` is hinted by meaning, not by the most similar name."""
     line, moment = name.split("_")
     value = str(hint_for(f"pl.{name}(t)")).removeprefix("write ")
     x, out = computed(f"pl.{line}_expand(t, {value})")
@@ -255,7 +255,7 @@ def test_moments_are_no_extremes(name: str) -> None:
 
 
 def test_recipe_of_erf() -> None:
-    """The error function is a curve that is nowhere further away than 0.0004."""
+    """The error function is approximated within 0.0004 everywhere."""
     x, out = computed(str(hint_for("pl.erf(t)")).removeprefix("write "))
     np.testing.assert_allclose(out, np.vectorize(math.erf)(x), atol=4e-4)
 
@@ -289,12 +289,12 @@ def test_nearest(name: str, meant: str | None) -> None:
 
 @pytest.mark.parametrize(("name", "meant"), [("CORE", "CORE_GROUP"), ("UPDOWN", "UP_DOWN")])
 def test_nearest_of_members(name: str, meant: str) -> None:
-    """A member of two words is found by the first one, and without what joins them."""
+    """A member of two words is found by the first word, and without the separator."""
     assert nearest(name, ["CORE_GROUP", "UP_DOWN", "CHIP", "LEFT_RIGHT"]) == meant
 
 
 def test_a_name_that_there_is_not_is_an_attribute_error() -> None:
-    """Who asks whether there is a name gets an answer; who reads it, place and hint."""
+    """A test for the name's existence gets an answer; reading it gives a location and a hint."""
     assert not hasattr(pl, "float32")
     assert getattr(pl.FunctionType, "Incore", None) is None
     with pytest.raises(UnknownNameError) as caught:
@@ -319,7 +319,7 @@ def test_a_name_that_there_is_not_is_an_attribute_error() -> None:
     ids=lambda value: value if isinstance(value, str) else "",
 )
 def test_public_names_are_hinted(owner: Any, found: str, meant: str) -> None:
-    """Every public package, and the ops of a level, answer a misspelt name with the right one."""
+    """Every public package, and the ops of a level, suggest the right name for a misspelt one."""
     with pytest.raises(UnknownNameError) as caught:
         getattr(owner, found)
     assert caught.value.hint == f"did you mean {meant}?"
@@ -329,14 +329,14 @@ def test_public_names_are_hinted(owner: Any, found: str, meant: str) -> None:
 
 @pytest.mark.parametrize("strategy", ["Default", "PTOAS"])
 def test_strategies_are_no_strings(strategy: Any) -> None:
-    """A strategy by its name is refused with the names of those that there are."""
+    """A strategy given as a string is rejected with the names of the existing ones."""
     message = "it is one of OptimizationStrategy.Default, OptimizationStrategy.PTOAS"
     with pytest.raises(ValueError, match=f"^strategy is '{strategy}'; {message}$"):
         passes.PassManager.get_strategy(strategy)
 
 
 def test_backends_are_no_strings(tmp_path: Path) -> None:
-    """A backend by its name is refused before anything is written."""
+    """A backend given as a string is rejected before anything is written."""
     wanted = "backend_type is 'cce'; it is one of BackendType.CCE, BackendType.PTO"
     backend_type: Any = "cce"
     with pytest.raises(ValueError, match=f"^{wanted}$"):
@@ -345,7 +345,7 @@ def test_backends_are_no_strings(tmp_path: Path) -> None:
 
 
 def test_a_pass_takes_programs_only() -> None:
-    """What is no program is the caller's mistake, not one of the compiler."""
+    """An argument that is no program is the caller's mistake, not an internal error."""
     function: Any = pl.parse(KERNEL.replace("VALUE", "t"))
     with pytest.raises(CallError) as caught:
         passes.init_mem_ref()(function)
@@ -354,14 +354,14 @@ def test_a_pass_takes_programs_only() -> None:
 
 
 def test_a_text_is_a_string() -> None:
-    """A path or number in place of a text is named as what it is."""
+    """A path or number in place of a text is reported as what it is."""
     text: Any = Path("kernel.py")
     with pytest.raises(TypeError, match=r"^the text of a kernel is a str, got \w*Path$"):
         pl.parse(text)
 
 
 def test_a_keyword_that_there_is_not_is_a_type_error() -> None:
-    """Decorators name their keywords."""
+    """The error lists a decorator's keywords."""
     made: Any = pl.program
     with pytest.raises(KeywordError, match="has no argument 'strict'; it has strict_ssa") as caught:
         made(strict=True)
@@ -382,7 +382,7 @@ def test_a_keyword_that_there_is_not_is_a_type_error() -> None:
     ],
 )
 def test_resized(text: str, sizes: dict[int, int], wanted: str | None) -> None:
-    """A call or slice with other sizes is the user's text but for these."""
+    """A call or slice with other sizes is otherwise the user's own text."""
     assert resized(text, (2, "shapes"), sizes) == wanted
 
 
@@ -398,7 +398,7 @@ def test_resized(text: str, sizes: dict[int, int], wanted: str | None) -> None:
     ],
 )
 def test_user_name(line: str, name: str, wanted: str) -> None:
-    """A variable is called what the source calls it, a temporary one by its expression."""
+    """A variable is reported by its source name, a temporary by its expression."""
     linecache.cache["named.py"] = (len(line), None, [line], "named.py")
     try:
         span = ir.Span("named.py", 1, 0, 1, len(line))
@@ -426,7 +426,7 @@ def kernel(x: pl.Tensor[[64, 64], pl.FP32], out: pl.Out[pl.Tensor[[64, 64], pl.F
 
 
 def test_user_call() -> None:
-    """A call is named by the function, operator or slice that stands at its place."""
+    """A call is named by the function, operator or slice at its span."""
     function = pl.parse(CALLS)
     found = [user_call(node) for node in walk(function) if isinstance(node, Call)]
     assert found == [
@@ -442,7 +442,7 @@ def test_user_call() -> None:
 
 
 def test_user_call_without_a_text() -> None:
-    """Where nobody has the source the name in the IR stands."""
+    """Without source, the name in the IR is used."""
     function = pl.parse(CALLS)
     first = next(node for node in walk(function) if isinstance(node, Call))
     call = Call(first.op, list(first.args), dict(first.kwargs), first.type, ir.Span.unknown())
@@ -460,7 +460,7 @@ def test_user_call_without_a_text() -> None:
     ],
 )
 def test_operators_that_assign(line: str, wanted: str | None) -> None:
-    """What an augmented assignment means that there is not is hinted as a whole statement."""
+    """For an unsupported augmented assignment, the hint is a whole statement."""
     hint = hint_for("t", f"    {line}\n")
     assert hint == (None if wanted is None else f"write {wanted}")
 
@@ -491,7 +491,7 @@ class P:
     ("other", "hint"), [("M", None), ("8", "declare y: pl.Tensor[[8, 16], pl.FP32]")]
 )
 def test_a_symbolic_size_that_an_argument_told(other: str, hint: str | None) -> None:
-    """Two parameters with one symbol: what the first argument says counts for the second."""
+    """Two parameters with one symbol: the size of the first argument applies to the second."""
     with pytest.raises(PyptoError) as caught:
         pl.parse(SAME_ROWS.replace("OTHER", other))
     assert caught.value.message == (
@@ -570,7 +570,7 @@ class P:
     ],
 )
 def test_arguments_swapped(line: str, slug: str, hint: str | None) -> None:
-    """An output where a kernel only reads, an input where it writes: the hint has them swapped."""
+    """If an output is passed as input and an input as output, the hint has them swapped."""
     with pytest.raises(PyptoError) as caught:
         pl.parse(SWAPPED.replace("LINE", line))
     assert caught.value.slug == slug

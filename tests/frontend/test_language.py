@@ -1,4 +1,4 @@
-"""The public package: every op has its names, helpers work outside kernels."""
+"""The public package: every op has its names, and helpers work outside kernels."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_unified_names() -> None:
 
 
 def test_exports_exist() -> None:
-    """All names of __all__ are there, the element types among them."""
+    """All names of __all__ exist, the element types among them."""
     for name in pl.__all__:
         assert getattr(pl, name) is not None
     assert {name: getattr(pl, name) for name in PUBLIC_NAMES} == {
@@ -57,7 +57,7 @@ def test_exports_exist() -> None:
 
 
 def test_ops_show_signature_and_manual() -> None:
-    """help() and editors see the parameters and the text of the definition."""
+    """help() and editors show the parameters and docstring of the definition."""
     assert pl.load.doc.startswith("Return")
     assert [p.name for p in pl.load.params][:3] == ["tensor", "offsets", "shapes"]
     manual = inspect.getdoc(pl.add)
@@ -84,7 +84,7 @@ def test_ops_are_callable_on_expressions() -> None:
 
 
 def test_unified_is_a_name() -> None:
-    """Two dispatchers of one name are equal; one of several ops says which operands it wants."""
+    """Two dispatchers of one name are equal; one of several ops says which operands it expects."""
     assert Unified("add") == pl.add
     assert len(OVERLOADS["add"]) >= 2
     x = Var("x", scalar_type(pl.INT64))
@@ -93,7 +93,7 @@ def test_unified_is_a_name() -> None:
 
 
 def test_help_has_the_form_on_scalars() -> None:
-    """What a function does on scalars stands behind the ops of its name."""
+    """What a function does on scalars follows the docs of the ops of its name."""
     assert (pl.abs.__doc__ or "").endswith("abs(scalar)\n\nReturn the magnitude of a scalar.")
     assert "of two scalars" not in (pl.tensor.maximum.__doc__ or "")
 
@@ -122,7 +122,7 @@ def test_dynamic_dimensions() -> None:
 
 
 def test_inline_outside_kernels() -> None:
-    """An inline function keeps its definition and is not called outside kernels."""
+    """An inline function keeps its definition and cannot be called outside kernels."""
     found = pl.parse_program  # any name of this module
     made = pl.inline(_example)
     assert isinstance(made, pl.InlineFunction)
@@ -138,7 +138,7 @@ def _example(t: object) -> object:
 
 
 def test_errors_of_the_parser_package() -> None:
-    """The parser package has the errors and the renderer."""
+    """The parser package exports the errors and the renderer."""
     with pytest.raises(ParserError) as caught:
         pl.parse("@pl.function\ndef f(n: pl.INT64):\n    x = m\n    y = k\n")
     text = pl.parser.ErrorRenderer(use_color=False).render(caught.value)

@@ -1,4 +1,4 @@
-"""Reading IR text: what is refused, what is left to the front end, what no drawn program shows."""
+"""Reading IR text: what is rejected, what is left to the front end, and rare constructs."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def check(whole: Any, *, prefix: str = "pl") -> str:
 
 
 def test_item_of_a_tuple_made_in_place() -> None:
-    """``[a, b][0]`` stays what it is."""
+    """``[a, b][0]`` is not simplified."""
     a = var("a")
     item = ir.TupleGetItemExpr(ir.MakeTuple([a, 1]), 0)
     assert check(program(function([a], assign(var("b"), item)))).endswith("= [a, 1][0]")
@@ -43,7 +43,7 @@ def test_statements_without_effect() -> None:
 
 
 def test_variable_in_two_bodies() -> None:
-    """One variable assigned in two loops that know nothing of each other stays one."""
+    """One variable assigned in two unrelated loops stays one variable."""
     v = var("v")
     loops = [ir.ForStmt(var("i"), 0, 4, 1, [], assign(v, n), []) for n in (1, 2)]
     whole = program(function([], *loops))
@@ -63,7 +63,7 @@ def test_fp64() -> None:
 
 
 def test_attributes_are_not_filled_in() -> None:
-    """A call without an attribute that has a default is written as an exact call."""
+    """A call that omits an attribute with a default is printed as an exact call."""
     x = var("x", ir.TensorType([64, 64], ir.FP32))
     load = ir.get_op("block.load")
     args = [x, ir.MakeTuple([0, 0]), ir.MakeTuple([16, 16])]
@@ -73,7 +73,7 @@ def test_attributes_are_not_filled_in() -> None:
 
 
 def test_op_with_the_name_of_a_registered_one() -> None:
-    """It is written out, so that the reader does not take it for the registered op."""
+    """It is written out, so that the reader does not mistake it for the registered op."""
     for op in (ir.Op("test.op"), ir.Op("block.add"), ir.Op("tensor.dim"), ir.Op("system.bar_v")):
         x = var("x", ir.TensorType([64, 64], ir.FP32))
         text = check(program(function([x], ir.EvalStmt(ir.Call(op, [x])))))
@@ -108,7 +108,7 @@ def test_types_that_nothing_deduces() -> None:
 
 
 def test_calls_without_type() -> None:
-    """A comment says that an assigned call has no type; one that nothing understands needs none."""
+    """A comment marks an assigned call as untyped, unless its variable has an unknown type, too."""
     y, u = var("y"), ir.Var("u", ir.UnknownType.get())
     calls = [ir.Call(ir.GlobalVar("f"), []), ir.Call(ir.Op("foo"), [1])]
     text = check(program(function([], *[assign(v, c) for v in (y, u) for c in calls])))
@@ -122,7 +122,7 @@ def test_calls_without_type() -> None:
 
 
 def test_what_is_printed_alone_is_plain() -> None:
-    """Expressions and statements alone are for people: without exact forms."""
+    """Single expressions and statements are printed for people: without exact forms."""
     odd = ir.Add(var("a"), var("b"), ir.INT8)
     assert str(odd) == "a + b"
     assert str(ir.ReturnStmt([odd])) == "return a + b"
@@ -131,7 +131,7 @@ def test_what_is_printed_alone_is_plain() -> None:
 
 
 def test_names_of_functions() -> None:
-    """A name that is no Python name stands in the decorator, and calls quote it."""
+    """A name that is no Python identifier is in the decorator, and calls quote it."""
     inner = function([], name="match_")
     outer = function([], ir.EvalStmt(ir.Call(ir.GlobalVar("for"), [])), name="class")
     text = check(program(inner, outer, function([], name="for")))
@@ -140,12 +140,12 @@ def test_names_of_functions() -> None:
 
 
 def test_callee_that_is_nowhere() -> None:
-    """A call of a function that the program does not have is read."""
+    """A call of a function that the program does not have can be read."""
     check(program(function([], ir.EvalStmt(ir.Call(ir.GlobalVar("gone"), [])))))
 
 
 def test_header_lines() -> None:
-    """Odd keys and values in the comment lines come back."""
+    """Unusual keys and values in the comment lines round-trip."""
     attrs: dict[str, Any] = {"a": float("nan"), "x y": {"k": [1, None]}, "b=c": "\n", "": ir.FP16}
     whole = ir.Program([], "class", attrs=attrs, entry="")
     again: Any = ir.parse(check(whole))
@@ -155,7 +155,7 @@ def test_header_lines() -> None:
 
 
 def test_memory_references_stay_shared() -> None:
-    """Types with one memory reference have one after reading, types with two have two."""
+    """Types sharing one memory reference share it after reading, separate ones stay separate."""
     memrefs = [ir.MemRef(ir.MemorySpace.Vec, 0, 256, number) for number in (0, 1)]
     kinds = [ir.TileType([8, 8], ir.FP32, memrefs[index]) for index in (0, 0, 1)]
     again: Any = ir.parse(check(function([var(f"p{i}", kind) for i, kind in enumerate(kinds)])))
@@ -176,7 +176,7 @@ def test_long_texts() -> None:
 
 @pytest.mark.parametrize("depth", [5_000, 100_000])
 def test_deep_texts_are_refused(depth: int) -> None:
-    """What Python's parser cannot take in gives one clean error in both readers."""
+    """Nesting too deep for Python's parser gives one clean error in both readers."""
     text = f"# pypto.program: P\n@pl.program\nclass P:\n    x = {'-' * depth}1\n"
     for read in (ir.parse, pl.parse):
         with pytest.raises((ParserError, SyntaxError)):
@@ -184,12 +184,12 @@ def test_deep_texts_are_refused(depth: int) -> None:
 
 
 # --------------------------------------------------------------------------------------------
-# Who reads what
+# Which reader reads what
 # --------------------------------------------------------------------------------------------
 
 
 def test_marked_text_is_trusted() -> None:
-    """What the front end refuses in source is read from a program's printed text."""
+    """What the front end rejects in source is read from a program's printed text."""
     out = var("out", ir.TensorType([8], ir.FP32))
     whole = program(function([(out, ir.ParamDirection.Out)], ir.EvalStmt(out)))
     ir.assert_structural_equal(pl.parse(str(whole)), whole)
@@ -206,7 +206,7 @@ EDITS: dict[str, tuple[str, str]] = {
 
 @pytest.mark.parametrize(("old", "new"), EDITS.values(), ids=list(EDITS))
 def test_edited_text_is_source(old: str, new: str) -> None:
-    """A printed program that somebody changed is read by the front end, which completes it."""
+    """A printed program that has been edited is read by the front end, which completes it."""
     text = KERNEL.replace(old, new)
     assert text != KERNEL
     with pytest.raises(ParserSyntaxError, match="this is no IR text"):
@@ -231,7 +231,7 @@ def test_typed_calls_are_source() -> None:
 
 
 def test_errors_of_edited_text_are_those_of_source() -> None:
-    """A mistake in it is explained as in any kernel."""
+    """A mistake in edited text is explained as in any kernel."""
     with pytest.raises(ParserError, match=r"there is no pl\.block\.mul_s") as caught:
         pl.parse(KERNEL.replace("block.muls", "block.mul_s"))
     assert caught.value.slug == "unknown-op"
@@ -247,7 +247,7 @@ NUMBERS = [
 
 @pytest.mark.parametrize(("line", "message"), NUMBERS, ids=[line for line, _ in NUMBERS])
 def test_numbers_that_source_means_differently(line: str, message: str) -> None:
-    """The literal reader leaves to the front end what that would read with another type."""
+    """The literal reader leaves to the front end what the latter would read with another type."""
     header = "@pl.function\ndef f(x: pl.Scalar[pl.INT32]):\n    "
     with pytest.raises(ParserSyntaxError, match=message):
         ir.parse(header + line)
@@ -272,7 +272,7 @@ REFUSED = [
 
 @pytest.mark.parametrize(("text", "message"), REFUSED, ids=[text for text, _ in REFUSED])
 def test_refused(text: str, message: str) -> None:
-    """Text of another form is refused where it deviates."""
+    """Text in another form is rejected where it deviates."""
     with pytest.raises(ParserSyntaxError) as caught:
         ir.parse(text)
     assert caught.value.message.startswith("this is no IR text: ")
@@ -295,7 +295,7 @@ def test_place_of_a_deviation() -> None:
 
 
 def test_errors_of_texts_are_parser_errors() -> None:
-    """Nothing defined, and Python around kernels that fails: also of the builtin classes."""
+    """No definition, or an error in the Python code around kernels: also of the builtin classes."""
     with pytest.raises(TextError, match="defines 0 functions"):
         pl.parse("x = 1")
     with pytest.raises(TextRunError, match="ZeroDivisionError"):
@@ -305,14 +305,14 @@ def test_errors_of_texts_are_parser_errors() -> None:
 
 
 def test_constants_that_are_too_large() -> None:
-    """The front end computes with constants, but not for minutes."""
+    """The front end folds constants, but not for minutes."""
     for expression in ("3 ** 99999999999", "1 << 99999999999", "[0] * 99999999999"):
         with pytest.raises(ParserError, match="too large"):
             pl.parse(f"@pl.function\ndef f():\n    x = {expression}\n")
 
 
 def test_several_functions_that_call_each_other() -> None:
-    """A cycle of calls with results of known types is read, as are their nested calls."""
+    """Mutually recursive functions with known result types can be read, nested calls included."""
     n = var("n")
     calls = {"a": "b", "b": "a"}
     functions = [

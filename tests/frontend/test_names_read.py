@@ -1,4 +1,4 @@
-"""The names that a definition reads from outside: what a kernel depends on besides its text."""
+"""The names that a definition captures: what a kernel depends on besides its own text."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ READ: dict[str, tuple[str, dict[str, list[Path]]]] = {
 
 @pytest.mark.parametrize(("body", "wanted"), READ.values(), ids=READ)
 def test_names_read(body: str, wanted: dict[str, list[Path]]) -> None:
-    """What a body assigns is its own; the rest is read from outside, with its attributes."""
+    """Names assigned in a body are local; the rest are captured, with their attributes."""
     function = ast.parse("def f():\n" + "".join(f"  {line}\n" for line in body.splitlines()))
     node = function.body[0]
     assert isinstance(node, ast.FunctionDef)
@@ -48,7 +48,7 @@ def test_names_read(body: str, wanted: dict[str, list[Path]]) -> None:
 
 
 def test_headers_read_outside() -> None:
-    """A name in the types of a header is one from outside, though the body assigns it."""
+    """A name in the types of a signature is captured, even if the body assigns it."""
     node = ast.parse("def f(x: a[n, x]) -> b.c:\n  n = x\n  d = n").body[0]
     assert isinstance(node, ast.FunctionDef)
     assert names_read(node) == {"a": [()], "n": [()], "x": [()], "b": [("c",)]}

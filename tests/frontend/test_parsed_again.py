@@ -1,7 +1,7 @@
-"""What lines of a kernel mean, right or wrong, whatever was parsed before.
+"""What lines of a kernel mean, right or wrong, regardless of what was parsed before.
 
-Call forms are kept for the process, so a text is parsed with none of them known, and again with all
-of its own: program, spans and error reports are the same, byte for byte.
+Call signatures are cached per process, so each text is parsed with an empty cache, and again with
+all of its own: program, spans and error reports are the same, byte for byte.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def outcome(text: str) -> bytes | str:
 
 
 def same_again(text: str) -> bytes | str:
-    """Return the outcome of a text, after checking that it is the same when forms are known."""
+    """Return the outcome of a text, after checking that a warm cache does not change it."""
     call_forms.FORMS.clear()
     first = outcome(text)
     assert outcome(text) == first
@@ -72,13 +72,13 @@ def same_again(text: str) -> bytes | str:
 
 @pytest.mark.parametrize("path", MISTAKES, ids=lambda path: path.stem)
 def test_mistakes(path: Path) -> None:
-    """A kernel with a mistake has the same report again."""
+    """A kernel with a mistake gets the same report again."""
     same_again(parts(path)[1])
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_examples(path: Path) -> None:
-    """Examples are the same programs again."""
+    """Examples give the same programs again."""
     assert same_again(path.read_text(encoding="utf-8"))
 
 
@@ -148,7 +148,7 @@ HEADERS = {
 
 @pytest.mark.parametrize(("old", "new"), HEADERS.values(), ids=HEADERS)
 def test_headers(old: str, new: str) -> None:
-    """What the types of parameters say is the same again, and no other header's."""
+    """Parameter types give the same result again, and not another signature's."""
     names = "half, yes, less = 0.5, True, -3\nM = pl.dynamic('M')\n"
     text = KERNEL.replace("ROWS = 16\n", f"ROWS = 16\n{names}")
     changed = text.replace(old, new, 1).replace("SIZES =", f"{CHANGING}SIZES =", 1)
@@ -202,7 +202,7 @@ OLD = "x2 = pl.cast(z, pl.FP32)\n"
 
 @pytest.mark.parametrize("line", VALUES.values(), ids=VALUES)
 def test_values(line: str) -> None:
-    """Calls, sums and several values at once are the same again."""
+    """Calls, sums and multiple assignments give the same result again."""
     same_again(KERNEL.replace(OLD, f"{OLD}            {line}\n"))
 
 
@@ -284,7 +284,7 @@ class P:
 
 @pytest.mark.parametrize("line", CALLS.values(), ids=CALLS)
 def test_calls_of_the_program(line: str) -> None:
-    """Calls of the program's functions are the same again."""
+    """Calls of the program's functions give the same result again."""
     wrong = CALLER[CALLER.index("    @pl.function(type=pl.FunctionType.InCore)\n    def wrong") :]
     wrong = wrong[: wrong.index("    @pl.function(type=pl.FunctionType.O")]
     text = CALLER if ".wrong" in line else CALLER.replace(wrong, "")
@@ -292,7 +292,7 @@ def test_calls_of_the_program(line: str) -> None:
 
 
 def test_numbers_in_brackets() -> None:
-    """Lists of which only what is in brackets differs are different lists."""
+    """Lists that differ only in their items are different lists."""
     rows = ("(ROWS - 8)", "(ROWS + 8)", "(ROWS * 2)")
     new = "".join(f"            x2 = pl.load(x, [{row}, 0], [ROWS, 64])\n" for row in rows)
     text = KERNEL.replace(OLD, f"{OLD}{new}")
@@ -309,7 +309,7 @@ SEVERAL = {
 
 @pytest.mark.parametrize(("line", "problem"), SEVERAL.values(), ids=SEVERAL)
 def test_several_assigned_once(line: str, problem: str) -> None:
-    """Where each name is assigned once, the error is at the one of several that is assigned."""
+    """If each name is assigned once, the error is at the one of several that is assigned again."""
     text = KERNEL.replace("pl.program", "pl.program(strict_ssa=True)")
     for name in ("c = pl.add", "b = pl.mul"):
         text = text.replace(name, f"{name[0]}2{name[1:]}")
@@ -319,7 +319,7 @@ def test_several_assigned_once(line: str, problem: str) -> None:
 
 
 def random_sum(random: Random, depth: int) -> str:
-    """Return a sum, product or call of scalars of `KERNEL`, or what is in one."""
+    """Return a sum, product or call of scalars of `KERNEL`, or an operand of one."""
     kind = random.randrange(8) if depth else 0
     if kind < 3:
         return random.choice(["i", "row", "n", "ROWS", "3", "0", "-2"])
@@ -332,7 +332,7 @@ def random_sum(random: Random, depth: int) -> str:
 
 
 def random_tile(random: Random, depth: int) -> str:
-    """Return a call or sum of tiles of `KERNEL`, or what is in one."""
+    """Return a call or sum of tiles of `KERNEL`, or an operand of one."""
     kind = random.randrange(8) if depth else 0
     if kind < 3:
         return random.choice(["a", "b", "c", "x2"])
@@ -346,7 +346,7 @@ def random_tile(random: Random, depth: int) -> str:
 
 
 def random_line(random: Random) -> str:
-    """Return an assignment, which may have mistakes."""
+    """Return an assignment, which may contain mistakes."""
     kind = random.randrange(4)
     tile, number = random_tile(random, 3), random_sum(random, 3)
     if kind == 0:
@@ -356,7 +356,7 @@ def random_line(random: Random) -> str:
 
 @pytest.mark.parametrize("seed", range(24))
 def test_random_values(seed: int) -> None:
-    """Whatever lines assign, they are the same again."""
+    """Whatever lines assign, the result is the same again."""
     random = Random(seed)
     new = "".join(f"            {random_line(random)}\n" for _ in range(3))
     text = KERNEL.replace("            row = ", "            n = i + 1\n            row = ")
@@ -394,7 +394,7 @@ READS = {
 
 @pytest.mark.parametrize(("lines", "rows"), READS.values(), ids=READS)
 def test_attributes_that_change(lines: tuple[str, ...], rows: tuple[int, ...]) -> None:
-    """An attribute is what it is when its line is parsed, and is read as often as it stands."""
+    """An attribute is read when its line is parsed, once per occurrence."""
     header, _, _ = KERNEL.partition("        for i")
     body = [*lines, "y = pl.store(a, [0, 0], [16, 64], y)"]
     text = header.replace("SIZES", f"{CHANGING}SIZES")
@@ -430,7 +430,7 @@ class P:
 
 
 def test_names_that_a_call_rebinds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A name is one thing in a function; the next one sees what a call in the first has set."""
+    """A name has one value in a function; the next one sees what a call in the first has set."""
     (tmp_path / "rebinding_kernel.py").write_text(REBINDING)
     monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
     imported = importlib.import_module("rebinding_kernel").P

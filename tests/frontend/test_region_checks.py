@@ -1,6 +1,6 @@
-"""What regions are checked for that no result on this machine would show: warnings and refusals."""
+"""Checks of regions that no result on this machine would reveal: warnings and errors."""
 
-# Kernels are called by whoever asks.
+# Kernels are only parsed or called by the tests' helpers.
 # pyright: reportUnusedFunction=false
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def parsed(kernel: Any, *args: Any) -> None:
 
 
 def test_a_tensor_is_stored_to_in_one_way() -> None:
-    """Parts and elements of one tensor do not mix in a region, in either order, in loops either."""
+    """Slice and element stores to one tensor do not mix in a region, in any order or in loops."""
 
     @pl.jit
     def element_first(x: pl.Tensor[[32, 32], pl.FP32], o: pl.Out[pl.Tensor[[32, 32], pl.FP32]]):
@@ -37,7 +37,7 @@ def test_a_tensor_is_stored_to_in_one_way() -> None:
 
 
 def test_tensors_that_begin_as_one_number_may_have_elements_written() -> None:
-    """So may two tensors of one region, each in its way, and a loop of constants beside a part."""
+    """So may two tensors of one region, each in its way, and a constant loop beside a slice."""
 
     @pl.jit
     def kernel(
@@ -64,7 +64,7 @@ def test_tensors_that_begin_as_one_number_may_have_elements_written() -> None:
 
 
 def test_what_is_not_valid_is_not_computed_with() -> None:
-    """An operand of which less is valid than is taken, and a part where nothing is: warnings."""
+    """Operands with fewer valid elements than are used, and slices without any, give warnings."""
 
     @pl.jit
     def less(x: pl.Tensor[[32, 32], pl.FP32], o: pl.Out[pl.Tensor[[32, 32], pl.FP32]]):
@@ -87,7 +87,7 @@ def test_what_is_not_valid_is_not_computed_with() -> None:
 
 
 def test_iterations_and_blocks_write_parts_of_their_own() -> None:
-    """Where offsets are affine: of blocks, and of parallel iterations with a step."""
+    """With affine offsets, blocks and parallel iterations that overlap get warnings."""
 
     @pl.jit
     def blocks(x: pl.Tensor[[32, 32], pl.FP32], o: pl.Out[pl.Tensor[[32, 32], pl.FP32]]):
@@ -114,7 +114,7 @@ def test_iterations_and_blocks_write_parts_of_their_own() -> None:
 
 
 def test_what_an_iteration_makes_is_its_own() -> None:
-    """Tensors that begin as one number, and those made in an inner loop, are of no other one."""
+    """Tensors filled with one value, and those made in an inner loop, are private."""
 
     @pl.jit
     def kernel(x: pl.Tensor[[32, 32], pl.FP32], o: pl.Out[pl.Tensor[[32, 32], pl.FP32]]):
@@ -136,7 +136,7 @@ def test_what_an_iteration_makes_is_its_own() -> None:
 
 
 def test_blocks_in_other_orders() -> None:
-    """A run on copies with other orders finds blocks that data lets meet; sums may be rounded."""
+    """A run on copies in other orders finds blocks that conflict through data; sums may differ."""
 
     @pl.jit
     def rows(
@@ -165,7 +165,7 @@ def test_blocks_in_other_orders() -> None:
         "the last to the first"
     )
     assert caught.value.location.begin_line > 0
-    assert (out == 0).all()  # nothing of the call itself has run
+    assert (out == 0).all()  # the call itself has not run
     rows(X, np.array([24, 8, 16, 0], np.int32), out, config=config)
     assert (out[24:] == X[:8] + 1).all()
     sums, ones = np.ones((8, 32), np.float32), np.full_like(X, 0.1)

@@ -1,8 +1,8 @@
-"""Values of regions that are valid in part, and tensors and tiles with a value throughout."""
+"""Partly valid values of regions, and tensors and tiles filled with one value."""
 
 # pyright: reportArgumentType=false, reportCallIssue=false
 # pyright: reportUnknownArgumentType=false, reportUnknownVariableType=false
-# A value of a region is a tile that authors call a tensor: ops that take tiles alone take it.
+# A value of a region is a tile that authors call a tensor: ops that accept only tiles accept it.
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ def target(request: pytest.FixtureRequest) -> Any:
 
 
 def reread(kernel: Any, *args: Any) -> None:
-    """Check that the program of a call is printed and read again as the same."""
+    """Check that the program of a call round-trips through its text."""
     program = kernel.parse(*args)
     ir.assert_structural_equal(ir.parse(str(program)), program)
 
 
 def test_valid_sizes_are_computed_in_the_call(target: Any) -> None:
-    """The sizes of `pl.set_validshape` are expressions, as those of `pl.slice` are."""
+    """The sizes of `pl.set_validshape` are expressions, like those of `pl.slice`."""
 
     @pl.jit(target=target)
     def head(
@@ -56,7 +56,7 @@ def test_valid_sizes_are_computed_in_the_call(target: Any) -> None:
 
 
 def test_each_region_has_its_own_number_of_valid_rows(target: Any) -> None:
-    """A scalar that nobody reads after a region ends with it: the next one has another."""
+    """A scalar that is not used after a region ends with it: the next one has another."""
     size = pl.dynamic("size")
 
     @pl.jit(target=target)
@@ -87,7 +87,7 @@ def test_each_region_has_its_own_number_of_valid_rows(target: Any) -> None:
 
 
 def test_number_of_valid_rows_in_loops_and_branches(target: Any) -> None:
-    """A name that tiles have as their size means another number in an iteration or a branch."""
+    """A name used as a tile's size has another value in each iteration or branch."""
 
     @pl.jit(target=target)
     def pieces(
@@ -128,7 +128,7 @@ def test_number_of_valid_rows_in_loops_and_branches(target: Any) -> None:
 
 
 def test_sums_of_rows_of_which_some_are_valid(target: Any) -> None:
-    """A column that was filled throughout is added to one of which some rows are valid."""
+    """A fully filled column is added to one with only some valid rows."""
 
     @pl.jit(target=target)
     def squares(
@@ -154,7 +154,7 @@ def test_sums_of_rows_of_which_some_are_valid(target: Any) -> None:
 
 
 def test_part_of_a_value_that_is_valid_in_part(target: Any) -> None:
-    """What is valid of the value is valid of its part: all, the beginning, or nothing."""
+    """The valid part of a slice follows from its value's: all, the beginning, or nothing."""
 
     @pl.jit(target=target)
     def parts(
@@ -182,7 +182,7 @@ def test_part_of_a_value_that_is_valid_in_part(target: Any) -> None:
 
 
 def test_column_beside_few_rows_of_valid_columns(target: Any) -> None:
-    """The columns of one row that are valid are divided by their sum."""
+    """The valid columns of one row are divided by their sum."""
 
     @pl.jit(target=target)
     def shares(x: pl.Tensor[[1, 32], pl.FP32], y: pl.Out[pl.Tensor[[1, 8], pl.FP32]]):
@@ -198,7 +198,7 @@ def test_column_beside_few_rows_of_valid_columns(target: Any) -> None:
 
 @pytest.mark.parametrize("dtype", [pl.BF16, pl.INT8, pl.UINT8, pl.FP16, pl.INT32])
 def test_tensors_and_tiles_of_one_value(dtype: pl.DataType, target: Any) -> None:
-    """Of every element type, also of those that no instruction fills a tile with."""
+    """For every element type, including those that no instruction fills a tile with."""
 
     @pl.jit(target=target)
     def filled(y: pl.Out[pl.Tensor[[24, 96], dtype]], z: pl.Out[pl.Tensor[[16, 64], dtype]]):
@@ -216,7 +216,7 @@ def test_tensors_and_tiles_of_one_value(dtype: pl.DataType, target: Any) -> None
 
 @pytest.mark.parametrize("rows", [1, 300, 512])
 def test_tensor_of_one_value_and_a_size_of_the_call(rows: int, target: Any) -> None:
-    """`init_value=` fills as many rows as there are."""
+    """`init_value=` fills any number of rows."""
 
     @pl.jit(target=target)
     def filled(n: pl.Scalar[pl.INDEX], y: pl.Out[pl.Tensor[[512, 128], pl.BF16]]):
@@ -282,7 +282,7 @@ def test_halves_are_those_of_a_loop_over_the_cores() -> None:
 
 
 def test_reshapes_of_values_that_lie_otherwise(target: Any) -> None:
-    """Where rows of one shape are padded on chip, a value is reshaped by way of memory."""
+    """Where rows of one shape are padded on chip, a value is reshaped via global memory."""
 
     @pl.jit(target=target)
     def scales(
@@ -308,7 +308,7 @@ def test_reshapes_of_values_that_lie_otherwise(target: Any) -> None:
 
 
 def test_sizes_that_are_asked_for_in_a_call(target: Any) -> None:
-    """The sizes of a tensor or a view are computed where they stand, `pl.tensor.dim` included."""
+    """The sizes of a tensor or a view are computed inline, `pl.tensor.dim` included."""
     size = pl.dynamic("size")
 
     @pl.jit(target=target)
@@ -334,7 +334,7 @@ def test_sizes_that_are_asked_for_in_a_call(target: Any) -> None:
 
 
 def test_parts_that_are_given_to_a_spliced_function(target: Any) -> None:
-    """A part of a tensor, given to a function that multiplies by it, is loaded for the product."""
+    """A slice of a tensor, passed to an inlined function, is loaded for the product in it."""
 
     @pl.jit.inline
     def expert(x: pl.Tensor[[16, 64], pl.FP32], weight: pl.Tensor[[64, 32], pl.FP32]):
@@ -362,7 +362,7 @@ def test_parts_that_are_given_to_a_spliced_function(target: Any) -> None:
 
 
 def test_rows_of_a_product_in_a_loop(target: Any) -> None:
-    """A product whose rows a loop takes is moved to vector memory before the loop, once."""
+    """A product whose rows are used in a loop is moved to vector memory before the loop, once."""
 
     @pl.jit(target=target)
     def combined(

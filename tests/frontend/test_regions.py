@@ -1,9 +1,9 @@
-"""Regions, launches, tasks, spliced functions: what programs with them compute."""
+"""Regions, launches, tasks, inlined functions: what programs that use them compute."""
 
 # pyright: reportArgumentType=false, reportCallIssue=false
 # pyright: reportUnknownArgumentType=false, reportUnknownVariableType=false
 # pyright: reportPossiblyUnboundVariable=false
-# A value of a region is a tile that authors call a tensor: ops that take tiles alone take it.
+# A value of a region is a tile that authors call a tensor: ops that accept only tiles accept it.
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def kernels_are_compiled_together() -> Generator[None]:
 
 
 def both_texts(kernel: Any, *args: Any) -> None:
-    """Check that the program of a call is printed and read again as the same."""
+    """Check that the program of a call round-trips through its text."""
     program = kernel.parse(*args)
     ir.assert_structural_equal(ir.parse(str(program)), program)
 
@@ -69,7 +69,7 @@ def on_each_core(kernel: Any, *args: Any) -> None:
 
 
 def test_region(target: Any) -> None:
-    """A slice is a copy: what is stored later does not change it."""
+    """A slice is a copy: later stores do not change it."""
 
     @pl.jit(target=target)
     def stamp(
@@ -94,7 +94,7 @@ def test_region(target: Any) -> None:
 
 
 def test_value_that_leaves_a_region(target: Any) -> None:
-    """A value that a later region reads is a tensor between them; a name of a tensor may be one."""
+    """A value that a later region reads is a tensor between them; it may reuse a tensor's name."""
 
     @pl.jit(target=target)
     def weigh(ore: pl.Tensor[[64, 64], pl.FP32], grade: pl.Out[pl.Tensor[[64, 1], pl.FP32]]):
@@ -116,7 +116,7 @@ def test_value_that_leaves_a_region(target: Any) -> None:
 
 
 def test_value_made_anew_where_a_loop_always_runs(target: Any) -> None:
-    """A name that each iteration of a loop gives a value of a region has one before and after."""
+    """A name that each iteration of a loop assigns in a region has a value before and after it."""
 
     @pl.jit(target=target)
     def replaced(x: pl.Tensor[[2, 16, 64], pl.FP32], out: pl.Out[pl.Tensor[[16, 64], pl.FP32]]):
@@ -140,7 +140,7 @@ def test_value_made_anew_where_a_loop_always_runs(target: Any) -> None:
 
 
 def test_value_carried_around_a_region(target: Any) -> None:
-    """A region in a loop may make the value of a name anew, from what it was."""
+    """A region in a loop may update the value of a name."""
 
     @pl.jit(target=target)
     def powers(x: pl.Tensor[[16, 64], pl.FP32], out: pl.Out[pl.Tensor[[16, 64], pl.FP32]]):
@@ -160,7 +160,7 @@ def test_value_carried_around_a_region(target: Any) -> None:
 
 
 def test_values_made_anew_in_loops(target: Any) -> None:
-    """A value of a region may be made anew in a loop; another name of it stays what it was."""
+    """A value of a region may be updated in a loop; an alias of it keeps the old value."""
 
     @pl.jit(target=target)
     def sums(
@@ -196,7 +196,7 @@ def test_values_made_anew_in_loops(target: Any) -> None:
 
 
 def test_blocks(target: Any) -> None:
-    """Both forms of a launch run each block once, with its number."""
+    """Both forms of a launch run each block once, with its index."""
 
     @pl.jit(target=target)
     def fade(
@@ -228,7 +228,7 @@ def test_blocks(target: Any) -> None:
 
 
 def test_predicates(target: Any) -> None:
-    """A launch whose predicate does not hold leaves its outputs as they are, and is a task."""
+    """A launch whose predicate is false leaves its outputs unchanged, and is still a task."""
 
     @pl.jit(target=target)
     def kernel(
@@ -256,7 +256,7 @@ def test_predicates(target: Any) -> None:
 
 
 def test_names_of_kernels(target: Any) -> None:
-    """A region names its kernels, also those for each kind of core; any identifier will do."""
+    """A region names its kernels, including those for each kind of core; any identifier will do."""
 
     @pl.jit(target=target)
     def double(x: pl.Tensor[[32, 32], pl.FP32], y: pl.Out[pl.Tensor[[32, 32], pl.FP32]]):
@@ -302,7 +302,7 @@ def centre_rows(
 
 
 def test_spliced_functions(target: Any) -> None:
-    """Values and writes of spliced functions are the caller's; tasks go through them."""
+    """Values and writes of inlined functions are the caller's; tasks pass through them."""
 
     @pl.jit(auto_scope=False, target=target)
     def centre(
@@ -334,7 +334,7 @@ def test_spliced_functions(target: Any) -> None:
 
 
 def test_loops_of_regions(target: Any) -> None:
-    """Pipelines count as loops do, unrolled loops give constants, both cores of a cluster work."""
+    """Pipelines count like loops, unrolled loops give constants, both vector cores work."""
 
     @pl.jit(target=target)
     def loops(x: pl.Tensor[[64, 128], pl.FP32], out: pl.Out[pl.Tensor[[64, 128], pl.FP32]]):
@@ -372,7 +372,7 @@ def layer(src: pl.Tensor, dst: pl.Tensor, odd: pl.Tensor):
 
 
 def test_parts_of_one_tensor_in_loops(target: Any) -> None:
-    """Regions of a loop read one part of a tensor and write another: a loop carries neither."""
+    """Regions of a loop read one part of a tensor and write another: the loop carries neither."""
 
     @pl.jit(target=target)
     def layers(
@@ -400,7 +400,7 @@ def test_parts_of_one_tensor_in_loops(target: Any) -> None:
 
 
 def test_products(target: Any) -> None:
-    """Products in regions: transposed, added up in loops, in parts of K, beside vector work."""
+    """Products in regions: transposed, accumulated in loops, split along K, beside vector work."""
     rows, inner, columns = 32, 1024, 256
 
     @pl.jit(target=target)
@@ -457,7 +457,7 @@ def doubled(source: pl.Tensor, target: pl.Tensor, head: pl.Scalar[pl.INDEX]):
 
 
 def test_other_shapes(target: Any) -> None:
-    """A tensor that is reshaped is the same memory, outside of regions and in them."""
+    """A reshaped tensor is the same memory, outside and inside of regions."""
 
     @pl.jit(target=target)
     def heads(
@@ -484,7 +484,7 @@ def test_other_shapes(target: Any) -> None:
 
 
 def test_operators_in_a_region(target: Any) -> None:
-    """An operator takes what the op of its name takes: whole tensors, and products as they are."""
+    """An operator accepts what its op accepts: whole tensors, and products directly."""
 
     @pl.jit(target=target)
     def signs(
@@ -509,7 +509,7 @@ def test_operators_in_a_region(target: Any) -> None:
 
 
 def test_products_and_kept_values_as_tiles(target: Any) -> None:
-    """An element of a product is read; a value of an earlier region is stored as a tile is."""
+    """An element of a product is read; a value of an earlier region is stored like a tile."""
 
     @pl.jit(target=target)
     def parts(
@@ -538,7 +538,7 @@ def test_products_and_kept_values_as_tiles(target: Any) -> None:
 
 
 def test_elements_in_a_region(target: Any) -> None:
-    """An element of a tensor is read and written in memory: no row has to fit a tile."""
+    """An element of a tensor is accessed in memory: no row has to fit a tile."""
 
     @pl.jit(target=target)
     def pick(
@@ -565,7 +565,7 @@ def test_elements_in_a_region(target: Any) -> None:
 
 
 def test_entries(target: Any) -> None:
-    """Outputs that are left out are made; bound sizes vary; constants come from around."""
+    """Omitted outputs are created; bound sizes vary; constants are captured."""
 
     def kernel(step: int) -> Any:
         @pl.jit(target=target)
@@ -605,7 +605,7 @@ def test_entries(target: Any) -> None:
 
 
 def test_values_in_regions(target: Any) -> None:
-    """Values are written and read in parts; single elements choose rows; tensors begin with 0."""
+    """Values are accessed in parts; single elements select rows; tensors start at 0."""
 
     @pl.jit(target=target)
     def parts(
@@ -643,7 +643,7 @@ def test_values_in_regions(target: Any) -> None:
 
 
 def test_barriers(target: Any) -> None:
-    """What blocks write before a barrier, all of them read after it."""
+    """What blocks write before a barrier can be read by all of them after it."""
 
     @pl.jit(target=target)
     def turned(x: pl.Tensor[[64, 64], pl.FP32], y: pl.Out[pl.Tensor[[64, 64], pl.FP32]]):
@@ -665,7 +665,7 @@ def test_barriers(target: Any) -> None:
 
 
 def test_barriers_of_vector_cores(target: Any) -> None:
-    """In a loop over the vector cores, where each core has numbers of its own, and at its end."""
+    """In a loop over the vector cores, where each core has its own scalars, and at its end."""
 
     @pl.jit(target=target)
     def turned(
@@ -696,7 +696,7 @@ def test_barriers_of_vector_cores(target: Any) -> None:
 
 
 def test_blocks_add_to_one_region(target: Any) -> None:
-    """A product in parts of K: what blocks add to one region is the sum of all of them."""
+    """A product split along K: what blocks add to one region is the sum over all of them."""
 
     @pl.jit(target=target)
     def split_k(
@@ -722,7 +722,7 @@ def test_blocks_add_to_one_region(target: Any) -> None:
 
 
 def test_the_first_operand_says_what_is_valid(target: Any) -> None:
-    """A sum over parts of the columns, of as many rows as there are: the last block has fewer."""
+    """A sum over column slices, for any number of rows: the last block has fewer."""
 
     @pl.jit(target=target)
     def norms(x: pl.Tensor[[32, 128], pl.FP32], out: pl.Out[pl.Tensor[[32, 64], pl.FP32]]):
@@ -757,7 +757,7 @@ SIZES = ((1, 64, 128), (1, 1, 1), (3, 40, 24), (17, 33, 65), (16, 64, 1), (128, 
 def product_of(
     target: Any, size: tuple[int, int, int], dtype: Any, left: bool, right: bool
 ) -> tuple[Any, list[Array]]:
-    """Return a product of matrices of which some are transposed, and its arguments."""
+    """Return a matrix product with optionally transposed operands, and its arguments."""
     m, k, n = size
     total = pl.INT32 if dtype is pl.INT8 else pl.FP32
     a_shape, b_shape = [k, m] if left else [m, k], [n, k] if right else [k, n]
@@ -790,14 +790,14 @@ def product_of(
     "size", effort.part(SIZES, 2, first=1), ids=lambda size: "x".join(map(str, size))
 )
 def test_sizes_of_products(target: Any, size: tuple[int, int, int], dtype: Any) -> None:
-    """Products of a row, of what fills no boxes, and of what is larger than Acc memory."""
+    """Products of a single row, of sizes that fill no boxes, and larger than Acc memory."""
     m, _, n = size
     first = SIZES.index(size) + OPERANDS.index(dtype)
     forms = effort.part(((False, False), (False, True), (True, False)), 3, first=first)
     products = [product_of(target, size, dtype, left, right) for left, right in forms]
     for product, arrays in products:
         both_texts(product, *arrays)
-        product.compile(*arrays)  # each, before one runs: their kernels are compiled together
+        product.compile(*arrays)  # compile all first: their kernels are compiled together
     for (product, arrays), (left, right) in zip(products, forms, strict=True):
         product(*arrays)
         first, second, once, twice = (array.astype(np.int64) for array in arrays)
@@ -807,7 +807,7 @@ def test_sizes_of_products(target: Any, size: tuple[int, int, int], dtype: Any) 
 
 
 def test_products_beside_values(target: Any) -> None:
-    """A row's product is rounded where it is stored, added to values, and has a bias."""
+    """A row's product is rounded when it is stored, added to values, and has a bias."""
 
     @pl.jit(target=target)
     def rows(
@@ -835,7 +835,7 @@ def test_products_beside_values(target: Any) -> None:
 
 
 def test_switches(target: Any) -> None:
-    """A branch that a constant decides is the one taken, whatever the other would have been."""
+    """A branch on a constant is resolved, whatever the other branch contains."""
     wide = False
 
     @pl.jit(target=target)
@@ -858,7 +858,7 @@ def test_switches(target: Any) -> None:
 
 
 def test_indices_that_are_numbers(target: Any) -> None:
-    """A number among indices takes a dimension away: of what is read, written and viewed."""
+    """A number among indices drops a dimension: when reading, writing and viewing."""
 
     @pl.jit(target=target)
     def places(
@@ -934,7 +934,7 @@ def test_indices_of_values(target: Any) -> None:
 
 
 def test_mixed_loops(target: Any) -> None:
-    """Loops and branches with products and vector work become kernels for a core each."""
+    """Loops and branches with products and vector work become one kernel per core."""
 
     @pl.jit(target=target)
     def attend(
@@ -988,7 +988,7 @@ def test_mixed_loops(target: Any) -> None:
 
 
 def test_values_that_change_places(target: Any) -> None:
-    """What a mixed loop carries is exchanged, kept where nothing changes it, and read after it."""
+    """Loop-carried values of a mixed loop are swapped, kept if unchanged, and read after it."""
 
     @pl.jit(target=target)
     def exchange(
@@ -1044,7 +1044,7 @@ def test_values_that_change_places(target: Any) -> None:
     ],
 )
 def test_what_blocks_write_does_not_overlap(statement: str, is_shared: bool) -> None:
-    """Blocks that certainly write the same elements are warned of, where they do."""
+    """Blocks that certainly write the same elements get a warning, at the write."""
     text = f"""
 @pl.program
 class Kernel:
@@ -1067,7 +1067,7 @@ class Kernel:
 
 
 def test_product_that_vector_work_goes_on_with(target: Any) -> None:
-    """A product may become another value in a loop or branch, and be added to again."""
+    """A product may become another value in a loop or branch, and be accumulated into again."""
 
     @pl.jit(target=target)
     def decayed(
@@ -1091,7 +1091,7 @@ def test_product_that_vector_work_goes_on_with(target: Any) -> None:
 
 
 def test_products_that_later_vector_work_takes(target: Any) -> None:
-    """Products that a loop adds up are handed over once they are made, whoever takes them when."""
+    """Products accumulated by a loop are transferred once complete, whoever uses them, and when."""
 
     @pl.jit(target=target)
     def gated(
@@ -1126,7 +1126,7 @@ def test_products_that_later_vector_work_takes(target: Any) -> None:
 
 
 def test_a_part_of_a_row_begins_anywhere(target: Any) -> None:
-    """A part of a tile that a number of the call places is copied; one between blocks is a view."""
+    """A slice of a tile at a run-time offset is copied; one aligned to blocks is a view."""
 
     @pl.jit(target=target)
     def shifted(
@@ -1155,7 +1155,7 @@ def test_a_part_of_a_row_begins_anywhere(target: Any) -> None:
 
 @pytest.mark.filterwarnings("ignore:'s' is assigned in only one branch")
 def test_what_a_region_may_not_assign_stays_in_it(target: Any) -> None:
-    """The loop around a region carries none of its tiles and numbers, on some paths or on all."""
+    """The loop around a region carries none of its tiles and scalars, on some paths or on all."""
 
     @pl.jit(target=target)
     def stepped(
@@ -1190,7 +1190,7 @@ def test_what_a_region_may_not_assign_stays_in_it(target: Any) -> None:
 
 
 def test_a_region_has_no_tile_of_the_iteration_before() -> None:
-    """What a region assigned is not read by the same region of the next iteration."""
+    """What a region assigned cannot be read by the same region in the next iteration."""
 
     @pl.jit
     def held(x: pl.Tensor[[32, 64], pl.FP32], out: pl.Out[pl.Tensor[[32, 64], pl.FP32]]):
@@ -1209,7 +1209,7 @@ def test_a_region_has_no_tile_of_the_iteration_before() -> None:
 
 
 def test_shapes_of_a_tensor_that_nobody_needs(target: Any) -> None:
-    """Views of a tensor in another shape go where no kernel is left to use them."""
+    """Reshaped views of a tensor are removed where no kernel uses them any more."""
 
     @pl.jit(target=target)
     def stored(
@@ -1246,7 +1246,7 @@ def test_a_region_of_nothing(target: Any) -> None:
 
 
 def test_augmented_assignment_of_a_tensor(target: Any) -> None:
-    """All names of a tensor see ``name += value``; that of an input gets a value of its own."""
+    """All names of a tensor see ``name += value``; the name of an input gets its own value."""
 
     @pl.jit(target=target)
     def added(
@@ -1277,7 +1277,7 @@ def test_augmented_assignment_of_a_tensor(target: Any) -> None:
 
 
 def test_views_of_views_of_a_tensor(target: Any) -> None:
-    """A kernel that takes a view and one of that makes them in order, whatever their names."""
+    """A kernel that takes a view and a view of it creates them in order, whatever their names."""
 
     @pl.jit(target=target)
     def summed(

@@ -1,4 +1,4 @@
-"""Random programs: what the printer writes, the parser reads as the same program."""
+"""Random programs: what the printer prints, the parser reads as the same program."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ TENSOR = TensorType([64, 16], DataType.FP16)
 
 
 class Writer:
-    """Draws a function: expressions over the visible variables, statements in nested blocks."""
+    """Generates a function: expressions over the visible variables, statements in nested blocks."""
 
     def __init__(self, random: Random) -> None:
         self.random = random
@@ -147,7 +147,7 @@ class Writer:
         return Mul(self.random.choice(known), ConstInt(16), DataType.INT64)
 
     def block(self, depth: int) -> list[Stmt]:
-        """Draw statements; what they define is forgotten afterwards."""
+        """Generate statements; what they define is forgotten afterwards."""
         scalars, tiles = len(self.scalars), len(self.tiles)
         stmts = [self.stmt(depth) for _ in range(self.random.randrange(1, 4))]
         del self.scalars[scalars:], self.tiles[tiles:]

@@ -1,4 +1,4 @@
-"""What a person sees of an error: many at once, in a script, in a notebook, in colour or not."""
+"""How errors are displayed: many at once, in a script, in a notebook, in colour or not."""
 
 from __future__ import annotations
 
@@ -178,20 +178,20 @@ LINES = [
 
 
 def test_notebook(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A notebook shows the report alone."""
+    """A notebook shows only the report."""
     for name in ("FORCE_COLOR", "PYPTO_DEBUG", "PTO_BACKTRACE"):
         monkeypatch.delenv(name, raising=False)
     assert notebook(failure(WRONG)) == LINES
 
 
 def test_notebook_names_cells(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The location of an error in a cell has the cell's number, not the name that Jupyter makes."""
+    """The location of an error in a cell has the cell's number, not Jupyter's generated name."""
     monkeypatch.delenv("FORCE_COLOR", raising=False)
     names = {"<string>": ("Cell", "In[7]")}
     shell = SimpleNamespace(compile=SimpleNamespace(format_code_name=names.get))
     monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: shell))
     assert notebook(failure(WRONG))[1] == " --> Cell In[7]:3:12"
-    names.clear()  # a file that is imported
+    names.clear()  # an imported file
     assert notebook(failure(WRONG)) == LINES
 
 
@@ -209,7 +209,7 @@ def test_notebook_with_frames(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_notebook_in_colour(monkeypatch: pytest.MonkeyPatch) -> None:
-    """FORCE_COLOR colours what a notebook shows, too."""
+    """FORCE_COLOR also colours what a notebook shows."""
     monkeypatch.delenv("PYPTO_DEBUG", raising=False)
     monkeypatch.setenv("FORCE_COLOR", "1")
     assert notebook(failure(WRONG))[0] == (
@@ -218,7 +218,7 @@ def test_notebook_in_colour(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 class Terminal(io.StringIO):
-    """A stream that says that it is a terminal."""
+    """A stream that claims to be a terminal."""
 
     def isatty(self) -> bool:
         return True
@@ -238,7 +238,7 @@ class Terminal(io.StringIO):
 def test_colour(
     environment: dict[str, str], stream: Any, colour: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Colour is for terminals that show it, unless the user says otherwise."""
+    """Colour is used on terminals that support it, unless the user says otherwise."""
     for name in ("NO_COLOR", "FORCE_COLOR"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("TERM", "xterm")
@@ -261,7 +261,7 @@ def test_colour(
     ],
 )
 def test_many(count: int, shown: int, end: str) -> None:
-    """Up to ten mistakes are reported at once, in their order; the report says if it ends early."""
+    """Up to ten mistakes are reported at once, in source order; the report says if more follow."""
     lines = [f"    v{i} = w{i} + 1" for i in range(count)]
     error = failure("@pl.function\ndef f(n: pl.INT64):\n" + "\n".join(lines))
     errors = (error, *error.others)
@@ -282,7 +282,7 @@ def test_many(count: int, shown: int, end: str) -> None:
     ],
 )
 def test_what_follows_from_a_mistake_is_not_reported(statement: str) -> None:
-    """A name whose definition is wrong is not complained about where it is read."""
+    """A name whose definition is wrong is not reported again where it is read."""
     error = failure(
         "@pl.function\n"
         "def f(n: pl.INT64, x: pl.Tensor[[64, 64], pl.FP32], out: pl.Out[pl.Tensor[[64, 64],"
@@ -296,7 +296,7 @@ def test_what_follows_from_a_mistake_is_not_reported(statement: str) -> None:
 
 
 def test_an_output_stays_what_it_is() -> None:
-    """A store that fails does not hide mistakes of the next one."""
+    """A store that fails does not hide mistakes in the next one."""
     error = failure(
         "@pl.function\n"
         "def f(x: pl.Tensor[[64, 64], pl.FP32], out: pl.Out[pl.Tensor[[64, 64], pl.FP32]]):\n"
@@ -324,7 +324,7 @@ def test_an_output_stays_what_it_is() -> None:
     ],
 )
 def test_nearest(name: str, known: list[str], found: str | None) -> None:
-    """Names spelled alike, names that begin alike and names of other libraries are suggested."""
+    """Similar names, names with the same beginning and names of other libraries are suggested."""
     assert nearest(name, known) == found
 
 
@@ -343,7 +343,7 @@ def test_nearest(name: str, known: list[str], found: str | None) -> None:
     ],
 )
 def test_dtype_like(value: Any, found: Any) -> None:
-    """Spellings of other libraries lead to the element type that is meant."""
+    """Spellings of other libraries are mapped to the element type that is meant."""
     assert dtype_like(value) is found
 
 
@@ -361,7 +361,7 @@ SUGGESTED = [
 
 @pytest.mark.parametrize(("text", "hint"), SUGGESTED, ids=[text for text, _ in SUGGESTED])
 def test_suggestion(text: str, hint: str) -> None:
-    """Unknown ops, names, attributes and keywords suggest the nearest that there is."""
+    """For unknown ops, names, attributes and keywords, the nearest known one is suggested."""
     error = failure(
         "@pl.function\n"
         "def f(n: pl.INT64, x: pl.Tensor[[8, 8], pl.FP32]):\n"

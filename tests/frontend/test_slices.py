@@ -1,4 +1,4 @@
-"""Slices: what ``t[...]`` and ``out[...] = value`` become, and where they may not stand."""
+"""Slices: what ``t[...]`` and ``out[...] = value`` become, and where they are invalid."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LOAD = lines(f"""
 
 
 def stored(index: str, options: str = "") -> str:
-    """Return the line that ``t = x[index]`` becomes, beside a store that makes the kernel whole."""
+    """Return the line that ``t = x[index]`` becomes; a store makes the kernel complete."""
     code = f"t = x[{index}]\nout[0:64, 0:64] = x[0:64, 0:64]"
     return body(TENSORS, code, options=options).splitlines()[0]
 
@@ -43,7 +43,7 @@ def stored(index: str, options: str = "") -> str:
     ],
 )
 def test_bounds_become_offsets_and_sizes(index: str, offsets: str, sizes: str) -> None:
-    """Left-out bounds and dimensions are whole; negative bounds count from the end."""
+    """Omitted bounds and dimensions mean the whole; negative bounds count from the end."""
     assert stored(index) == f"t = pl.block.load(x, {offsets}, {sizes}, {VEC})"
 
 
@@ -63,7 +63,7 @@ def test_bounds_become_offsets_and_sizes(index: str, offsets: str, sizes: str) -
     ],
 )
 def test_size_is_the_difference(index: str, offset: str, size: int | None) -> None:
-    """A size is known where what varies cancels, however it is written."""
+    """A size is known if its variable terms cancel, however it is written."""
     if size is None:
         assert error(TENSORS, f"t = x[{index}]").slug == "slice-size"
     else:
@@ -71,7 +71,7 @@ def test_size_is_the_difference(index: str, offset: str, size: int | None) -> No
 
 
 def test_store_rebinds_the_output() -> None:
-    """A written region is a store whose value has the tensor's name, in and outside of loops."""
+    """Assigning to a slice is a store that rebinds the tensor's name, in and outside of loops."""
     code = """
         for i in pl.range(4):
             out[i * 16 : (i + 1) * 16, :] = x[i * 16 : (i + 1) * 16, :] * 2
@@ -96,7 +96,7 @@ def test_store_rebinds_the_output() -> None:
 
 
 def test_strict_ssa_keeps_the_name() -> None:
-    """Under strict_ssa a written region is a store of its own: no name gets a second value."""
+    """Under strict_ssa assigning to a slice is a plain store: no name gets a second value."""
     options = "(strict_ssa=True)"
     assert body(TENSORS, "t = x[0:16]\nout[0:16] = t", options=options) == LOAD.replace(
         "out = pl.block", "pl.block"
@@ -106,7 +106,7 @@ def test_strict_ssa_keeps_the_name() -> None:
 
 
 def test_slice_of_a_tile_is_a_part() -> None:
-    """On a tile a slice is the view of some rows."""
+    """On a tile a slice is a view of some rows."""
     assert body(TENSORS, "t = x[:]\nout[0:16] = t[n : n + 16]") == lines(f"""
         t = pl.block.load(x, [0, 0], [64, 64], {VEC})
         out = pl.block.store(pl.block.view(t, [16, 64], [n, 0]), [0, 0], [16, 64], out)
@@ -114,7 +114,7 @@ def test_slice_of_a_tile_is_a_part() -> None:
 
 
 def test_views_on_the_host() -> None:
-    """Where no tiles are, a slice is a view, whose size may vary, and a write an assemble."""
+    """Outside kernels a slice is a view, whose size may vary, and a write an assemble."""
     code = "a = x[n : n + 16]\nout[n : n + 16] = a * 2\nb = x[n:]\nc = x[n : 3 * n + 8, 0:32]"
     assert body(TENSORS, code, options=HOST) == lines("""
         a = pl.tensor.view(x, [16, 64], [n, 0])
@@ -177,7 +177,7 @@ def test_scopes_compute_with_tensors() -> None:
 
 
 def test_inline_functions_slice_like_their_caller() -> None:
-    """A slice in an inline function is what it is in the function around it."""
+    """A slice in an inline function has the meaning it has in the calling function."""
     before = """
         @pl.inline
         def double(t, out):
@@ -212,7 +212,7 @@ def test_inline_functions_slice_like_their_caller() -> None:
     ],
 )
 def test_constants_are_sizes(code: str) -> None:
-    """What is one number wherever it is read can be the size of a tile."""
+    """A value that is the same constant wherever it is read can be the size of a tile."""
     text = body(TENSORS, code, before="ROWS = 16")
     assert [line for line in text.splitlines() if "block" in line] == LOAD.splitlines()
 
@@ -229,12 +229,12 @@ def test_constants_are_sizes(code: str) -> None:
     ],
 )
 def test_variables_are_no_sizes(code: str) -> None:
-    """What is assigned twice, or is a parameter, is known only at run time."""
+    """A variable assigned twice, or a parameter, is known only at run time."""
     assert error(TENSORS, code).slug == "slice-size"
 
 
 def test_constants_that_wrap_are_no_sizes() -> None:
-    """Arithmetic that leaves its type is not done while parsing."""
+    """Arithmetic that overflows its type is not folded while parsing."""
     code = "k = pl.const(100, pl.INT8)\nm = k * 2\nt = x[0:m]"
     assert error(TENSORS, code).slug == "slice-size"
 
@@ -264,7 +264,7 @@ def test_shape_and_dtype() -> None:
 
 
 # --------------------------------------------------------------------------------------------
-# What cannot be
+# Errors
 # --------------------------------------------------------------------------------------------
 
 
@@ -286,7 +286,7 @@ def test_shape_and_dtype() -> None:
     ],
 )
 def test_refused(code: str, slug: str) -> None:
-    """Wrong indices, targets and values each are an error of their kind."""
+    """Wrong indices, targets and values each have an error of their own kind."""
     params = TENSORS.replace("out: pl.Out[pl.Tensor[[64", "out: pl.Out[pl.Tensor[[32")
     found = error(params, code, options=HOST if code == "out[:] = x" else "")
     assert isinstance(found, ParserTypeError | UnsupportedFeatureError)
@@ -294,7 +294,7 @@ def test_refused(code: str, slug: str) -> None:
 
 
 def test_hints_can_be_typed() -> None:
-    """The hint of a refused slice is the slice that would do."""
+    """The hint for a rejected slice is a slice that would work."""
     hints = {
         "t = x[n]": "write x[n:n + 1]",
         "t = x[3, 0:8]": "write x[3:4, 0:8]",

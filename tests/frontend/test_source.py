@@ -30,7 +30,7 @@ def line_of(text: str) -> int:
 
 
 def test_function_in_a_file() -> None:
-    """Aliases, stacked decorators, comments and a docstring further left are no obstacle."""
+    """Aliases, stacked decorators, comments and an outdented docstring are no obstacle."""
     assert isinstance(kernels.plain, Function)
     assert kernels.plain.name == "plain"
     assert kernels.plain.param_directions == (ParamDirection.In, ParamDirection.Out)
@@ -41,7 +41,7 @@ def test_function_in_a_file() -> None:
 
 
 def test_program_in_nested_functions() -> None:
-    """Names of all enclosing functions are known, also in postponed annotations."""
+    """Names of all enclosing functions are visible, also in postponed annotations."""
     found: Program = kernels.make(16)
     (function,) = found.functions_
     assert (found.name, function.name, function.func_type) == (
@@ -92,7 +92,7 @@ def test_command_line_text(tmp_path: Path) -> None:
 
 
 def test_no_source(tmp_path: Path) -> None:
-    """Where the text is not kept, the error says what to do."""
+    """If the source is unavailable, the error says what to do."""
     result = run(tmp_path, "-", text=GOOD)
     assert result.returncode == 1
     assert result.stderr == (
@@ -102,7 +102,7 @@ def test_no_source(tmp_path: Path) -> None:
 
 
 def test_uncaught_error(tmp_path: Path) -> None:
-    """An uncaught error is shown by its report alone; PTO_BACKTRACE=1 adds the traceback."""
+    """An uncaught error is shown as its report alone; PTO_BACKTRACE=1 adds the traceback."""
     path = tmp_path / "kernel.py"
     path.write_text(BAD)
     result = run(tmp_path, "kernel.py")
@@ -165,7 +165,7 @@ def test_text_that_is_not_kept(tmp_path: Path, args: list[str], text: str, place
 
 
 def test_text_inside_another(tmp_path: Path) -> None:
-    """A text that the one of the command line executes is not taken for that one."""
+    """Code executed by the command-line text is not mistaken for that text."""
     result = run(tmp_path, "-c", f"text = {LOST!r}\n\nexec(text)")
     assert (result.returncode, result.stderr) == (
         1,
@@ -175,7 +175,7 @@ def test_text_inside_another(tmp_path: Path) -> None:
 
 
 def test_threads_that_parse_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A parse that another thread spoilt is begun again; other errors stay."""
+    """A parse disturbed by another thread is restarted; other errors are raised."""
     parse, left = ast.parse, [SystemError("AST constructor recursion depth mismatch")] * 3
 
     def spoilt(text: str, filename: str, mode: str) -> ast.AST:
@@ -204,7 +204,7 @@ def test_text_in_linecache(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("end", ["", "\n"])
 def test_text_of_a_file_that_changes(tmp_path: Path, end: str) -> None:
-    """A file that was read as a text, and is executed after a change, has its new lines."""
+    """A file that was parsed as text, and is executed after a change, uses its new lines."""
     path = tmp_path / "kernel.py"
     text = GOOD.partition("\nprint")[0]
     path.write_text(text + end, encoding="utf-8")
@@ -214,18 +214,18 @@ def test_text_of_a_file_that_changes(tmp_path: Path, end: str) -> None:
 
 
 def test_text_with_the_name_of_a_file(tmp_path: Path) -> None:
-    """A text that is not what the file of its name has is shown as it is, not as the file."""
+    """A text that differs from the file of its name is shown as it is, not as the file."""
     path = tmp_path / "kernel.py"
     path.write_text("# another one\n" * 9, encoding="utf-8")
     with pytest.raises(UndefinedVariableError) as caught:
         pl.parse(BAD.partition("\nprint")[0], str(path))
     assert "return n + m" in caught.value.render()
     path.write_text(GOOD.partition("\nprint")[0], encoding="utf-8")
-    assert "f" in runpy.run_path(str(path))  # executed after that, the file is what it is
+    assert "f" in runpy.run_path(str(path))  # once executed, the file's own source counts
 
 
 def test_columns_count_characters() -> None:
-    """A column is a number of characters, whatever stands before it."""
+    """A column counts characters, whatever precedes it."""
     text = 'import pypto.language as pl\n@pl.function\ndef f(n: pl.INT64): "äöü"; x = "é" and m\n'
     with pytest.raises(UndefinedVariableError) as caught:
         pl.parse(text)
@@ -247,7 +247,7 @@ def test_columns_count_characters() -> None:
     ],
 )
 def test_definition_ends(text: str, last: int) -> None:
-    """The end of a definition is found, whatever stands in its lines."""
+    """The end of a definition is found, whatever its lines contain."""
     lines = text.splitlines(keepends=True)
     source, node = parse_definition("k.py", lines, 0)
     assert source.span(node).end_line == last
@@ -258,7 +258,7 @@ class WithoutMethods:
 
 
 def test_decorator_on_something_else() -> None:
-    """The decorators say what they are for."""
+    """The decorators' errors say what they are for."""
     with pytest.raises(ParserSyntaxError, match="a function was wanted"):
         pl.function(3)  # pyright: ignore[reportArgumentType, reportCallIssue]
     with pytest.raises(ParserSyntaxError, match="has no method decorated"):

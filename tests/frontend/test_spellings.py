@@ -1,4 +1,4 @@
-"""Two spellings of one thing, of March and of later programs: both give the same program."""
+"""Old (March) and newer spellings of the same thing: both give the same program."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def test_tiles(name: str) -> None:
 
 @pytest.mark.parametrize("name", WHOLE)
 def test_tensors(name: str) -> None:
-    """So are those of ops on tensors."""
+    """The same holds for ops on tensors."""
 
     def made(value: str) -> ir.Function | ir.Program:
         kind = "pl.Tensor[[64, 64], pl.FP32]"

@@ -45,7 +45,7 @@ def test_name_is_one_variable_while_its_type_stays() -> None:
 
 
 def test_new_type_makes_a_new_variable() -> None:
-    """In the same block a name may change its type; it is another Var then."""
+    """Within a block a name may change its type; it is then another Var."""
     found = kernel(N, "x = n\nx = n > 2\nx = n")
     a, b, c = (s.var for s in statements(found.body) if isinstance(s, AssignStmt))
     assert a is not b
@@ -93,7 +93,7 @@ def test_assignment_forms() -> None:
 
 
 def test_constants_in_kernels_make_no_code() -> None:
-    """Lists of constants, element types and ops may have a local name."""
+    """Lists of constants, element types and ops may be bound to a local name."""
     assert body(
         "x: pl.Tensor[[64, 64], pl.FP32]",
         """
@@ -110,7 +110,7 @@ target_type=pl.FP16, mode="round")
 
 
 def test_branches_define_one_variable() -> None:
-    """A name that all branches define is one Var and known after them."""
+    """A name that all branches define is one Var, visible after them."""
     found = kernel(
         N,
         """
@@ -129,7 +129,7 @@ def test_branches_define_one_variable() -> None:
 
 
 def test_branches_with_different_variables_are_joined() -> None:
-    """Where the last definitions of two branches are different Vars, the else branch copies."""
+    """If the last definitions in two branches are different Vars, the else branch copies."""
     assert body(
         N,
         """
@@ -152,7 +152,7 @@ def test_branches_with_different_variables_are_joined() -> None:
 
 
 def test_branch_that_jumps_does_not_count() -> None:
-    """After `if c: continue`, what the other branch defines is known."""
+    """After `if c: continue`, what the other branch defines is visible."""
     assert body(
         N,
         """
@@ -276,7 +276,7 @@ def test_loop_carries_values() -> None:
 
 
 def test_bare_yield_names_results_as_iter_args() -> None:
-    """A yield without names on its left, also Python's own, hands on to the iter_args' names."""
+    """A yield without targets, also Python's own, passes values to the iter_args' names."""
     for text in ("pl.yield_(a + i)", "yield a + i"):
         assert body(
             N, f"for i, (a,) in pl.range(n, init_values=[n]):\n    {text}\nreturn a"
@@ -308,7 +308,7 @@ def test_assigned_iter_arg_is_carried() -> None:
 
 
 def test_result_in_an_outer_loop_is_the_outer_variable() -> None:
-    """A loop result with the name of a variable from outside the block assigns that one."""
+    """A loop result with the name of a variable from outside the block assigns that variable."""
     found = kernel(
         N,
         """
@@ -327,7 +327,7 @@ def test_result_in_an_outer_loop_is_the_outer_variable() -> None:
 
 
 def test_while_loops() -> None:
-    """Natural while, and the form that carries values and starts with pl.cond."""
+    """Plain while, and the form that carries values and starts with pl.cond."""
     found = kernel(
         N,
         """
@@ -350,7 +350,7 @@ def test_while_loops() -> None:
 
 
 def test_scope_is_transparent() -> None:
-    """Names that a pl.incore scope defines are known after it."""
+    """Names that a pl.incore scope defines are visible after it."""
     assert body(N, "with pl.incore():\n    x = n\nreturn x") == lines("""
         with pl.incore():
             x = n
@@ -370,7 +370,7 @@ def test_results_are_inferred() -> None:
 
 
 def test_annotation_gives_the_type() -> None:
-    """Memory and layout in an annotation become the variable's; the value's layout stays else."""
+    """Memory and layout in an annotation become the variable's; else the value's layout is kept."""
     found = kernel(
         "x: pl.Tensor[[64, 64], pl.FP16]",
         """
@@ -506,13 +506,13 @@ pl.load(x, [0, 0], [64, 64], pl.MemorySpace.Mat)
     ],
 )
 def test_refused(text: str, kind: type[Exception], slug: str) -> None:
-    """What has no meaning in a kernel is refused with its class and slug."""
+    """What has no meaning in a kernel is rejected with its class and slug."""
     found = error(N, text)
     assert (type(found), found.slug) == (kind, slug)
 
 
 def test_statements_with_effects() -> None:
-    """Stores, synchronisation, functions and inline functions that store stand alone."""
+    """Stores, synchronisation, functions and inline functions that store may be statements."""
     before = """
         @pl.inline
         def twice(t, out):
@@ -531,7 +531,7 @@ def test_statements_with_effects() -> None:
 
 
 def test_loop_variables_may_follow_one_another() -> None:
-    """A loop variable hides a variable before it, and one name serves loops side by side."""
+    """A loop variable shadows an earlier variable, and one name serves successive loops."""
     code = "i = n\nfor i in pl.range(2):\n    n = n + i\nfor i in pl.range(3):\n    n = n + i"
     assert body(N, code) == lines("""
         i = n
@@ -543,7 +543,7 @@ def test_loop_variables_may_follow_one_another() -> None:
 
 
 def test_strict_ssa() -> None:
-    """Under strict_ssa a second assignment is an error that knows the first one's place."""
+    """Under strict_ssa a second assignment is an error that shows the first one's location."""
     found = error(N, "x = n\nx = 2", options="(strict_ssa=True)")
     assert isinstance(found, SSAViolationError)
     assert found.previous_span is not None
@@ -552,7 +552,7 @@ def test_strict_ssa() -> None:
 
 
 def test_errors_are_reported_together() -> None:
-    """Parsing goes on after an error; what depends on a wrong statement is not reported."""
+    """Parsing continues after an error; what depends on a wrong statement is not reported."""
     found = error(N, "a = q\nb = a + 1\nfor i in pl.range(n):\n    c = r\nd = c\ne = s")
     errors = [found, *found.others]
     assert [e.message for e in errors] == [
@@ -571,14 +571,14 @@ def test_at_most_ten_errors() -> None:
 
 @pytest.mark.parametrize("use", ["y = i", "y = i + n", "y = min(i, n)", "y = pl.max(i, n)"])
 def test_a_hidden_name_is_lost_after_the_loop(use: str) -> None:
-    """A loop variable that hides a name is not that name after the loop, in any expression."""
+    """A loop variable that shadows a name is not that name after the loop, in any expression."""
     found = error(N, f"i = n\nfor i in pl.range(n):\n    pass\n{use}")
     assert isinstance(found, LostVariableError)
 
 
 @pytest.mark.parametrize(("items", "count"), [("t, t", 60), ("t, n", 600)])
 def test_tuples_of_tuples(items: str, count: int) -> None:
-    """Tuples with a tuple in them take no longer to read than others, however deep they are."""
+    """Nested tuples take no longer to read than others, however deep they are."""
     head = "import pypto.language as pl\n\n@pl.function\ndef f(n: pl.INT64):\n    t = (n, n)\n"
     found = pl.parse(head + f"    t = ({items})\n" * count)
     assert isinstance(found, Function)

@@ -1,6 +1,6 @@
-"""The Python syntax document: its code blocks run, and mean what the text beside them says.
+"""The Python syntax document: its code blocks run, and mean what the accompanying text says.
 
-A block that stands alone in the document gets what it takes for granted: the names that it reads
+A block that is incomplete in the document gets what it assumes: the names that it reads
 as parameters, and a function around it.
 """
 
@@ -134,7 +134,7 @@ tile_view = pl.TileView(valid_shape=valid_shape, stride=stride, start_offset=sta
     ],
 )
 def test_memory_references(annotation: str) -> None:
-    """A tensor with its place in memory, in brackets or in the call form."""
+    """A tensor with its memory reference, in brackets or in the call form."""
     whole = function(f"tensor: {annotation}", "return tensor", before=MEMREF)
     kind = whole.params[0].type
     assert isinstance(kind, ir.TensorType)
@@ -152,7 +152,7 @@ def test_memory_references(annotation: str) -> None:
     ],
 )
 def test_tile_views(view: str) -> None:
-    """A tile with its place in memory and its view, in the document's call form."""
+    """A tile with its memory reference and its view, in the document's call form."""
     place = "pl.MemRef(pl.MemorySpace.Left, addr, 512)"
     annotation = f"pl.Tile(\n    (16, 16), pl.FP16,\n    memref={place},\n    tile_view={view}\n)"
     whole = function(f"tile: {annotation}", "return tile", before=MEMREF + TILE_VIEW)
@@ -169,7 +169,7 @@ def test_tile_views(view: str) -> None:
 
 @pytest.mark.parametrize("space", ["DDR", "Vec", "Mat", "Left", "Right", "Acc"])
 def test_memory_spaces(space: str) -> None:
-    """Each memory space of the list places a tensor or tile."""
+    """Each memory space in the list can hold a tensor or tile."""
     place = f"pl.MemRef(pl.MemorySpace.{space}, 0, 64)"
     whole = function(f"t: pl.Tile[[4, 4], pl.FP32, {place}]", "return t")
     kind = whole.params[0].type
@@ -192,7 +192,7 @@ def test_variables_and_constants() -> None:
 
 
 def test_closure_variables() -> None:
-    """Lists of the enclosing scope are operands; so are numbers, truth values, IR expressions."""
+    """Lists of the enclosing scope are operands; so are numbers, booleans, IR expressions."""
     text = """
 from pypto import ir
 OFFSET = [0, 0]
@@ -234,7 +234,7 @@ OPERANDS: dict[str, Any] = {"a": -7, "b": 3, "x": 2.5, "y": -0.5, "p": True, "q"
 
 @pytest.mark.parametrize(("text", "kind"), BINARY, ids=[row[0] for row in BINARY])
 def test_operators(text: str, kind: type[ir.Expr]) -> None:
-    """Every operator of the tables is its node, and computes what Python computes."""
+    """Every operator in the tables becomes its node, and computes what Python computes."""
     types = "a: pl.INT64, b: pl.INT64, x: pl.FP32, y: pl.FP32, p: pl.BOOL, q: pl.BOOL"
     whole = function(types, f"v = {text}\nreturn v")
     assert type(values(whole)["v"]) is kind
@@ -243,7 +243,7 @@ def test_operators(text: str, kind: type[ir.Expr]) -> None:
 
 
 def test_calls() -> None:
-    """Explicit namespaces, dispatch by the operands, and names promoted from one of the two."""
+    """Explicit namespaces, dispatch on the operands, and names promoted from one of the two."""
     tensors = "a: pl.Tensor[[64, 64], pl.FP32], b: pl.Tensor[[64, 64], pl.FP32]"
     whole = function(
         f"{tensors}, t: pl.Tensor[[128, 128], pl.FP32]",
@@ -276,7 +276,7 @@ def test_calls() -> None:
 
 
 def test_assignment() -> None:
-    """Annotated assignments have the annotated type; of a wrong one the value's counts."""
+    """Annotated assignments have the annotated type; if it is wrong the value's is used."""
     tensor = "a: pl.Tensor[[4], pl.FP32]"
     whole = function(tensor, "x: pl.INT64 = 1\ny: pl.Tensor[[4], pl.FP32] = a")
     x, y = (s.var for s in ir.walk(whole) if isinstance(s, ir.AssignStmt))
@@ -306,7 +306,7 @@ CONDITION = "condition: pl.BOOL, value1: pl.INT64, value2: pl.INT64"
 
 @pytest.mark.parametrize("taken", [True, False])
 def test_if(taken: bool) -> None:
-    """Both branches yield what the name after the `if` means."""
+    """Both branches yield the value that the name has after the `if`."""
     whole = function(CONDITION, IF)
     (stmt,) = [s for s in ir.walk(whole) if isinstance(s, ir.IfStmt)]
     assert [var.name for var in stmt.return_vars] == ["y1"]
@@ -316,7 +316,7 @@ def test_if(taken: bool) -> None:
 
 
 def test_branches_yield_the_same() -> None:
-    """A different number of yielded values is refused, and so is an annotation on a tuple."""
+    """A different number of yielded values is rejected, and so is an annotation on a tuple."""
     with pytest.raises(ParserError):
         function(CONDITION, IF_TWO.replace("pl.yield_(value3, value4)", "pl.yield_(value1)"))
     with pytest.raises(SyntaxError):
@@ -350,7 +350,7 @@ def test_for_loops() -> None:
 
 
 def test_yield_statements() -> None:
-    """Python's own `yield` hands on none, one or several values."""
+    """Python's own `yield` passes on none, one or several values."""
     whole = function(
         "n: pl.INT64",
         """
@@ -405,7 +405,7 @@ def aicore_kernel({self}x: pl.INT64) -> pl.INT64:
 
 
 def test_functions() -> None:
-    """One, several and no results; function types, Opaque where none is given."""
+    """One, several and no results; function types, Opaque by default."""
     body = textwrap.indent(FUNCTIONS.format(head="@pl.function", self="self, "), "    ")
     whole = pl.parse(f"@pl.program\nclass All:\n{body}")
     assert isinstance(whole, ir.Program)
@@ -440,7 +440,7 @@ def kernel(
 
 
 def test_parameter_directions() -> None:
-    """Parameters are In unless they say so; a scalar cannot be InOut."""
+    """Parameters are In by default; a scalar cannot be InOut."""
     whole = pl.parse(DIRECTIONS)
     assert isinstance(whole, ir.Function)
     names = [direction.name for direction in whole.param_directions]
@@ -613,6 +613,6 @@ def test_inline_functions() -> None:
 
 
 def test_inline_argument_count() -> None:
-    """An inline function takes exactly its parameters."""
+    """An inline function takes exactly as many arguments as it has parameters."""
     with pytest.raises(ParserTypeError, match="takes 1 argument"):
         pl.parse(INLINE.replace("normalize(x)  #", "normalize(x, x)  #"))

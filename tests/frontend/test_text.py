@@ -41,7 +41,7 @@ def test_function_from_text() -> None:
 @pytest.mark.parametrize("begin", ["", "\n"])
 @pytest.mark.parametrize("text", [FUNCTION, PROGRAM], ids=["function", "program"])
 def test_indented_text(text: str, begin: str) -> None:
-    """A text that is indented as a whole, as between quotes in a function, is read without that."""
+    """A text that is indented as a whole, such as a string in a function, is dedented."""
     indented = begin + textwrap.indent(text, "        ")
     for trusted in (False, True):
         assert str(pl.parse(indented, trusted=trusted)) == str(pl.parse(text))
@@ -84,7 +84,7 @@ class Other: pass
 
 
 def test_class_with_more_than_methods() -> None:
-    """A class may have constants of its own; executed, it is parsed like one in a file."""
+    """A class may have constants of its own; when executed, it is parsed like one in a file."""
     text = PROGRAM.replace("class P:\n", "class P:\n    LIMIT = 3\n").replace(
         "return n\n", "return n + self.LIMIT\n"
     )
@@ -110,14 +110,14 @@ def test_class_with_more_than_methods() -> None:
     ],
 )
 def test_refused(text: str, kind: type[Exception], message: str) -> None:
-    """Text that is no kernel, not Python, or not one kernel, is refused."""
+    """Text that is no kernel, not Python, or more than one kernel, is rejected."""
     with pytest.raises(kind) as caught:
         pl.parse(text)
     assert message in str(caught.value)
 
 
 def test_function_is_no_program() -> None:
-    """parse_program wants a program."""
+    """parse_program requires a program."""
     with pytest.raises(ValueError, match="defines the function 'f', a program was wanted"):
         pl.parse_program(FUNCTION)
 
@@ -218,7 +218,7 @@ class Two:
 
 @pytest.mark.parametrize("is_printed", [False, True], ids=["written", "printed"])
 def test_two_functions_of_one_name(is_printed: bool) -> None:
-    """A text with two functions of one name is refused, whoever has written it."""
+    """A text with two functions of one name is rejected, printed or hand-written."""
     text = str(pl.parse_program(TWO)) if is_printed else TWO
     assert len(pl.parse_program(text).functions_) == 2
     with pytest.raises(ParserSyntaxError) as caught:
@@ -230,7 +230,7 @@ def test_two_functions_of_one_name(is_printed: bool) -> None:
 
 
 def test_no_cycles() -> None:
-    """What a parse leaves behind goes at once, without the collector of cycles."""
+    """What a parse leaves behind is freed at once, without the cycle collector."""
     text = textwrap.dedent(
         """
         @pl.program

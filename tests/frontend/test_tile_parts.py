@@ -1,6 +1,6 @@
-"""Parts of tiles, and loads and stores in the order of arguments of later programs, in kernels.
+"""Slices of tiles, and loads and stores with the newer argument order, in kernels.
 
-Each runs on the interpreter, compiled, and from its texts for the assembler.
+Each runs in the interpreter, compiled, and from its texts for the assembler.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Kernel:
     ):
 """
 
-Wanted = Callable[[Array], Array]  # what stands at the begin of the result, from ``x``
+Wanted = Callable[[Array], Array]  # the start of the result, from ``x``
 
 
 def parsed(text: str) -> Program:
@@ -50,7 +50,7 @@ def executed(text: str) -> Program:
 
 
 def _with(array: Array, *parts: tuple[Any, Any]) -> Array:
-    """Return a copy of an array of which some parts are others."""
+    """Return a copy of an array with some parts replaced."""
     found = array.copy()
     for at, part in parts:
         found[at] = part
@@ -181,7 +181,7 @@ CASES = LOADS | {
     name: (f"t = pl.load(x, [0, 0], [32, 64])\n{text}\ny = pl.store(u, [0, 0], y)", wanted)
     for name, (text, wanted) in PARTS.items()
 }
-"""Of `PARTS` the function of what is expected gets the tile ``t``, the first rows of ``x``."""
+"""The `PARTS` whose expected value is a function of the tile ``t``, the first rows of ``x``."""
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -205,7 +205,7 @@ def test_kernel(name: str, target: Any) -> None:
 
 @pytest.mark.parametrize("target", ["interpreter", "cpu"])
 def test_rows_of_a_column_known_at_run_time_go_to_a_wide_tensor(target: Any) -> None:
-    """As many elements of a column as are valid are written, and none below them."""
+    """Only the valid elements of a column are written, and none below them."""
     program = parsed(
         "t = pl.load(x, [0, 0], [32, 64], valid_shapes=[n, 64])\n"
         "y = pl.store(pl.row_max(t), [0, 3], [32, 1], y)"
@@ -236,7 +236,7 @@ REFUSED = {
 
 @pytest.mark.parametrize("text", REFUSED)
 def test_refused(text: str) -> None:
-    """What a part or a tile with a part cannot be is said, with what to write."""
+    """An invalid slice, or tile with a slice, is rejected with what to write."""
     message, hint = REFUSED[text]
     with pytest.raises(PyptoError) as caught:
         parsed(f"t = pl.load(x, [0, 0], [32, 64])\nu = {text}")
@@ -246,7 +246,7 @@ def test_refused(text: str) -> None:
 
 @pytest.mark.parametrize("pad", ["zero", "max", "min"])
 def test_what_fills_a_tile_is_printed_as_it_is_written(pad: str) -> None:
-    """The text is a program of Python, too: it names what fills, and no number of it."""
+    """The text is also a Python program: it names the padding value, not its number."""
     program = parsed(
         "t = pl.load(x, [0, 0], [32, 64], valid_shapes=[n, 64])\n"
         f"y = pl.store(pl.fillpad(t, pad_value=pl.PadValue.{pad}), [0, 0], y)"

@@ -62,12 +62,12 @@ def parameter(annotation: str) -> Type:
     ],
 )
 def test_annotation(annotation: str, text: str) -> None:
-    """What each form of annotation means, as the printer spells it."""
+    """What each form of annotation means, as printed."""
     assert str(parameter(annotation)) == text
 
 
 def test_symbolic_dimensions() -> None:
-    """One DynVar is one variable; a dimension may be a parameter that stands later."""
+    """One DynVar is one variable; a dimension may be a parameter that comes later."""
     found = kernel(
         "a: pl.Tensor[[N, n], pl.FP32], b: pl.Tensor[[N], pl.FP32], n: pl.INT64",
         "pass",
@@ -109,7 +109,7 @@ def test_layout_view() -> None:
 
 
 def test_memory_references_are_shared() -> None:
-    """In one function, equal space and id are one MemRef object."""
+    """Within a function, equal space and id are one MemRef object."""
     ref = "pl.MemRef(pl.MemorySpace.Vec, 0, 512, 2)"
     found = kernel(f"a: pl.Tile[[16, 16], pl.FP16, {ref}], b: pl.Tile[[4], pl.FP16, {ref}]", "pass")
     a, b = (p.type for p in found.params)
@@ -143,14 +143,14 @@ def test_memory_references_are_shared() -> None:
     ],
 )
 def test_annotation_refused(params: str, slug: str) -> None:
-    """What is no type of a kernel is refused at the annotation."""
+    """An annotation that is no kernel type is rejected at the annotation."""
     found = error(params, "pass", before=BEFORE)
     assert (type(found), found.slug) == (ParserTypeError, slug)
 
 
 @pytest.mark.parametrize("params", ["*p: pl.INT64", "**p: pl.INT64", "p: pl.INT64 = 1"])
 def test_odd_parameters_are_refused(params: str) -> None:
-    """Kernels have neither defaults nor stars."""
+    """Kernels have neither defaults nor starred parameters."""
     assert type(error(params, "pass")) is UnsupportedFeatureError
 
 
@@ -164,7 +164,7 @@ def test_odd_parameters_are_refused(params: str) -> None:
     ],
 )
 def test_results_are_checked(result: str, code: str) -> None:
-    """The values returned have the declared types."""
+    """The returned values have the declared types."""
     found = error("n: pl.INT64", code, result=result)
     assert (type(found), found.slug) == (ParserTypeError, "return-type")
 
@@ -212,7 +212,7 @@ def test_output_is_written(code: str) -> None:
     ],
 )
 def test_output_mistakes(code: str, slug: str) -> None:
-    """An output that is never written, or whose name is given away, is an error."""
+    """An output that is never written, or whose name is rebound, is an error."""
     found = error(OUT, T + code)
     assert (type(found), found.slug) == (ParserTypeError, slug)
     assert found.location.begin_line == (
@@ -230,7 +230,7 @@ def test_output_mistakes(code: str, slug: str) -> None:
     ],
 )
 def test_input_is_not_written(code: str) -> None:
-    """Where parameters have directions, one without is not written."""
+    """If parameters have directions, one without a direction cannot be written."""
     found = error(OUT, f"{T}{code}\nout = pl.store(t, [0, 0], [64, 64], out)")
     assert (type(found), found.slug) == (ParserTypeError, "input-written")
     assert found.hint == "write x: pl.InOut[pl.Tensor[[64, 64], pl.FP32]]"
@@ -238,7 +238,7 @@ def test_input_is_not_written(code: str) -> None:
 
 
 def test_other_tensor_under_the_name_of_an_input_is_written() -> None:
-    """A parameter's name may come to stand for an output, or a view of one, which is written."""
+    """A parameter's name may be rebound to an output, or a view of one, which is written."""
     stored = "out = pl.store(t, [0, 0], [64, 64], out)"
     for value in ("out", "pl.view(out, [64, 64], [0, 0])"):
         code = f"{T}{stored}\nx = {value}\nx = pl.store(t, [0, 0], [64, 64], x)"

@@ -1,7 +1,7 @@
-"""What type checkers and editors make of kernels: no false findings, and the true ones.
+"""What type checkers and editors report for kernels: no false findings, and the true ones.
 
-pyright reads a folder with the examples, the pages of the documentation, what the syntax document
-writes, and files with mistakes: once, half of it strictly and half in its basic mode.
+pyright checks a folder with the examples, the pages of the documentation, the syntax document's
+code, and files with mistakes: once, half of it in strict and half in basic mode.
 """
 
 from __future__ import annotations
@@ -297,7 +297,7 @@ class Wrong:
 UNTOLD = {
     # Python evaluates annotations before there are arguments.
     ("language.py", "reportUndefinedVariable", '"n" is not defined'),
-    # No type says that a loop has iterations.
+    # No type expresses that a loop has iterations.
     ("document.py", "reportPossiblyUnbound", '"sum" is possibly unbound'),
 }
 """The findings in correct files that no types of ours could prevent."""
@@ -323,7 +323,7 @@ def files() -> Iterator[tuple[str, str]]:
 
 @pytest.fixture(scope="module")
 def findings(tmp_path_factory: pytest.TempPathFactory) -> list[Finding]:
-    """What pyright says of all files, in both of its modes."""
+    """The findings of pyright for all files, in both of its modes."""
     if importlib.util.find_spec("pyright") is None:
         pytest.skip("needs pyright, a development dependency")
     folder = tmp_path_factory.mktemp("kernels")
@@ -360,7 +360,7 @@ def findings(tmp_path_factory: pytest.TempPathFactory) -> list[Finding]:
 
 @pytest.mark.parametrize("mode", ["strict", "basic"])
 def test_no_false_findings(findings: list[Finding], mode: str) -> None:
-    """Correct kernels have no findings but those that no types could prevent."""
+    """Correct kernels have no findings except those that no types could prevent."""
     untold = {(file, rule.removesuffix("Variable"), text) for file, rule, text in UNTOLD}
     false = [
         found
@@ -373,7 +373,7 @@ def test_no_false_findings(findings: list[Finding], mode: str) -> None:
 
 @pytest.mark.parametrize("mode", ["strict", "basic"])
 def test_mistakes_are_found(findings: list[Finding], mode: str) -> None:
-    """Each wrong line of the wrong file has an error, and no other line has."""
+    """Each wrong line of the wrong file has an error, and no other line has one."""
     found = {
         f.line for f in findings if (f.file, f.mode, f.severity) == ("wrong.py", mode, "error")
     }
@@ -382,7 +382,7 @@ def test_mistakes_are_found(findings: list[Finding], mode: str) -> None:
 
 
 def test_element_types_are_numbers() -> None:
-    """Each element type of the language is a scalar in annotations: whole ones have bits."""
+    """Each element type of the language is a scalar in annotations: integers have bit operators."""
     members = {name: value for name, value in vars(pl).items() if isinstance(value, DataType)}
     assert len(members) == 21
     for name, value in members.items():
@@ -392,7 +392,7 @@ def test_element_types_are_numbers() -> None:
 
 
 def written(op: OpDef[..., Any]) -> list[tuple[str, str, str]]:
-    """Return the parameters of an op as its overload has them: name, type, default."""
+    """Return the parameters of an op as in its overload: name, type, default."""
     rows: list[tuple[str, str, str]] = []
     for param in op.params:
         kind = {ATTR: param.attr_type, AXIS: "Axis", INTS: param.attr_type or INTS}.get(
@@ -416,7 +416,7 @@ def declared(node: ast.FunctionDef) -> list[tuple[str, str, str]]:
 
 
 def test_overloads_are_the_ops() -> None:
-    """A name that stands for several ops shows the parameters and the text of each."""
+    """A name that covers several ops shows the parameters and docstring of each."""
     stub = Path(short_names.__file__).with_suffix(".pyi")
     tree = ast.parse(stub.read_text(encoding="utf-8"))
     shown: dict[str, list[tuple[Any, str, str]]] = {}
@@ -427,7 +427,7 @@ def test_overloads_are_the_ops() -> None:
     for name, rows in shown.items():
         alike: list[Any] = []
         for op in Unified(name).candidates:
-            if written(op) in alike:  # what is made of nothing: a tile, or a tensor
+            if written(op) in alike:  # creation ops: a tile, or a tensor
                 continue
             alike.append(written(op))
             result = {"block": "Tile", "tensor": "Tensor"}[op.level]
@@ -457,6 +457,6 @@ def test_overloads_are_the_ops() -> None:
     ids=["op", "unified", "loop"],
 )
 def test_signature_and_text(op: Any, parameters: str, first_line: str) -> None:
-    """What `help` and editors that run the code show: parameters and text."""
+    """What `help`, and editors that run the code, show: parameters and docstring."""
     assert str(inspect.signature(op)) == parameters
     assert (inspect.getdoc(op) or "").splitlines()[0] == first_line

@@ -1,4 +1,4 @@
-"""A warning is shown once a place in a file, whatever other files have said."""
+"""A warning is shown once per location in a file, whatever other files have reported."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def meeting(x: pl.Tensor[[64, 64], pl.FP32], out: pl.Out[pl.Tensor[[64, 64], pl.
 
 
 def test_two_files_with_one_mistake(tmp_path: Path) -> None:
-    """The same mistake in the same line of a second file is told, too."""
+    """The same mistake in the same line of a second file is reported, too."""
     x = np.zeros((64, 64), np.float32)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("default", pypto.PyptoWarning)

@@ -1,4 +1,4 @@
-"""Short ways to parse a kernel in a test and to look at what came out."""
+"""Helpers to parse a kernel in a test and to inspect the result."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def kernel(
     result: str = "",
     trusted: bool = False,
 ) -> Function:
-    """Return the parsed kernel, after checking that its printed text gives it again."""
+    """Return the parsed kernel, after checking that its printed text round-trips."""
     text = source(params, code, before=before, options=options, result=result)
     found = pl.parse(text, trusted=trusted)
     assert isinstance(found, Function)
@@ -85,7 +85,7 @@ def error(
 
 
 def program(code: str, *, trusted: bool = False) -> Program:
-    """Return the parsed program, after checking that its printed text gives it again."""
+    """Return the parsed program, after checking that its printed text round-trips."""
     found = pl.parse_program(dedent(code), trusted=trusted)
     assert_structural_equal(pl.parse_program(str(found)), found)
     return found
