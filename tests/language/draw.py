@@ -1,9 +1,9 @@
-"""Draws programs with regions: launches, loops, branches, tensors, values, products, helpers.
+"""Generates random programs with regions: launches, loops, branches, tensors, products, helpers.
 
-Almost every number in them is exact: a value is known to be a multiple of a power of two and not
-larger than a bound, so that the order of sums does not matter and whatever computes a program has
-to give the same bits. Values of ``exp`` and the like are rough: they are kept apart, up to the
-output ``rough``. Blocks of a launch write rows of their own.
+Almost every number in them is exact: each value is known to be a multiple of a power of two with
+bounded magnitude, so that the order of sums does not matter and all ways of running a program must
+give the same bits. Results of ``exp`` and the like are inexact ("rough"): they are kept separate,
+up to the output ``rough``. Blocks of a launch write disjoint rows.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from tests.language.draw_values import (
 
 
 class Bodies(Regions):
-    """Draws what launches regions, and whole programs."""
+    """Generates code that launches regions, and whole programs."""
 
     def options(self, scope: Scope) -> str:
         found = ""
@@ -173,7 +173,7 @@ class Bodies(Regions):
                 self.add(f"{tensor.name}[{row} : {row} + {self.tile}, :] = {text}")
 
     def view(self, scope: Scope, depth: int) -> None:
-        """Name a part or another shape of a tensor that nobody writes."""
+        """Name a slice or reshape of a tensor that nobody writes."""
         known = [
             t
             for t in scope.tensors
@@ -246,7 +246,7 @@ class Bodies(Regions):
         return None
 
     def host_parallel(self, scope: Scope, depth: int) -> None:
-        """Add a loop whose iterations are independent."""
+        """Add a loop with independent iterations."""
         targets = [
             t for t in scope.tensors if t.writable and t.filled and t.fact.shape[0] == self.rows
         ]
@@ -278,7 +278,7 @@ class Bodies(Regions):
                 self.orchestrate(scope.inner(), depth - 1)
 
     def host_scope(self, scope: Scope, depth: int) -> None:
-        """Add regions that wait for each other by name."""
+        """Add regions, each of which may depend explicitly on the one before."""
         with self.block("with pl.manual_scope():"):
             last = ""
             for _ in range(self.one((1, 2, 3))):
@@ -466,6 +466,6 @@ class Bodies(Regions):
 
 
 def drawn(seed: str) -> Program:
-    """Return the program of a seed."""
+    """Return the program generated from a seed."""
     random = Random(seed)
     return Bodies(random, random.randrange(3, 14)).program()

@@ -1,4 +1,4 @@
-"""Draws the statements of regions."""
+"""Generates the statements of regions."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from tests.language.draw_values import (
 
 
 class Regions(Values):
-    """Draws statements of regions."""
+    """Generates statements of regions."""
 
     def shape(self) -> Shape:
-        """Return a shape that values have."""
+        """Return a shape for values."""
         tile, columns = self.tile, self.columns
         return self.one(
             [
@@ -92,7 +92,7 @@ class Regions(Values):
         return None
 
     def swap(self, scope: Scope, depth: int) -> None:
-        """Exchange two values, or two numbers."""
+        """Swap two values, or two numbers."""
         names = [name for name in scope.values if name[0] == "v"]
         pairs = [
             (a, b) for a in names for b in names if a < b and scope.values[a] == scope.values[b]
@@ -104,7 +104,7 @@ class Regions(Values):
         return None
 
     def element(self, scope: Scope, depth: int) -> None:
-        """Read an element of a value, compute with it and decide by it."""
+        """Read an element of a value, compute with it and branch on it."""
         names = [
             n for n, f in scope.values.items() if n[0] == "v" and not f.rough and f.dtype != "FP16"
         ]
@@ -130,7 +130,7 @@ class Regions(Values):
         return None
 
     def update(self, scope: Scope, depth: int) -> None:
-        """Change a value or a part of a tensor by an operator."""
+        """Update a value or a part of a tensor by an operator."""
         names = [n for n, f in scope.values.items() if n[0] == "v" and f.bound <= 64 and f.step < 3]
         if not names or scope.times > 1:
             return self.rebind(scope, depth)
@@ -147,7 +147,7 @@ class Regions(Values):
         return None
 
     def partly(self, scope: Scope, depth: int) -> None:
-        """Add a value of which a part is valid, and store that part or what it sums up to."""
+        """Add a partly valid value, and store the valid part or its sums."""
         size = (self.tile, self.columns)
         whole = self.value(scope, size, "FP32", 1, False)
         rows = self.one(
@@ -200,7 +200,7 @@ class Regions(Values):
                 self.add(f"c[{row} : {row} + {self.tile}, :] = {text}")
 
     def planes(self, scope: Scope, depth: int) -> None:
-        """Read and write a plane of a tensor of three dimensions."""
+        """Read and write a plane of a three-dimensional tensor."""
         found = [t for t in scope.tensors if t.name == "cube"]
         if not found:
             return self.local(scope, depth)
@@ -218,7 +218,7 @@ class Regions(Values):
         return None
 
     def pieces(self, scope: Scope, depth: int) -> None:
-        """Make a value in a loop, part by part."""
+        """Build a value in a loop, part by part."""
         if self.columns % 32 or scope.times > 30:
             return self.local(scope, depth)
         name, index, half = self.fresh("v"), self.fresh("i"), self.columns // 2
@@ -240,7 +240,7 @@ class Regions(Values):
         return None
 
     def lanes(self, scope: Scope, depth: int) -> None:
-        """Share work between the vector cores."""
+        """Split work between the vector cores."""
         targets = [
             t
             for t in self.targets(scope)
@@ -381,7 +381,7 @@ class Regions(Values):
         return None
 
     def carried(self, scope: Scope) -> None:
-        """Add a value for a loop to carry, if there is none."""
+        """Add a loop-carried value, if there is none."""
         if not any(name[0] == "v" for name in scope.values) or self.chance(3):
             self.local(scope, 0)
 
@@ -430,7 +430,7 @@ class Regions(Values):
             scope.values[both] = fact
 
     def sum_of_products(self, scope: Scope, depth: int) -> None:
-        """Add a product in parts of K."""
+        """Add a product accumulated along K."""
         wide = [
             t
             for t in scope.tensors

@@ -1,4 +1,4 @@
-"""Draws values of regions, as expressions, and what is known of them."""
+"""Generates values of regions, as expressions, with known facts about them."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ NUMPY: Final[dict[str, Any]] = {
 }
 MANTISSA: Final = {"FP32": 24, "FP16": 11, "BF16": 8, "INT32": 31, "INT8": 7}
 VECTOR: Final = ("FP32", "FP32", "FP32", "FP16", "INT32")
-"""Element types that are computed with, as often as they stand here."""
+"""Element types of computations, weighted by repetition."""
 LARGEST_ROUGH: Final = 100.0
 
 
 class Fact(NamedTuple):
-    """What is known of a value."""
+    """What is known about a value."""
 
     shape: Shape
     dtype: str
@@ -38,14 +38,14 @@ class Fact(NamedTuple):
 
     @property
     def fits(self) -> bool:
-        """True if the element type has all such numbers."""
+        """True if all such numbers are exact in the element type."""
         if self.rough:
             return self.bound <= LARGEST_ROUGH
         return self.bound * 2**self.step <= 2 ** MANTISSA[self.dtype] - 1
 
 
 class Drawn(NamedTuple):
-    """An expression and what is known of its value."""
+    """An expression and what is known about its value."""
 
     text: str
     fact: Fact
@@ -62,7 +62,7 @@ class Tensor:
 
 
 class Number(NamedTuple):
-    """An integer, not negative, and the largest one it is."""
+    """A nonnegative integer, and its upper bound."""
 
     text: str
     largest: int
@@ -70,7 +70,7 @@ class Number(NamedTuple):
 
 @dataclass
 class Helper:
-    """A function that is spliced into regions: what it takes and returns."""
+    """A function that is inlined into regions: its parameters and result."""
 
     name: str
     takes: list[tuple[str, Fact]]
@@ -80,7 +80,7 @@ class Helper:
 
 @dataclass
 class Writer:
-    """A function that is spliced into the body: it writes rows of its second parameter."""
+    """A function that is inlined into the body: it writes rows of its second parameter."""
 
     name: str
     source: Fact
@@ -90,22 +90,22 @@ class Writer:
 
 @dataclass
 class Scope:
-    """What names are known where a statement is drawn."""
+    """The names that are visible where a statement is generated."""
 
     tensors: list[Tensor]
     values: dict[str, Fact] = field(default_factory=dict[str, Fact])  # of the region
-    kept: dict[str, Fact] = field(default_factory=dict[str, Fact])  # of regions before
+    kept: dict[str, Fact] = field(default_factory=dict[str, Fact])  # of earlier regions
     numbers: list[Number] = field(default_factory=list[Number])
     own: Number | None = None
-    """The first row of those that this block may write; None where all may be."""
+    """The first of the rows that this block may write; None if it may write all."""
     shared: set[str] = field(default_factory=set[str])
-    """Tensors that other blocks write at the same time."""
+    """Tensors that other blocks write concurrently."""
     outer: frozenset[str] = frozenset()
-    """Values of the blocks around: what is known of them has to stay."""
-    times: int = 1  # how often the statement runs at most
+    """Values of the enclosing blocks: what is known about them must stay true."""
+    times: int = 1  # most times that the statement runs
 
     def inner(self, **changes: Any) -> Scope:
-        """Return a scope whose names end with it."""
+        """Return a scope whose names go out of scope with it."""
         copy = replace(
             self,
             tensors=list(self.tensors),
@@ -117,16 +117,16 @@ class Scope:
 
 
 class Program(NamedTuple):
-    """A drawn program: its text, and arguments for two calls."""
+    """A generated program: its text, and arguments for two calls."""
 
     source: str
     calls: list[list[Any]]
     rough: tuple[int, ...]
-    """Which arguments hold rough numbers after a call."""
+    """Which arguments hold inexact numbers after a call."""
 
 
 def joined(op: str, a: Fact, b: Fact) -> Fact:
-    """Return what is known of what an op gives."""
+    """Return what is known about the result of an op."""
     rough = a.rough or b.rough
     step = max(a.step, b.step)
     if op in ("add", "sub"):
@@ -141,7 +141,7 @@ def joined(op: str, a: Fact, b: Fact) -> Fact:
 
 
 class Values:
-    """Draws values; ``lines`` are the statements so far."""
+    """Generates values; ``lines`` are the statements so far."""
 
     def __init__(self, random: Random, size: int) -> None:
         self.random = random
@@ -177,7 +177,7 @@ class Values:
 
     @contextmanager
     def block(self, head: str) -> Generator[None]:
-        """Add a statement with a body; an empty one passes."""
+        """Add a statement with a body; an empty body becomes ``pass``."""
         self.add(head)
         self.depth += 1
         before = len(self.lines)
@@ -228,7 +228,7 @@ class Values:
                 return test
 
     def offset(self, scope: Scope, size: int, of: int) -> str:
-        """Return where a part of ``size`` begins in ``of`` elements."""
+        """Return an offset for a part of ``size`` within ``of`` elements."""
         last = of - size
         if last <= 0:
             return "0"
@@ -250,7 +250,7 @@ class Values:
     # ---------------------------------------------------------------- values
 
     def fit(self, drawn: Drawn, target: Fact) -> Drawn:
-        """Return the value cut and rounded to what is known of the target."""
+        """Return the value clamped and rounded to what is known about the target."""
         text, fact = drawn
         dtype = fact.dtype
         whole = dtype.startswith("INT")
@@ -271,7 +271,7 @@ class Values:
         return Drawn(text, fact._replace(rough=fact.rough or target.rough))
 
     def sure(self, make: Callable[[Drawn, Drawn], Drawn], a: Drawn, b: Drawn) -> Drawn:
-        """Return what an op gives, of smaller operands where it would not be exact."""
+        """Return the result of an op, with smaller operands if it would not be exact."""
         found = make(a, b)
         if not found.fact.fits:
             small = Fact((), "", 8.0, 0)
@@ -434,7 +434,7 @@ class Values:
         return Drawn(f"pl.{self.one(ops)}({a.text})", a.fact)
 
     def expanded(self, scope: Scope, shape: Shape, dtype: str, depth: int, rough: bool) -> Drawn:
-        """Return a value beside a column or a row."""
+        """Return a value combined with a column or a row."""
         if min(shape) == 1:
             return self.leaf(scope, shape, dtype, rough)
         by_row = self.chance(2)
@@ -456,7 +456,7 @@ class Values:
         return self.sure(make, a, b)
 
     def converted(self, scope: Scope, shape: Shape, dtype: str, depth: int) -> Drawn:
-        """Return a value that had another element type."""
+        """Return a value cast from another element type."""
         if dtype == "INT32":
             a = self.value(scope, shape, "FP32", depth - 1, False)
             mode = self.one(("rint", "floor", "ceil", "trunc", "round"))
@@ -479,7 +479,7 @@ class Values:
         return Drawn(f"pl.cast({a.text}, pl.{dtype})", a.fact._replace(dtype=dtype))
 
     def moved(self, scope: Scope, shape: Shape, dtype: str, depth: int, rough: bool) -> Drawn:
-        """Return a value that was transposed, had another shape or came in two parts."""
+        """Return a value that was transposed, reshaped or assembled from two parts."""
         rows, columns = shape
         kinds: list[Callable[[], Drawn]] = []
 
@@ -581,7 +581,7 @@ class Values:
         return found if found.fact.fits else self.fit(found, Fact((), "", 8.0, 0, True))
 
     def operand(self, scope: Scope, shape: Shape, dtype: str, turned: bool, depth: int) -> str:
-        """Return an operand of a product, small whole numbers."""
+        """Return an operand of a product, with small integers."""
         stored = (shape[1], shape[0]) if turned else shape
         loads = self.loads(scope, stored, dtype, False)
         if loads and self.random.randrange(3):

@@ -1,4 +1,4 @@
-"""Programs of rows: the text of one at each level, its arrays, and what it computes there."""
+"""Programs of rows: the text of a row at each level, its arrays, and its expected result there."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _HEAD = "import pypto.language as pl\n\n"
 
 
 NAMESPACES = {REGION: ("pl", "pl.tensor"), TENSOR: ("pl", "pl.tensor"), TILE: ("pl", "pl.tile")}
-"""Where the operators of a level are: names that the operands choose by, and names of the level."""
+"""Namespaces of a level's operators: one that dispatches on operands, and the level's own."""
 
 
 class Subject(NamedTuple):
@@ -49,7 +49,7 @@ def levels_of(row: Row) -> list[str]:
 def subjects(rows: Sequence[Row]) -> Iterator[Subject]:
     """Yield each row at each of its levels, with each of its element types in regions.
 
-    Kernels on tiles are tested with all of them by the table of ops: here with two.
+    For kernels on tiles the table of ops tests all element types: here only two are used.
     """
     for row in rows:
         for level in levels_of(row):
@@ -76,7 +76,7 @@ def arguments(subject: Subject) -> list[Array]:
 
 
 def wanted(subject: Subject, given: Sequence[Array]) -> Array:
-    """Return what the row's formula gives, in the element type of the result."""
+    """Return the result of the row's formula, in the element type of the result."""
     row = subject.row
     wide = [
         a.astype(np.float64 if a.dtype.kind not in "iu" else np.int64)

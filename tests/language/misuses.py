@@ -1,6 +1,6 @@
-"""The page of misuses: mistakes in programs with regions, and what is said of each.
+"""The page of misuses: mistakes in programs with regions, and the report for each.
 
-A mistake is a program in `tests/errors` with the whole report, which is checked letter for letter.
+A mistake is a program in `tests/errors` with its whole report, which is compared exactly.
 ``python -m tests.language.misuses`` prints the page.
 """
 
@@ -74,7 +74,7 @@ MISUSES: Final = {
         put-dtype remote-store-window
     """,
 }
-"""What the kinds of misuse are, and the programs of each."""
+"""The kinds of misuse, and the programs of each."""
 
 TITLE: Final = """# Misuses and what is said of them
 
@@ -99,7 +99,7 @@ def page() -> str:
 
 
 def _said(path: Path) -> str:
-    """Return the first line of a report as a cell: code, so that nothing in it is markup."""
+    """Return the first line of a report as a table cell: as code, so that it has no markup."""
     first = parts(path)[2].split("\n", 1)[0].removeprefix("error: ")
     message, _, slug = first.rpartition("  [")
     assert re.fullmatch(r"[a-z-]+\]", slug)

@@ -1,13 +1,13 @@
 """Stand-ins for ``pl`` on NumPy for programs with regions: Python itself runs their text.
 
-What a program means is said a second time here, without parser, IR, interpreter or op definitions:
-tensors are arrays that slices outside of regions share, values of regions are arrays that nothing
-shares. Knows what `tests.language.draw` writes. Two statements are rewritten before Python sees
-them: ``x[...] = v`` assigns a name, since a value of a region becomes another one, and a launch is
-a loop over its blocks.
+This is a second definition of what programs mean, without parser, IR, interpreter or op rules:
+tensors are arrays that slices outside of regions alias, values of regions are arrays without
+aliases. Knows what `tests.language.draw` generates. Two statements are rewritten before Python sees
+them: ``x[...] = v`` assigns a name, since a value of a region is replaced by a new one; a launch
+is a loop over its blocks.
 """
 
-# Arrays of any shape and element type: nothing here that strict checking could add.
+# Arrays of any shape and element type: strict checking would add nothing here.
 # pyright: basic
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ DTYPES: dict[str, Any] = {
 
 
 class State:
-    """What of a run the stand-ins have to know."""
+    """The state of a run that the stand-ins need."""
 
     in_region = False
     block = 0
@@ -62,7 +62,7 @@ class Chip(np.ndarray):
         found = np.ndarray.__getitem__(self, index)
         return found.copy() if isinstance(found, np.ndarray) else found.item()
 
-    # A value does not change: what `u += v` names is a new one, and another name keeps the old.
+    # Values are immutable: `u += v` binds a new one to u, and another name keeps the old one.
 
     def __iadd__(self, other: Any) -> Chip:
         return chip(self + other, self.dtype, self.valid)
@@ -78,14 +78,14 @@ def chip(array: Any, dtype: Any = None, valid: Any = None) -> Chip:
 
 
 def wide(value: Any) -> Any:
-    """Return an operand in which everything is exact."""
+    """Return an operand in a type in which everything is exact."""
     if not isinstance(value, np.ndarray):
         return value
     return np.asarray(value).astype(np.int64 if value.dtype.kind in "iu" else np.float64)
 
 
 def each(compute: Callable[..., Any]) -> Callable[..., Chip]:
-    """Return an elementwise op: the element type and the valid part are the first array's."""
+    """Return an elementwise op: element type and valid part are those of the first array."""
 
     def run(*args: Any, **ignored: Any) -> Chip:
         first = next(arg for arg in args if isinstance(arg, np.ndarray))
@@ -159,7 +159,7 @@ def fillpad(value: Any, pad_value: Any = None) -> Chip:
 
 
 def put(target: Any, index: Any, value: Any) -> Any:
-    """Return what a name is after ``target[index] = value``."""
+    """Return the value of a name after ``target[index] = value``."""
     if isinstance(target, list):
         target[index] = value
         return target
@@ -232,7 +232,7 @@ def nothing(*args: Any, **options: Any) -> Iterator[None]:
 
 
 def blocks(count: int, **options: Any) -> Iterator[int]:
-    """Run the blocks of a launch one after the other."""
+    """Run the blocks of a launch one after another."""
     State.in_region, State.blocks = True, int(count)
     for block in range(int(count)):
         State.block = block
@@ -245,7 +245,7 @@ def counted(*bounds: Any, **options: Any) -> range:
 
 
 class Anything:
-    """Stands for annotations, which mean nothing here."""
+    """Replaces annotations, which have no effect here."""
 
     def __getitem__(self, item: Any) -> Any:
         return self
@@ -255,7 +255,7 @@ class Anything:
 
 
 class Decorator:
-    """``pl.jit`` and its parts: a function stays what it is."""
+    """``pl.jit`` and its variants: they return the function unchanged."""
 
     def __call__(self, *args: Any, **options: Any) -> Any:
         return args[0] if args else lambda function: function
@@ -367,7 +367,7 @@ class _Index:
 
 
 def run(source: str, args: Sequence[Any], entry: str) -> None:
-    """Execute a program's text as Python and call its entry; arrays are written in place."""
+    """Execute a program's text as Python and call its entry; arrays are updated in place."""
     tree = _Rewriter().visit(ast.parse(source.replace("import pypto.language as pl\n", "")))
     pl = as_module()
     pl.put_, pl.index_ = put, _Index()

@@ -1,4 +1,4 @@
-"""The page of operators: which rows show each of them, at which levels, for which elements.
+"""The page of operators: which rows cover each of them, at which levels, for which elements.
 
 ``python -m tests.language.page`` prints the table.
 """
@@ -54,7 +54,7 @@ OTHERS: Final = {
     "tensor.dim": "tests/run/test_jit_sizes.py::test_one_program_for_many_sizes",
     "tile.transpose_view": "tests/language/test_local_matrices.py::test_a_transposed_operand",
 }
-"""Operators that are no function of arrays, with a test that runs each."""
+"""Operators that are not functions of arrays, with a test that runs each."""
 OTHERS_TITLE: Final = """
 ## Operators without rows
 
@@ -67,7 +67,7 @@ arrays. Each is run by the interpreter and as compiled C++ in the test that stan
 
 
 def rows_by_operator() -> dict[str, list[Row]]:
-    """Return the rows that show each operator: those whose result it gives."""
+    """Return the rows that cover each operator: those whose result it computes."""
     found: dict[str, list[Row]] = {}
     for row in ROWS:
         for name in row.operators:

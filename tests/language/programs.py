@@ -1,19 +1,19 @@
-"""Drawn programs with regions mean one thing, whatever computes them.
+"""Random programs with regions compute the same, however they are run.
 
-``python -m tests.language.programs COUNT SEED [FIRST [PROCESSES]]`` draws COUNT programs
-(`tests.language.draw`) from number FIRST on and checks each:
+``python -m tests.language.programs COUNT SEED [FIRST [PROCESSES]]`` generates COUNT programs
+(`tests.language.draw`), starting with number FIRST, and checks each:
 
-* what Python itself computes from the text, with arrays of NumPy (`tests.language.numpy_regions`),
+* what Python itself computes from the text, with NumPy arrays (`tests.language.numpy_regions`),
   the interpreter computes too, before the passes and after each pass of both strategies; so do the
   compiled kernels, and the evaluated `.pto` text
-* the program is printed and read again as the same, before and after each pass
-* the checker of flags finds nothing; the rules of the assembler hold; the host function has a text
+* the program round-trips through its printed text, before and after each pass
+* the flag checker finds nothing; the assembler's rules hold; the host function can be emitted
 
-A program that is refused counts as a fault too. What fails is made small before it is printed: the
-program without as many of its statements as can go while it fails in the same way.
+A rejected program counts as a fault too. A failing program is reduced before it is printed:
+statements are removed as long as it still fails in the same way.
 """
 
-# What NumPy gives is an array of no known type.
+# NumPy's results are arrays of unknown type.
 # pyright: reportUnknownArgumentType=false, reportUnknownMemberType=false
 # pyright: reportUnknownVariableType=false, reportUnknownLambdaType=false
 
@@ -54,20 +54,20 @@ from tests.properties.programs import stages, without_flags
 BATCH = 48
 """How many programs are compiled together: they share the functions of their instructions."""
 FLAGS = ("-O0",)
-"""Values are compared, which no level of optimisation changes; kernels run once or twice."""
+"""Only values are compared, which no optimisation level changes; kernels run once or twice."""
 ROUGH = (2e-3, 2e-3)
-"""How far apart rough numbers may be, which are not larger than 100."""
+"""Tolerances for inexact numbers, which are not larger than 100."""
 
 
 class Fault(NamedTuple):
-    """What is wrong with a program: at which step, and what was said."""
+    """What is wrong with a program: the step, and the message."""
 
     step: str
     message: str
 
     @property
     def kind(self) -> str:
-        """The fault without what differs from program to program."""
+        """The fault without what differs between programs."""
         plain = re.sub(r"\x1b\[[0-9;]*m", "", self.message)
         plain = plain.strip().split("\n")[0]
         plain = re.sub(r"'[^']*'|`[^`]*`", "'...'", plain)
@@ -106,7 +106,7 @@ class Compiled(Evaluator):
 
 
 def _has_one_core(kernel: ir.Function) -> bool:
-    """True but for a region that has to stay one kernel with both kinds of work."""
+    """True except for a region that has to stay one kernel with both kinds of work."""
     try:
         core_type(kernel)
     except ValueError:
@@ -119,7 +119,7 @@ def _is_array(value: Any) -> bool:
 
 
 def _word(arg: Any) -> int:
-    """Return an argument as a kernel takes it: the address of an array, a float by its bits."""
+    """Return an argument as a kernel takes it: the address of an array, the bits of a float."""
     if _is_array(arg):
         return arg.ctypes.data
     if isinstance(arg, (float, np.floating)):
@@ -133,7 +133,7 @@ def _word(arg: Any) -> int:
 
 
 def parsed(program: Program, name: str) -> ir.Program:
-    """Return a drawn program as the front end makes it."""
+    """Return a random program as the front end parses it."""
     source = program.source
     linecache.cache[name] = (len(source), None, source.splitlines(keepends=True), name)
     names: dict[str, Any] = {"__name__": "drawn"}
@@ -148,13 +148,13 @@ def copies(args: Sequence[Any]) -> list[Any]:
 
 
 class Subject:
-    """A drawn program and what all ways of computing it have to give."""
+    """A random program and the results that all ways of running it must give."""
 
     def __init__(self, program: Program, name: str) -> None:
         """Parse it.
 
         Raises:
-            Wrong: it is refused, or Python cannot run it.
+            Wrong: it is rejected, or Python cannot run it.
         """
         self.program, self.name = program, name
         self.wanted: list[list[Any]] = []
@@ -167,10 +167,10 @@ class Subject:
             self.parsed = parsed(program, name)
 
     def compare(self, way: str, run: Callable[[list[Any]], Any]) -> None:
-        """Compare what a way of computing gives for each call.
+        """Compare the results of one way of running it, for each call.
 
         Raises:
-            Wrong: it is something else, or an error.
+            Wrong: they differ, or it fails.
         """
         with step(way):
             for call, wanted in zip(self.program.calls, self.wanted, strict=True):
@@ -183,7 +183,7 @@ class Subject:
                         assert_close(one, other, bounds, signed_zero=False, note=f"argument {at}")
 
     def before_compiling(self) -> ir.Program:
-        """Check all but the compiled kernels; return the program after the default passes.
+        """Check everything but the compiled kernels; return the program after the default passes.
 
         Raises:
             Wrong: something is wrong.
@@ -195,7 +195,7 @@ class Subject:
         with step("passes"):
             after_passes = list(stages(self.parsed))
         meant: set[str] = set()
-        known = {id(self.parsed)}  # a pass that finds nothing to do returns what it was given
+        known = {id(self.parsed)}  # a pass that has nothing to do returns its input
         for name, after in after_passes:
             if id(after) in known:
                 continue
@@ -222,7 +222,7 @@ class Subject:
             try:
                 emitted = Emitted(self.parsed, dict(after_passes)[path])
             except VerificationError as error:
-                # Memory that our own plan has enough of; docs/fit-into-memory.md says why.
+                # Memory that suffices with our own allocation; docs/fit-into-memory.md says why.
                 if error.slug != "memory":
                     raise
                 print(f"{self.name}: the .pto text does not fit: {error}", flush=True)
@@ -239,14 +239,14 @@ class Subject:
                     generate_orchestration(lowered, function)
                 except EmitError as error:
                     # A computed element that decides a branch of both cores is read by the host,
-                    # which the device's cannot do; docs/language.md says so.
+                    # which the device's host function cannot do; docs/language.md says so.
                     if error.slug != "emit-read":
                         raise
         return lowered
 
 
 class step:
-    """Names what fails in a block."""
+    """Names the step that fails in a block."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -266,7 +266,7 @@ def _shortened(error: Exception) -> str:
 
 
 def faults(programs: Mapping[str, Program]) -> Iterator[tuple[str, Fault | None]]:
-    """Check programs, whose kernels are compiled together; yield each with what is wrong."""
+    """Check programs, whose kernels are compiled together; yield each with its fault, if any."""
     lowered: dict[str, ir.Program] = {}
     subjects: dict[str, Subject] = {}
     for name, program in programs.items():
@@ -288,7 +288,7 @@ def faults(programs: Mapping[str, Program]) -> Iterator[tuple[str, Fault | None]
         broken = error
     for name, after in lowered.items():
         if broken is not None:
-            if len(lowered) > 1:  # find out whose it is
+            if len(lowered) > 1:  # find out whose fault it is
                 yield from faults({name: programs[name]})
             else:
                 yield name, Fault("compiler", str(broken))
@@ -318,12 +318,12 @@ def fault_of(program: Program, last: str = "native") -> Fault | None:
 
 
 # --------------------------------------------------------------------------------------------
-# Smaller programs
+# Reduction
 # --------------------------------------------------------------------------------------------
 
 
 def shrunk(program: Program, kind: str, seconds: float = 120.0) -> Program:
-    """Return a small program that has a fault of the same kind."""
+    """Return a reduced program with a fault of the same kind."""
     end = time.monotonic() + seconds
     last = kind.partition(":")[0]
 
@@ -341,18 +341,18 @@ def shrunk(program: Program, kind: str, seconds: float = 120.0) -> Program:
 
 
 def checked(seed: int, numbers: Sequence[int]) -> list[tuple[int, Fault | None]]:
-    """Check the programs of a seed that have these numbers."""
+    """Check the programs of a seed with these numbers."""
     programs = {f"<drawn {seed} {number}>": drawn(f"{seed} {number}") for number in numbers}
     found = dict(faults(programs))
     return [(number, found[f"<drawn {seed} {number}>"]) for number in numbers]
 
 
 def main(count: int, seed: int, first: int = 0, processes: int = 2) -> int:
-    """Check programs; print what is wrong, each kind once in a small program."""
+    """Check programs; print faults, each kind once with a reduced program."""
     numbers = list(range(first, first + count))
     batches = [numbers[at : at + BATCH] for at in range(0, count, BATCH)]
     kinds, examples, done, begin = Counter[str](), dict[str, list[int]](), 0, time.monotonic()
-    # What is read and rebuilt has few cycles, and the collector looks through all of it.
+    # Reading and rebuilding makes few cycles, and the collector would traverse all of it.
     with ProcessPoolExecutor(
         processes, initializer=gc.set_threshold, initargs=(200_000, 20, 100)
     ) as pool:

@@ -1,7 +1,7 @@
-"""What operators mean at each level where they can be named: one row a spelling.
+"""What operators compute at each level where they exist: one row per spelling.
 
-A row is a line of a program on operands ``x0``, ``x1``, ... that gives ``r``, with ``f`` for the
-namespace. `tests.language.test_levels` writes it in a region, in a function on whole tensors, and
+A row is a line of a program on operands ``x0``, ``x1``, ... that computes ``r``, with ``f`` for the
+namespace. `tests.language.test_levels` puts it in a region, in a function on whole tensors, and
 in a kernel on tiles, and compares what each computes with the row's formula on NumPy arrays.
 """
 
@@ -36,12 +36,12 @@ PL, LEVEL = (True, False), (False, True)
 
 
 LOCAL: Final = {"set_validshape", "matmul_acc"}
-"""Operators that work on tensors in regions, where these are on chip, and not on whole tensors."""
+"""Operators on tensors in regions, where these are on chip, but not on whole tensors."""
 
 
 @dataclass(frozen=True)
 class Row:
-    """A spelling, what it is given, and what it means."""
+    """A spelling, its operands, and its formula."""
 
     text: str
     shapes: Sequence[Shape]
@@ -49,17 +49,17 @@ class Row:
     dtypes: Sequence[DataType] = COMPUTED
     levels: Sequence[str] = ALL
     operand_dtypes: Sequence[DataType | None] = ()
-    """Element types of operands that are not the row's."""
+    """Element types of operands, where they are not the row's."""
     result: DataType | None = None
     """The element type of the result, if it is not the row's."""
     values: tuple[float, float] = (-8, 8)
     rtol: float | None = None
     namespaces: tuple[bool, bool] = (True, True)
-    """If ``pl`` itself, and if the namespace of the level, has the operators of the text."""
+    """Whether ``pl`` itself, and whether the level's namespace, has the text's operators."""
 
     @property
     def name(self) -> str:
-        """The text, as a name of tests."""
+        """The text, for use in test ids."""
         return self.text.replace("\n", "; ")
 
     @property

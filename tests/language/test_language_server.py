@@ -1,4 +1,4 @@
-"""What an editor shows of kernels, asked of Pyright's language server."""
+"""What an editor shows for kernels, as reported by Pyright's language server."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def kernel(x: pl.Tensor[[64, 64], pl.FP32], y: pl.Out[pl.Tensor[[64, 64], pl.FP3
 
 
 class Server:
-    """A language server that one file is open in."""
+    """A language server in which one file is open."""
 
     def __init__(self, folder: Path) -> None:
         self._process = subprocess.Popen(
@@ -82,7 +82,7 @@ class Server:
         return json.loads(self._process.stdout.read(size))
 
     def ask(self, method: str, params: Mapping[str, Any]) -> Any:
-        """Return the result of a request; what the server asks meanwhile is answered."""
+        """Return the result of a request; the server's own requests meanwhile are answered."""
         self._asked += 1
         self._send({"id": self._asked, "method": method, "params": params})
         while True:
@@ -98,7 +98,7 @@ class Server:
                 return message["result"]
 
     def at(self, feature: str, behind: str) -> Any:
-        """Return what the server says about the place right behind a text of the file."""
+        """Return the server's result for the position right after a text of the file."""
         before, found, _ = TEXT.partition(behind)
         assert found
         lines = (before + found).split("\n")
@@ -126,7 +126,7 @@ def completions(server: Server, behind: str) -> list[str]:
 
 
 def test_completions(server: Server) -> None:
-    """After a dot stand the operators, the methods of a tile, and the members of a choice."""
+    """After a dot, the operators, the methods of a tile, and the members of an enum are offered."""
     operators = completions(server, "    pl.row_\n"[:-1])
     assert {"row_max", "row_sum", "row_expand_sub"} <= set(operators)
     assert {"Vec", "Mat", "Left", "Right", "Acc"} <= set(completions(server, "pl.MemorySpace."))
@@ -136,7 +136,7 @@ def test_completions(server: Server) -> None:
 
 
 def test_hover(server: Server) -> None:
-    """What is below the pointer shows the signature and what the operator does."""
+    """Hovering shows the signature and what the operator does."""
     text = server.at("hover", "pl.row_ma")["contents"]["value"]
     assert "row_max(" in text
     assert "Return the largest element of each row" in text
@@ -145,7 +145,7 @@ def test_hover(server: Server) -> None:
 
 
 def test_signature(server: Server) -> None:
-    """Behind a parenthesis stand the parameters."""
+    """After a parenthesis, the parameters are shown."""
     found = server.at("signatureHelp", "    pl.store(")
     labels = [each["label"] for each in found["signatures"]]
     assert any("offsets" in label and "output_tensor" in label for label in labels), labels

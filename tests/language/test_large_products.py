@@ -1,4 +1,4 @@
-"""Products in regions that are larger than the matrix unit takes: blocks, and loops of them."""
+"""Products in regions that are larger than the cube core's memories: blocks, and loops of them."""
 
 # pyright: reportArgumentType=false, reportCallIssue=false, reportAttributeAccessIssue=false
 # pyright: reportUnknownArgumentType=false, reportUnknownVariableType=false
@@ -92,7 +92,7 @@ def _wide(array: Array) -> Array:
 
 @pytest.mark.parametrize("target", TARGETS)
 def test_a_ragged_product(target: str) -> None:
-    """No dimension is a multiple of its blocks; what is left stands behind the loops."""
+    """No dimension is a multiple of its blocks; the remainder is handled after the loops."""
     a, b, c = _halves(600, 330), _halves(330, 780), np.zeros((600, 780), np.float32)
     call(product, target, a, b, c)
     np.testing.assert_allclose(c, _wide(a) @ _wide(b), rtol=1e-3, atol=1e-3)
@@ -100,7 +100,7 @@ def test_a_ragged_product(target: str) -> None:
 
 @pytest.mark.parametrize("target", TARGETS)
 def test_a_long_sum(target: str) -> None:
-    """Parts of K are added up in a loop, and vector work takes the sum."""
+    """Slices of K are accumulated in a loop, and vector work uses the sum."""
     a, b, c = _halves(64, 9000), _halves(9000, 128), np.zeros((64, 128), np.float32)
     call(long_sum, target, a, b, c)
     np.testing.assert_allclose(c, _wide(a) @ _wide(b) + 1, rtol=1e-3, atol=1e-2)
@@ -108,7 +108,7 @@ def test_a_long_sum(target: str) -> None:
 
 @pytest.mark.parametrize("target", TARGETS)
 def test_a_part_of_another_type(target: str) -> None:
-    """Blocks are rounded by the matrix unit and go where they belong; the rest stays."""
+    """Blocks are rounded by the cube core and stored in place; other elements do not change."""
     a, b = floats(400, 512), floats(512, 400)
     c: Any = np.full((700, 624), 3, ml_dtypes.bfloat16)
     call(turned_into_a_part, target, a, b, c)
@@ -119,7 +119,7 @@ def test_a_part_of_another_type(target: str) -> None:
 
 @pytest.mark.parametrize("target", TARGETS)
 def test_what_is_overwritten_is_read_first(target: str) -> None:
-    """A product of the tensor that it is assigned to, or of a view of it, is made elsewhere."""
+    """A product of the tensor it is assigned to, or of a view of it, is computed elsewhere."""
     x = floats(512, 512)
     expected = _wide(x) @ _wide(x)
     call(its_own_operand, target, x)
@@ -133,7 +133,7 @@ def test_what_is_overwritten_is_read_first(target: str) -> None:
 
 @pytest.mark.parametrize("target", TARGETS)
 def test_a_product_with_a_name(target: str) -> None:
-    """What is read twice is made once."""
+    """A product that is used twice is computed once."""
     a, b = _bytes(512, 512), _bytes(512, 512)
     c, d = np.zeros((512, 512), np.int32), np.zeros((512, 512), np.int32)
     call(stored_twice, target, a, b, c, d)
@@ -143,7 +143,7 @@ def test_a_product_with_a_name(target: str) -> None:
 
 
 def test_the_text_does_not_grow_with_the_sizes() -> None:
-    """Loops make a product of 4096 x 4096 x 4096, straight to where it is assigned to."""
+    """A product of 4096 x 4096 x 4096 is made of loops, and stored directly to its target."""
 
     @pl.jit
     def large(

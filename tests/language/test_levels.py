@@ -1,8 +1,8 @@
 """Operators at each level: in regions, on whole tensors, in kernels on tiles.
 
-Each row of `rows` is run with each of its element types by the interpreter, by its kernels as
-compiled C++, and by the evaluator of its texts for the assembler; all give what the row's formula
-gives. Where several namespaces have the operator, they give the same program.
+Each row of `rows` runs with each of its element types in the interpreter, with its kernels as
+compiled C++, and in the evaluator of its texts for the assembler; all must match the row's formula.
+Where several namespaces have the operator, they give the same program.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _CLOSE: Mapping[str, float] = {"FP32": 2e-6, "FP16": 4e-3, "BF16": 2e-2}
 
 
 def bounds(subject: Subject) -> tuple[float, float]:
-    """Return how far a result may be from the formula: not at all for integers."""
+    """Return the tolerances of a result with respect to the formula: none for integers."""
     dtype = subject.row.result or subject.dtype
     close = subject.row.rtol or _CLOSE.get(dtype.member, 0.0)
     return close, close
@@ -48,7 +48,7 @@ def parsed(name: str) -> tuple[Program, list[Array]]:
 
 
 def run(evaluator: Evaluator, name: str, count: int | None = None) -> Array:
-    """Return the last argument after a call of the program with as many arguments, or its value."""
+    """Return the last argument after a call of the program; with ``count`` arguments, its value."""
     given = [array.copy() for array in parsed(name)[1]]
     with np.errstate(all="ignore"):
         found = evaluator.run("main", given[:count])
@@ -106,20 +106,20 @@ def compiled(batch: tuple[str, ...]) -> dict[str, Compiled]:
 
 @pytest.mark.parametrize("name", SUBJECTS)
 def test_interpreter(name: str) -> None:
-    """The interpreter gives what the formula does."""
+    """The interpreter computes the formula."""
     made = parsed(name)[0]
     check(name, run(Evaluator(made), name, -1 if SUBJECTS[name].level == TENSOR else None))
 
 
 @pytest.mark.parametrize("name", SUBJECTS)
 def test_assembler_text(name: str) -> None:
-    """The text for the assembler is accepted, and gives what the formula does."""
+    """The text for the assembler is accepted, and computes the formula."""
     check(name, run(Emitted(parsed(name)[0]), name))
 
 
 @pytest.mark.parametrize("name", SUBJECTS)
 def test_compiled(name: str) -> None:
-    """Compiled C++ gives what the formula does."""
+    """Compiled C++ computes the formula."""
     check(name, run(compiled(BATCHES[name])[name], name))
 
 
@@ -128,7 +128,7 @@ def test_compiled(name: str) -> None:
     [name for name, s in SUBJECTS.items() if len(s.namespaces) > 1 and s.dtype is s.row.dtypes[0]],
 )
 def test_namespaces(name: str) -> None:
-    """The operator of the level is that of ``pl``."""
+    """The level's operator is the same as that of ``pl``."""
     subject = SUBJECTS[name]
     made, given = parsed(name)
     ir.assert_structural_equal(program(subject, subject.namespaces[1], given), made)

@@ -3,7 +3,7 @@
 # pyright: reportArgumentType=false, reportCallIssue=false, reportAttributeAccessIssue=false
 # pyright: reportUnknownArgumentType=false, reportUnknownVariableType=false
 # pyright: reportUnknownMemberType=false
-# A value of a region is a tile that authors call a tensor: ops that take tiles alone take it.
+# A value of a region is a tile that authors call a tensor: ops that accept only tiles accept it.
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def floats(*shape: int) -> Array:
 
 
 def call(kernel: Any, target: str, *args: Any) -> None:
-    """Call a kernel on a target; check that its program is printed and read again as the same."""
+    """Call a kernel on a target; check that its program round-trips through its text."""
     program = kernel.lower(*args)
     ir.assert_structural_equal(ir.parse(str(program)), program)
     if target == "pto":
@@ -40,7 +40,7 @@ def call(kernel: Any, target: str, *args: Any) -> None:
 
 @pytest.mark.parametrize("target", TARGETS)
 def test_rows_gathered_for_a_product(target: str) -> None:
-    """Rows from anywhere make a matrix that a product takes; blocks have one each."""
+    """Rows from any position form a matrix operand; each block has its own."""
 
     @pl.jit
     def scores(
@@ -87,7 +87,7 @@ def test_a_transposed_operand(target: str) -> None:
 
 @pytest.mark.parametrize("target", TARGETS)
 def test_parts_of_a_loaded_matrix(target: str) -> None:
-    """A kernel that loads matrices whole for products may take parts of them."""
+    """A kernel that loads whole matrices for products may use slices of them."""
 
     @pl.jit.incore
     def by_parts(

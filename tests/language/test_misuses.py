@@ -1,4 +1,4 @@
-"""The page of misuses is what the reports of the programs say."""
+"""The page of misuses matches the reports of the programs."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ def test_page_is_what_the_reports_say(request: pytest.FixtureRequest) -> None:
 
 
 def test_each_misuse_stands_once() -> None:
-    """Each has a program, and all of them together are most that the language names."""
+    """Each has a program, and together they cover most mistakes that the language names."""
     names = [name for listed in MISUSES.values() for name in listed.split()]
     assert len(set(names)) == len(names) > 200
-    without = {"spread-parts", "static-assert"}  # of which no one thing to type is right
+    without = {"spread-parts", "static-assert"}  # which have no single fix
     for name in names:
         text = (ERRORS / f"{name}.md").read_text(encoding="utf-8")
         assert ("= hint: " in text) == (name not in without), name

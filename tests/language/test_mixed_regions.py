@@ -1,6 +1,6 @@
-"""Regions with matrix and vector work: what one core reads for another, and tiles that change.
+"""Regions with cube and vector work: transfers between the cores, and tiles that change.
 
-Each program is checked as a drawn one: NumPy, interpreter, all passes, C++, PTO and the host text.
+Each program is checked like a random one: NumPy, interpreter, all passes, C++, PTO and host text.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def drawn(
 """
 
 BODIES = {
-    # A loop of a count that is known at run time goes to the host.
+    # A loop with a run-time trip count goes to the host.
     "while": """
         value = x[:, :]
         step = pl.const(0, pl.INT32)
@@ -46,7 +46,7 @@ BODIES = {
             step = step + 1
         y[:, :] = value
 """,
-    # Elements of computed tiles choose the matrix, and scale the product.
+    # Elements of computed tiles select the matrix, and scale the product.
     "elements": """
         doubled = pl.mul(x[:, :], 2.0)
         counts = pl.add(n[:, :], 0)
@@ -55,7 +55,7 @@ BODIES = {
         product = pl.matmul(x[:, :], w[at : at + 64, :], out_dtype=pl.FP32)
         y[:, :] = pl.mul(product, pl.read(doubled, [1, 2]))
 """,
-    # What was read of a tile stays what it was when the tile changes.
+    # A value read from a tile does not change when the tile does.
     "changed": """
         counts = pl.add(n[:, :], 0)
         pl.write(counts, [0, 1], pl.read(n, [0, 1]))
@@ -66,7 +66,7 @@ BODIES = {
         other = pl.matmul(x[:, :], w[second : second + 64, :], out_dtype=pl.FP32)
         y[:, :] = pl.sub(one, other)
 """,
-    # A part of a loaded tile changes between the products that take the tile.
+    # A part of a loaded tile changes between the products that use the tile.
     "parts": """
         rows = pl.create_tensor([64, 64], dtype=pl.FP32)
         rows[:, :] = w[0:64, :]
@@ -76,14 +76,14 @@ BODIES = {
             rows[step : step + 1, :] = w[100 + step : 101 + step, :]
         y[:, :] = total
 """,
-    # A branch that gives a scalar for nobody goes to the host with it.
+    # A branch with an unused scalar result goes to the host with it.
     "choice": """
         product = pl.matmul(x[:, :], w[0:64, :], out_dtype=pl.FP32)
         spare = pl.full([1, 64], dtype=pl.FP32, value=0.5)
         unused = 3 if pl.read(n, [0, 0]) > 0 else 1
         y[:, :] = pl.add(product, 1.0)
 """,
-    # So do loops of scalars, here before the product that they choose rows for.
+    # So do loops of scalars, here before the product whose rows they select.
     "rows": """
         at = pl.const(0, pl.INT32)
         for step in pl.range(3):
@@ -92,7 +92,7 @@ BODIES = {
         product = pl.matmul(x[:, :], w[at : at + 64, :], out_dtype=pl.FP32)
         y[:, :] = pl.mul(product, 2.0)
 """,
-    # Products are added to what was there before a loop that does vector work, too.
+    # Products are added to what was there before a loop that also does vector work.
     "sums": """
         total = pl.matmul(x[:, :], w[0:64, :], out_dtype=pl.FP32)
         begun = pl.create_tensor([16, 64], dtype=pl.FP32)
@@ -103,7 +103,7 @@ BODIES = {
             begun = pl.matmul_acc(begun, value, part, init_cond=step == 1)
         y[:, :] = pl.sub(total, begun)
 """,
-    # A sum that one loop has made is no longer one in the next.
+    # A sum that one loop has computed is no longer an accumulator in the next.
     "handed on": """
         total = pl.create_tensor([16, 64], dtype=pl.FP32)
         for step in pl.range(4):
@@ -113,7 +113,7 @@ BODIES = {
             total = pl.maximum(total, pl.mul(x[:, :], pl.cast(step, pl.FP32)))
         y[:, :] = total
 """,
-    # A tile that was made before such a loop is changed in it.
+    # A tile that was created before such a loop is modified in it.
     "marks": """
         marks = pl.mul(x[:, :], 0.0)
         for step in pl.range(4):
@@ -121,7 +121,7 @@ BODIES = {
             pl.write(marks, [0, step], pl.read(product, [0, step]))
         y[:, :] = marks
 """,
-    # A tile that a loop makes row by row, or loads, is a product's operand behind the loop.
+    # A tile that a loop builds row by row, or loads, is a product's operand after the loop.
     "behind": """
         rows = pl.create_tensor([64, 64], dtype=pl.FP32)
         for step in pl.range(64):
@@ -132,7 +132,7 @@ BODIES = {
         product = pl.matmul(x[:, :], rows, out_dtype=pl.FP32)
         y[:, :] = pl.add(product, pl.matmul(x[:, :], last, out_dtype=pl.FP32))
 """,
-    # A loop with stages hands over in slots; what it carries is stored where it is made.
+    # A pipelined loop transfers in slots; loop-carried values are stored where they are computed.
     "ahead": """
         total = pl.mul(x[:, :], 0.0)
         least = pl.full([16, 1], dtype=pl.FP32, value=0.0)
@@ -146,7 +146,7 @@ BODIES = {
             least = lower
         y[:, :] = pl.row_expand_add(total, least)
 """,
-    # Loops in loops have slots each; what two loops exchange is not stored before it is read.
+    # Nested loops have slots each; what two loops exchange is not stored before it is read.
     "slots": """
         first = pl.mul(x[:, :], 1.0)
         second = pl.mul(x[:, :], 2.0)
@@ -169,7 +169,7 @@ BODIES = {
         y[:, :] = pl.mul(x[:, :], 2.0)
         y = pl.assemble(y, total, [0, 0], atomic=pl.AtomicType.Add)
 """,
-    # So it is in a loop, in which a padded tile is an operand of two products.
+    # The same in a loop, in which a padded tile is an operand of two products.
     "twice": """
         total = pl.mul(x[:, :], 0.0)
         for step in pl.range(pl.read(n, [0, 0])):
@@ -182,7 +182,7 @@ BODIES = {
             total = pl.add(total, pl.matmul(halves, rows, out_dtype=pl.FP32))
         y[:, :] = total
 """,
-    # Rows of a sum of products that a loop reads are stored once, before it.
+    # Rows of an accumulated product that a loop reads are stored once, before it.
     "pieces": """
         total = pl.matmul(x[:, 0:16], w[0:16, :], out_dtype=pl.FP32)
         for step in pl.pipeline(16, 64, 16, stage=2):
@@ -191,7 +191,7 @@ BODIES = {
             at = pl.cast(pl.read(n, [0, step % 8]), pl.INDEX)
             y[step : step + 1, :] = pl.add(total[step : step + 1, :], w[at : at + 1, :])
 """,
-    # A number of the product decides what the other core does, without any of its tiles.
+    # A number from the product decides what the other core does, without any of its tiles.
     "decides": """
         product = pl.matmul(x[:, :], w[0:64, :], out_dtype=pl.FP32)
         first = pl.read(product, [0, 0])
@@ -199,7 +199,7 @@ BODIES = {
             product = pl.mul(x[:, :], 3.0)
         y[:, :] = pl.mul(x[:, :], first)
 """,
-    # The sum begins each time with a tile of the other core.
+    # The sum starts each time from a tile of the other core.
     "from-tile": """
         product = pl.matmul(x[:, :], w[0:64, :], out_dtype=pl.FP32)
         for step in pl.range(3):
@@ -207,7 +207,7 @@ BODIES = {
             product = pl.matmul_acc(start, x[:, :], w[0:64, :])
         y[:, :] = pl.add(product, pl.read(product, [0, 0]))
 """,
-    # A row has two names, and the tile that it is a row of goes on.
+    # A row has two names, and its tile is used afterwards.
     "row": """
         product = pl.matmul(x[:, :], w[0:64, :], out_dtype=pl.FP32)
         scaled = pl.mul(product, 0.5)
@@ -215,7 +215,7 @@ BODIES = {
         again = last
         y[:, :] = pl.add(scaled, again)
 """,
-    # What is stored and loaded again between two products stays behind the first of them.
+    # What is stored and reloaded between two products stays after the first of them.
     "stored": """
         product = pl.matmul(x[:, :], w[0:64, :], out_dtype=pl.FP32)
         y[:, :] = pl.mul(product, 0.5)
@@ -244,7 +244,7 @@ def test_each_kernel_is_of_one_core(name: str) -> None:
 
 
 def test_mixed_regions() -> None:
-    """All ways of computing agree, and the host text for the device is written."""
+    """All ways of running agree, and the host text for the device is emitted."""
     compiler()
     programs = {
         f"<mixed {name}>": Program(f"{HEAD}{body}    return y\n", [arguments()], (3,))

@@ -1,4 +1,4 @@
-"""What names stand for in regions, loops and branches: all ways to compute it agree."""
+"""What names refer to in regions, loops and branches: all ways of running agree."""
 
 from __future__ import annotations
 
@@ -233,7 +233,7 @@ BODIES = {
 
 
 def test_names() -> None:
-    """Each program computes what Python does, for two numbers of iterations."""
+    """Each program computes what Python does, for two trip counts."""
     compiler()
     rng = np.random.default_rng(5)
     x, y, out = (rng.integers(-4, 5, (16, 64)).astype(np.float32) for _ in range(3))
@@ -247,7 +247,7 @@ def test_names() -> None:
 
 @pytest.mark.parametrize("target", ["interpreter", "cpu"])
 def test_a_part_in_another_shape_is_memory(target: str) -> None:
-    """Part of a tensor in another shape: who writes one of them writes both."""
+    """A slice and a reshape of it alias: writing one of them writes both."""
 
     @pl.jit
     def kernel(x: pl.Tensor[[6, 64], pl.FP32], out: pl.InOut[pl.Tensor[[16, 64], pl.FP32]]):

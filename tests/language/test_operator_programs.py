@@ -1,8 +1,8 @@
-"""Programs around operators that move elements: chosen, scattered, counted, sorted, quantised."""
+"""Programs using operators that move elements: select, scatter, count, sort, quantise."""
 
 # pyright: reportArgumentType=false, reportCallIssue=false
 # pyright: reportUnknownArgumentType=false, reportUnknownVariableType=false
-# A value of a region is a tile that authors call a tensor: ops that take tiles alone take it.
+# A value of a region is a tile that authors call a tensor: ops that accept only tiles accept it.
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_rotation_by_gathered_neighbours(target: Any) -> None:
 
 
 def test_logits_that_are_banned(target: Any) -> None:
-    """A number is scattered to the columns of each row that a list names."""
+    """A value is scattered to the columns of each row that a list names."""
 
     @pl.jit(target=target)
     def ban(
@@ -78,7 +78,7 @@ def test_logits_that_are_banned(target: Any) -> None:
 
 
 def test_tokens_of_experts_are_counted(target: Any) -> None:
-    """Numbers of experts become rows of ones by comparison, and are added up by columns."""
+    """Expert indices become one-hot rows by comparison, which are summed by columns."""
 
     @pl.jit(target=target)
     def count(experts: pl.Tensor[[32, 2], pl.INT32], n: pl.Out[pl.Tensor[[1, 8], pl.INT32]]):
@@ -126,7 +126,7 @@ def test_largest_of_four_sorted_lists(target: Any) -> None:
 
 
 def test_rows_of_bytes_and_back(target: Any) -> None:
-    """Rows are cast to INT8 by their own scale and back, each cast in the steps of the device."""
+    """Rows are cast to INT8 by their own scale and back, each cast in the device's steps."""
 
     @pl.jit(target=target)
     def quantise(
@@ -150,5 +150,5 @@ def test_rows_of_bytes_and_back(target: Any) -> None:
     quantise(x, q, y)
     wide = x.astype(np.float64)
     most = np.abs(wide).max(1, keepdims=True)
-    assert np.abs(q - wide * 127 / most).max() < 0.57  # FP16 on the way keeps 11 bits
+    assert np.abs(q - wide * 127 / most).max() < 0.57  # FP16 in between keeps 11 bits
     assert np.abs(y - wide).max() < 0.57 * most.max() / 127

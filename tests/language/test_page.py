@@ -1,4 +1,4 @@
-"""The page of operators is what the rows say."""
+"""The page of operators matches the rows."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def test_page_is_what_the_rows_say(request: pytest.FixtureRequest) -> None:
 
 @pytest.mark.parametrize("name", OTHERS)
 def test_operators_without_rows_are_tested(name: str) -> None:
-    """The test that the page names is there, and its file names the operator."""
+    """The test named on the page exists, and its file names the operator."""
     path, _, test = OTHERS[name].partition("::")
     text = (PAGE.parents[1] / path).read_text(encoding="utf-8")
     functions = {node.name for node in ast.parse(text).body if isinstance(node, ast.FunctionDef)}
@@ -31,5 +31,5 @@ def test_operators_without_rows_are_tested(name: str) -> None:
 
 
 def test_every_row_is_of_an_operator() -> None:
-    """A row shows one operator at least."""
+    """A row covers at least one operator."""
     assert len(rows_by_operator()) > 90

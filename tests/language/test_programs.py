@@ -1,4 +1,4 @@
-"""Drawn programs with regions; `python -m tests.language.programs` checks thousands of them."""
+"""Random programs with regions; `python -m tests.language.programs` checks thousands of them."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from tests.natively import compiler
 
 
 def test_drawn_programs() -> None:
-    """NumPy, interpreter, all passes, C++ and PTO agree; texts read back; flags are right."""
+    """NumPy, interpreter, all passes, C++ and PTO agree; texts round-trip; flags are right."""
     compiler()
     assert checked(21, range(4)) == [(number, None) for number in range(4)]
 
 
 def test_all_constructs_are_drawn() -> None:
-    """Each construct is in several programs, and a program is that of its seed alone."""
+    """Each construct is in several programs, and a program depends on its seed alone."""
     texts = [drawn(f"7 {number}").source for number in range(300)]
     assert texts[5] == drawn("7 5").source
     wanted = [
@@ -61,7 +61,7 @@ def test_all_constructs_are_drawn() -> None:
 
 
 def test_a_value_with_two_names() -> None:
-    """What NumPy changes in place would have the new value under both names."""
+    """A value that NumPy changed in place would have changed under both names."""
     source = """\
 def entry(x, o):
     with pl.at(level=pl.Level.CORE_GROUP):
@@ -76,7 +76,7 @@ def entry(x, o):
 
 
 def test_what_fails_is_made_small() -> None:
-    """Of a program that is refused the statement is left that is refused, and what it needs."""
+    """A rejected program is reduced to the rejected statement and what it needs."""
     program = next(
         p for p in (drawn(f"9 {number}") for number in range(20)) if len(p.source) > 4000
     )

@@ -142,7 +142,7 @@ def test_products_in_regions(
     dtype: Any,
     target: str,
 ) -> None:
-    """Vectors leave their dimension out, stacks broadcast, and products are those of NumPy."""
+    """Vectors omit their dimension, stacks broadcast, and products are those of NumPy."""
     arrays = operands()
     want = reference(*map(wide, arrays))
     out = np.zeros(want.shape, dtype)
@@ -157,7 +157,7 @@ N = pl.dynamic("N")
 
 
 def test_stacks_of_any_size() -> None:
-    """A stack whose size is known only when it runs is multiplied in the loop that the hint has."""
+    """A stack whose size is known only at run time is multiplied in the loop shown by the hint."""
 
     @pl.jit
     def at_once(
@@ -190,7 +190,7 @@ def test_stacks_of_any_size() -> None:
 
 
 def test_a_stack_times_a_number() -> None:
-    """What is no array at all is named as what it is."""
+    """An operand that is not an array is reported as what it is."""
 
     @pl.jit
     def times_a_number(x: pl.Tensor[[4, 16, 16], pl.FP32], out: pl.Out[pl.Tensor]):

@@ -1,4 +1,4 @@
-"""Tensors with two dimensions swapped, outside regions: copies that kernels make."""
+"""Tensors with two dimensions swapped, outside regions: kernels copy them."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def drawn(
 
 
 def test_transposed_tensors() -> None:
-    """All ways of computing agree, and the host text for the device is written."""
+    """All ways of running agree, and the host text for the device is emitted."""
     compiler()
     rng = np.random.default_rng(5)
     shapes = (32, 64), (4, 16, 40), (64, 32), (16, 160)

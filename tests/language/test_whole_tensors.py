@@ -1,7 +1,7 @@
 """Operators on whole tensors of any size, in ``with pl.incore():``: gathering, sorting, filling.
 
-Each program is run by the interpreter, by its kernels as compiled C++, and by the evaluator of its
-texts for the assembler; all give what the formula gives.
+Each program runs in the interpreter, with its kernels as compiled C++, and in the evaluator of its
+texts for the assembler; all compute the formula.
 """
 
 # pyright: reportUnknownLambdaType=false, reportUnknownArgumentType=false
@@ -30,18 +30,18 @@ from tests.natively import batches, compile_together, compiler
 
 
 class Form(NamedTuple):
-    """The lines of a program on ``x0``, ``x1``, ... that give ``r``, and what that is."""
+    """The lines of a program on ``x0``, ``x1``, ... that compute ``r``, and its formula."""
 
     lines: str
     shapes: Sequence[tuple[int, ...]]
     means: Callable[..., Any]
     dtypes: Sequence[str] = ("float32",)
     dynamic: bool = False
-    """The first operand's number of rows, and the result's, are known at the call only."""
+    """The first operand's number of rows, and the result's, are known only at the call."""
 
 
 def records(a: Array, size: int) -> Array:
-    """Return rows as records with their positions, sorted in runs of a size."""
+    """Return rows as records with their positions, sorted in runs of ``size``."""
     index = np.arange(a.shape[1], dtype=np.uint32)[None]
     return np.concatenate([runs(row[None], index, size) for row in a])
 
@@ -214,12 +214,12 @@ _NAMES: Final = {
     "int8": "INT8",
 }
 _RESULTS: Final = {"argm": "int32", "BF16": "bfloat16", "INT8": "int8", "INT32": "int32"}
-"""Element types of results that are not the first operand's, by what a program's text has."""
+"""Element types of results that differ from the first operand's, by a word in the text."""
 IDS: Final = [f"{index}-{form.lines}" for index, form in enumerate(FORMS)]
 
 
 def wanted(form: Form, given: Sequence[Array]) -> Array:
-    """Return what the formula gives, in the element type of the result."""
+    """Return the result of the formula, in the element type of the result."""
     wide = [a.astype(np.int64 if np.issubdtype(a.dtype, np.integer) else np.float64) for a in given]
     exact = [a.astype(np.float32) for a in given] if "sort32" in form.lines else wide
     found: Array = form.means(*exact)
@@ -248,7 +248,7 @@ def case(index: int) -> Case:
 
 
 def check(index: int, evaluator: Evaluator) -> None:
-    """Run a program, and compare what it gives with the formula's result."""
+    """Run a program, and compare its result with the formula's."""
     _, given, result = case(index)
     out = np.zeros(result.shape, result.dtype)
     evaluator.run("main", [*(a.copy() for a in given), out])
@@ -277,17 +277,17 @@ def compiled(batch: tuple[str, ...]) -> Mapping[str, Compiled]:
 
 @pytest.mark.parametrize("index", range(len(FORMS)), ids=IDS)
 def test_interpreter(index: int) -> None:
-    """The interpreter gives what the formula does."""
+    """The interpreter computes the formula."""
     check(index, Evaluator(case(index).program))
 
 
 @pytest.mark.parametrize("index", range(len(FORMS)), ids=IDS)
 def test_assembler_text(index: int) -> None:
-    """The text for the assembler is accepted, and gives what the formula does."""
+    """The text for the assembler is accepted, and computes the formula."""
     check(index, Emitted(case(index).program))
 
 
 @pytest.mark.parametrize("index", range(len(FORMS)), ids=IDS)
 def test_compiled(index: int) -> None:
-    """Compiled C++ gives what the formula does."""
+    """Compiled C++ computes the formula."""
     check(index, compiled(BATCHES[str(index)])[str(index)])
