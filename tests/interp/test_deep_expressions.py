@@ -1,4 +1,4 @@
-"""Expressions of thousands of operators inside each other: no part of the compiler ends at them."""
+"""Expressions nested thousands of operators deep: no part of the compiler overflows on them."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_two_thousand_terms_on_a_line(place: str, strict: bool) -> None:
 
 @pytest.mark.parametrize("strict", [False, True])
 def test_two_thousand_tiles_on_a_line(strict: bool) -> None:
-    """A sum of tiles is calls in calls."""
+    """A sum of tiles is a chain of nested calls."""
     program = pl.parse(_TEXT.format(**_SHORT | {"sum": _LONG["sum"]}))
     x, out = np.ones((16, 64), np.float32), np.zeros((16, 64), np.float32)
     runtime.compile(program, "interpreter", strict=strict)(x, 1, out)
@@ -81,7 +81,7 @@ class Filled:
 
 
 def test_a_thousand_terms_in_a_host_function() -> None:
-    """The C++ of a host function is compiled, and computes the same."""
+    """The C++ of a host function compiles, and computes the same."""
     compiler()
     program = pl.parse(_HOST.format(sum=" + ".join(["n"] * 1000)))
     out = np.zeros((16, 64), np.float32)
@@ -90,7 +90,7 @@ def test_a_thousand_terms_in_a_host_function() -> None:
 
 
 class _Deepened(Mutator):
-    """Puts an expression for the constant 99."""
+    """Replaces the constant 99 by an expression."""
 
     def __init__(self, value: Expr) -> None:
         super().__init__()
@@ -106,11 +106,11 @@ _DEEP = {
     "offset": "n + 99 - 2 * n",
     "bound": "n + 99 - n",
 }
-"""With n = 1 in place of 99 that is what is short in `_SHORT`."""
+"""With n = 1 in place of 99, each equals the short expression in `_SHORT`."""
 
 
 def _deep(place: str, side: str) -> Function:
-    """Return the kernel with n in one place, by ten thousand operators that cancel each other."""
+    """Return the kernel with n in one place, nested in ten thousand operators that cancel out."""
     function = pl.parse(_TEXT.format(**_SHORT | {place: _DEEP[place]}))
     assert isinstance(function, Function)
     n: Expr = function.params[1]
@@ -130,7 +130,7 @@ SIDES = pytest.mark.parametrize("side", ["left", "right"])
 @PLACES
 @SIDES
 def test_ten_thousand_operators_are_evaluated(place: str, side: str) -> None:
-    """The interpreter's own calls reach as far as the expression."""
+    """The interpreter's own recursion reaches as deep as the expression."""
     function = _deep(place, side)
     assert nesting(function) > 10_000
     out = np.zeros((16, 64), np.float32)
@@ -146,7 +146,7 @@ def test_ten_thousand_operators_are_evaluated(place: str, side: str) -> None:
 def test_ten_thousand_operators_are_compiled(
     place: str, side: str, strategy: OptimizationStrategy
 ) -> None:
-    """Passes and the generator that goes with them take them."""
+    """Passes and their code generator accept them."""
     lowered = PassManager(strategy).run_passes(Program([_deep(place, side)], "p"))
     if strategy is OptimizationStrategy.Default:
         assert kernel_file(lowered.functions_[0]).count(" + n - n") >= 5000
@@ -156,21 +156,21 @@ def test_ten_thousand_operators_are_compiled(
 
 @SIDES
 def test_ten_thousand_operators_are_serialised(side: str) -> None:
-    """Bytes hold them."""
+    """They can be serialised."""
     function = _deep("scalar", side)
     ir.assert_structural_equal(ir.deserialize(ir.serialize(function)), function)
 
 
 @SIDES
 def test_ten_thousand_operators_in_statement_form(side: str) -> None:
-    """The form has a statement for each."""
+    """The statement form has a statement for each."""
     program = Program([_deep("scalar", side)], "p")
     text = ir.to_statement_text(program)
     assert ir.to_statement_text(ir.from_statement_text(text)) == text
 
 
 def test_ten_thousand_operators_are_printed_or_refused() -> None:
-    """What needs no parentheses has a text; parentheses in parentheses are said to be too deep."""
+    """Text without parentheses can be printed; nested parentheses are rejected as too deep."""
     assert str(_deep("scalar", "left")).count(" + n - n") == 5000
     with pytest.raises(TextError) as caught:
         str(_deep("scalar", "right"))

@@ -1,4 +1,4 @@
-"""Control flow, calls, arguments, bounds, and the places that errors point at."""
+"""Control flow, calls, arguments, bounds, and the spans of errors."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def integer(name: str) -> Var:
 
 
 def function(params: list[Var], *stmts: Stmt, name: str = "f") -> Function:
-    """Return a function of some statements."""
+    """Return a function with these statements."""
     return Function(name, params, [], SeqStmts(stmts))
 
 
@@ -61,7 +61,7 @@ def test_loop_before_ssa() -> None:
 
 
 def test_loop_with_carried_values() -> None:
-    """Carried values change together: a swap swaps."""
+    """Carried values are updated simultaneously: a swap swaps."""
     a, b = IterArg("a", INT, 1), IterArg("b", INT, 2)
     x, y = integer("x"), integer("y")
     loop = ForStmt(i, 0, n, 1, (a, b), YieldStmt([b, a]), (x, y))
@@ -85,7 +85,7 @@ def test_loop_bounds(bounds: tuple[int, int, int], iterations: list[int]) -> Non
 
 
 def test_zero_step() -> None:
-    """A loop that would not move is an error at its place."""
+    """A loop with step 0 is an error at its span."""
     span = Span("k.py", 4, 4)
     loop = ForStmt(i, 0, 5, n, (), AssignStmt(s, i), (), span)
     with pytest.raises(EvaluationError) as caught:
@@ -95,7 +95,7 @@ def test_zero_step() -> None:
 
 
 def test_break_and_continue() -> None:
-    """Break leaves the innermost loop, continue its iteration."""
+    """Break leaves the innermost loop, continue its current iteration."""
     inner = SeqStmts(
         [
             IfStmt(i >= 6, BreakStmt(), None),
@@ -132,7 +132,7 @@ def test_return_leaves_loops() -> None:
 
 
 def test_groups_of_statements() -> None:
-    """Scopes and groups of ops are their statements, whatever their number."""
+    """Scopes and statement sequences run their statements, however many they have."""
     many = OpStmts([AssignStmt(s, s + 1) for _ in range(20_000)])
     nested = ScopeStmt(ScopeKind.InCore, SeqStmts([many, SeqStmts([AssignStmt(t, s)])]))
     assert evaluate(function([], AssignStmt(s, 0), nested, ReturnStmt([t])), []) == 20_000
@@ -195,7 +195,7 @@ def test_calls() -> None:
 
 
 def test_several_results() -> None:
-    """A function of several values gives a tuple, whose items are read."""
+    """A function with several results returns a tuple, whose items are read."""
     pair = Function("pair", [n], [INT, INT], ReturnStmt([n + 1, n + 2]))
     both = Var("both", TupleType((INT, INT)))
     main = function(
@@ -208,7 +208,7 @@ def test_several_results() -> None:
 
 
 def test_new_tensors_have_no_value() -> None:
-    """What nobody wrote is NaN."""
+    """Elements that nobody wrote are NaN."""
     made = Var("made", TensorType([2, 8], D.FP32))
     f = function([], AssignStmt(made, call(tensor.create, [2, 8], D.FP32)), ReturnStmt([made]))
     assert np.isnan(evaluate(f, [])).all()
@@ -250,7 +250,7 @@ ARGUMENTS: list[tuple[list[Any], str]] = [
 
 @pytest.mark.parametrize(("args", "message"), ARGUMENTS, ids=range(len(ARGUMENTS)))
 def test_wrong_arguments(args: list[Any], message: str) -> None:
-    """Arguments that do not fit the parameters are refused; equal dimensions have to agree."""
+    """Arguments that do not match the parameters are rejected; equal dimensions have to agree."""
     with pytest.raises(EvaluationError) as caught:
         evaluate(doubling(), args)
     assert caught.value.message == message
@@ -258,14 +258,14 @@ def test_wrong_arguments(args: list[Any], message: str) -> None:
 
 @pytest.mark.parametrize("value", [2.5, "two", np.zeros(3)])
 def test_wrong_scalars(value: Any) -> None:
-    """A whole number is wanted for an integer."""
+    """An integer parameter requires an integer."""
     with pytest.raises(EvaluationError) as caught:
         evaluate(function([n], ReturnStmt([n])), [value])
     assert caught.value.message == f"argument 'n' is {value!r}, Scalar[INT64] was wanted"
 
 
 def test_dimension_and_scalar_agree() -> None:
-    """A parameter that is also a dimension has to be that dimension."""
+    """A parameter that is also a dimension must equal that dimension."""
     f = function([x, n], ReturnStmt([n]))
     assert evaluate(f, [ones(8), 8]) == 8
     with pytest.raises(EvaluationError) as caught:
@@ -274,7 +274,7 @@ def test_dimension_and_scalar_agree() -> None:
 
 
 def test_entry() -> None:
-    """With several functions and no mark, the entry has to be named."""
+    """With several functions and none marked, the entry has to be named."""
     two = Program([function([], ReturnStmt([1])), function([], ReturnStmt([2]), name="g")])
     assert evaluate(two, [], entry="g") == 2
     with pytest.raises(EvaluationError) as caught:
@@ -287,7 +287,7 @@ def test_entry() -> None:
 
 
 def test_recursion() -> None:
-    """A function that calls itself is refused with the circle and its place."""
+    """A recursive function is rejected with the call cycle and its span."""
     span = Span("k.py", 2, 4)
 
     def calls(name: str, other: str) -> Function:
@@ -345,7 +345,7 @@ def test_read_and_view_out_of_bounds() -> None:
 
 
 def test_wrong_memory() -> None:
-    """An operand from the wrong memory stops the program before it runs, with the hint."""
+    """An operand in the wrong memory stops the program before it runs, with the hint."""
     a = Var("a", TensorType([16, 16], D.FP16))
     staged = call(memory.load, a, [0, 0], [16, 16], target_memory=MemorySpace.Mat)
     plain = Var("p", TileType([16, 16], D.FP16))
@@ -374,7 +374,7 @@ def test_read_before_definition() -> None:
 
 
 def test_unknown_op() -> None:
-    """An op that nobody registered has no meaning."""
+    """An unregistered op cannot be evaluated."""
     strange = Call(GlobalVar("nothing"), [], UnknownType.get(), Span("k.py", 3, 0))
     with pytest.raises(EvaluationError) as caught:
         evaluate(function([], EvalStmt(strange)), [])

@@ -35,7 +35,7 @@ def memref(address: int, size: int = 1024, space: MemorySpace = VEC) -> MemRef:
 def tile(
     name: str, place: MemRef | None, shape: Sequence[int] = (16, 16), dtype: DataType = D.FP32
 ) -> Var:
-    """Return a tile variable with a place."""
+    """Return a tile variable with a memory reference."""
     return Var(name, TileType(shape, dtype, place), Span("k.py", 3, 4))
 
 
@@ -55,14 +55,14 @@ def run(a: Var, b: Var, c: Var, sum_: Var) -> Array:
 
 
 def test_own_addresses() -> None:
-    """Tiles at addresses of their own keep their values; the sum may lie on its operand."""
+    """Tiles at distinct addresses keep their values; the sum may overwrite its operand."""
     places = [memref(0), memref(1024), memref(2048)]
     a, b, c = (tile(n, p) for n, p in zip("abc", places, strict=True))
     assert (run(a, b, c, tile("s", places[0])) == 11).all()
 
 
 def test_shared_address_spoils() -> None:
-    """A tile that is loaded over one that is still needed takes its value away."""
+    """A tile loaded over one that is still live destroys its value."""
     a, c = tile("a", memref(0)), tile("c", memref(2048))
     b = tile("b", memref(1024))
     assert (run(a, b, tile("c", memref(1024)), tile("s", memref(4096))) == 2).all()
@@ -70,7 +70,7 @@ def test_shared_address_spoils() -> None:
 
 
 def test_partial_overlap_spoils_a_part() -> None:
-    """Overlap in half the bytes spoils half the rows."""
+    """Overlap in half the bytes destroys half the rows."""
     a, b = tile("a", memref(0)), tile("b", memref(1024))
     result = run(a, b, tile("c", memref(1536)), tile("s", memref(4096)))
     assert (result[:8] == 11).all()
@@ -91,7 +91,7 @@ def test_without_references() -> None:
 
 
 def test_reshape_is_the_same_bytes() -> None:
-    """A reshape over the same buffer sees what is there when it is read."""
+    """A reshape over the same buffer sees the buffer's contents when it is read."""
     place = memref(0)
     a, row = tile("a", place), tile("r", place, (1, 256))
     twice = tile("t", memref(1024), (1, 256))
@@ -110,7 +110,7 @@ def test_reshape_is_the_same_bytes() -> None:
 
 
 def test_second_name_of_a_view() -> None:
-    """Another name of a row is that row: nothing is copied to where its tile begins."""
+    """Another name of a row is that row: nothing is copied to the start of its tile."""
     place = memref(0)
     a, row, again = tile("a", place), tile("r", place, (1, 16)), tile("s", place, (1, 16))
     summed = tile("t", memref(1024))
@@ -128,7 +128,7 @@ def test_second_name_of_a_view() -> None:
 
 
 def test_created_tiles_and_memory_are_poisoned() -> None:
-    """What nobody wrote is NaN, with a place and without."""
+    """Uninitialized elements are NaN, with a memory reference and without."""
     for place in (None, memref(64)):
         empty = tile("e", place)
         stmts: list[Stmt] = [
@@ -141,7 +141,7 @@ def test_created_tiles_and_memory_are_poisoned() -> None:
 
 
 def test_scratch_is_spoiled() -> None:
-    """A reduction leaves nothing of use in its scratch: what lies there is lost."""
+    """A reduction clobbers its scratch: what was in it is lost."""
     a, scratch = tile("a", memref(0)), tile("s", memref(1024))
     largest = tile("m", memref(4096), (16, 1))
     stmts: list[Stmt] = [

@@ -1,4 +1,4 @@
-"""Arithmetic on numbers: wrapping, floor division, IEEE floats, and what has no meaning."""
+"""Scalar arithmetic: wrapping, floor division, IEEE floats, and undefined results."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def compute(kind: type[BinaryExpr], a: Any, b: Any, dtype: DataType) -> Any:
     ],
 )
 def test_binary(kind: type[BinaryExpr], a: Any, b: Any, dtype: DataType, wanted: Any) -> None:
-    """Each operator gives what C++ gives on the element type."""
+    """Each operator gives the result of C++ for the element type."""
     np.testing.assert_equal(compute(kind, a, b, dtype), wanted)
 
 
@@ -88,7 +88,7 @@ def test_binary(kind: type[BinaryExpr], a: Any, b: Any, dtype: DataType, wanted:
     ],
 )
 def test_without_meaning(kind: type[BinaryExpr], b: int, message: str) -> None:
-    """Integer operations that have no result stop the program at their place."""
+    """Integer operations without a result stop the program at their span."""
     with pytest.raises(EvaluationError) as caught:
         compute(kind, 5, b, D.INT32)
     assert caught.value.message == message
@@ -112,7 +112,7 @@ def test_without_meaning(kind: type[BinaryExpr], b: int, message: str) -> None:
     ],
 )
 def test_cast(source: DataType, value: Any, target: DataType, wanted: Any) -> None:
-    """A cast of a number cuts fractions, wraps integers and saturates floats."""
+    """A cast of a scalar truncates fractions, wraps integers and saturates floats."""
     x = Var("x", ScalarType(source))
     node = Cast(x, target)
     found = evaluate(Function("f", [x], [node.type], ReturnStmt([node])), [value])
@@ -132,12 +132,12 @@ def test_cast(source: DataType, value: Any, target: DataType, wanted: Any) -> No
     ],
 )
 def test_other_expressions(node: Expr, wanted: Any) -> None:
-    """Operators on one number, constants, and items of tuples."""
+    """Unary operators, constants, and items of tuples."""
     assert evaluate(Function("f", [], [node.type], ReturnStmt([node])), []) == wanted
 
 
 def test_logic_stops_early() -> None:
-    """The right side of ``and`` and ``or`` is evaluated only where it decides."""
+    """``and`` and ``or`` short-circuit: the right side is evaluated only if it decides."""
     x = Var("x", ScalarType(D.INT32))
     fails = exprs.FloorDiv(1, x, D.INT32) > 0
     no = exprs.And(exprs.ConstBool(False), fails, D.BOOL)

@@ -1,4 +1,4 @@
-"""The strict interpreter: pipes as queues, and every byte with who has written and read it."""
+"""The strict interpreter: pipes as queues, and the reader and writer of every byte."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ END = "pl.system.bar_all()"
 
 @pytest.mark.parametrize("order", ORDERS)
 def test_a_synchronised_kernel_computes_what_it_says(order: OrderName) -> None:
-    """In every order the flags of the passes make the kernel compute the same."""
+    """In every order, with the flags of the passes, the kernel computes the same."""
     whole = program(
         "for i in pl.range(n):",
         "    a = pl.load(x, [i * 16, 0], [16, 32])",
@@ -114,7 +114,7 @@ def test_a_synchronised_kernel_computes_what_it_says(order: OrderName) -> None:
 
 
 def test_random_orders_differ_and_repeat() -> None:
-    """The seed decides the order: the same seed gives the same one, others give others."""
+    """The seed determines the order: the same seed gives the same one, others give others."""
 
     def order(seed: int) -> list[int]:
         done: list[int] = []
@@ -133,13 +133,13 @@ def test_random_orders_differ_and_repeat() -> None:
 
 
 # --------------------------------------------------------------------------------------------
-# What breaks
+# Errors
 # --------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("order", ["late", "exhaustive"])
 def test_a_missing_flag(order: OrderName) -> None:
-    """The report stands at the access that is too early, and points at the one under way."""
+    """The report is at the access that is too early, and points at the one in progress."""
     error = failure(LOAD, ADD, *both("V", "MTE3"), STORE, END, strict=order)
     assert error.message == (
         "RAW race: pl.add on V starts while pl.load on MTE2 is under way, on the same bytes"
@@ -149,7 +149,7 @@ def test_a_missing_flag(order: OrderName) -> None:
 
 
 def test_a_missing_barrier() -> None:
-    """Vector ops overlap unless a barrier stands between them."""
+    """Vector ops overlap unless there is a barrier between them."""
     lines = (LOAD, *both("MTE2", "V"), ADD, "b = pl.mul(b, b)", *both("V", "MTE3"), STORE, END)
     assert failure(*lines).message == (
         "RAW race: pl.mul on V starts while pl.add on V is under way, on the same bytes"
@@ -204,14 +204,14 @@ def test_a_buffer_that_is_loaded_again_too_early() -> None:
     ],
 )
 def test_wrong_flags(lines: Sequence[str], slug: str, message: str) -> None:
-    """A wait without set, a second set, a flag left up and work at the end are errors."""
+    """A wait without a set, a second set, a flag left set and unfinished work are errors."""
     by_hand = both("V", "MTE3") if lines == (LOAD,) else []  # so that no pass adds flags
     error = failure(*by_hand, *lines)
     assert (error.slug, error.message) == (slug, message)
 
 
 def test_two_pipes_that_wait_for_each_other() -> None:
-    """Each set stands behind a wait that needs the other one: nothing goes on."""
+    """Each set comes after a wait that needs the other one: a deadlock."""
     error = failure(
         flag("sync_dst", "V", "MTE2"),
         flag("sync_src", "MTE2", "V"),
@@ -226,7 +226,7 @@ def test_two_pipes_that_wait_for_each_other() -> None:
 @pytest.mark.parametrize(
     "lines",
     [
-        # MTE2 waits for what V raises behind its own wait, before and behind that in the program.
+        # MTE2 waits for a set that V reaches only after its own wait: after and before it in order.
         (
             flag("sync_dst", "MTE3", "V"),
             flag("sync_src", "V", "MTE2"),
@@ -237,12 +237,12 @@ def test_two_pipes_that_wait_for_each_other() -> None:
             flag("sync_dst", "MTE3", "V"),
             flag("sync_src", "V", "MTE2"),
         ),
-        # Nobody raises what MTE2 waits for either, but V was first.
+        # Nobody sets what MTE2 waits for either, but V was first.
         (flag("sync_dst", "MTE3", "V"), flag("sync_dst", "V", "MTE2")),
     ],
 )
 def test_a_deadlock_is_where_it_begins(lines: Sequence[str]) -> None:
-    """Pipes that wait for one that waits are named after it."""
+    """A deadlock is reported for the first pipe, not for pipes that wait for it."""
     error = failure(*lines, END)
     assert error.message == "V waits for ever: flag 0 of MTE3 -> V is not raised"
     assert [label.text for label in error.related] == ["MTE2 stands here", "S stands here"]
@@ -281,7 +281,7 @@ class Wide:
 
 
 def test_a_copy_of_nothing_is_nothing() -> None:
-    """A copy within a memory hands on what is uninitialized; who reads the copy is at fault."""
+    """A copy within a memory propagates uninitialized bytes; reading the copy is the error."""
     lines = (
         "a = pl.create_tile([16, 32], dtype=pl.FP32)",
         "c = pl.move(a, target_memory=pl.MemorySpace.Vec)",
@@ -311,9 +311,9 @@ def as_call(value: Any) -> Call:
 
 
 def bits(*, whole: bool) -> Function:
-    """Return a kernel that chooses by packed bits, of which 4 bytes of 32 in a row are valid.
+    """Return a kernel that selects by packed bits, of which 4 bytes of 32 in a row are valid.
 
-    With ``whole`` the type of the bits claims that all of them are.
+    With ``whole`` the type of the bits claims that all of them are valid.
     """
     block, x, out = Block(), tensor("x", [64, 32]), tensor("out", [64, 32])
     tile = block.load("tile", x, [0, 0], [16, 32])
@@ -322,7 +322,7 @@ def bits(*, whole: bool) -> Function:
     if whole:
         kind = held.type
         assert isinstance(kind, ir.TileType)
-        claim = ir.TileType(kind.shape, kind.dtype)  # which the op's own rule refuses to make
+        claim = ir.TileType(kind.shape, kind.dtype)  # which the op's own type rule does not allow
         op = ir.get_op("block.reshape")
         held = block.assign("bytes", Call(op, [held, MakeTuple(kind.shape)], {}, claim))
     chosen = block.assign(
@@ -365,7 +365,7 @@ def overlapping(offset: int) -> Function:
 
 
 def test_a_tile_whose_bytes_were_given_away() -> None:
-    """A memory plan that lets two live tiles overlap by 32 bytes is found at the reader."""
+    """A memory plan that lets two live tiles overlap by 32 bytes is detected at the reader."""
     out = np.zeros_like(X)
     StrictEvaluator(overlapping(2048)).call("k", [X, 0, out])
     assert np.array_equal(out[:32], X[:32])
@@ -379,7 +379,7 @@ def test_a_tile_whose_bytes_were_given_away() -> None:
 
 
 def test_a_tile_that_is_handed_on_elsewhere() -> None:
-    """A plan that puts what a loop carries in two places is refused: nothing moves it there."""
+    """A plan that puts a loop-carried tile in two places is rejected: nothing moves it there."""
     block, x, out = Block(), tensor("x", [64, 32]), tensor("out", [64, 32])
     first = block.load("first", x, [0, 0], [16, 32])
 
@@ -432,7 +432,7 @@ _PIPES = (PipeType.MTE2, PipeType.V, PipeType.MTE3)
 
 
 def drawn_entries(pick: Random) -> list[Entry]:
-    """Return a few entries with balanced flags; line numbers are numbers of entries."""
+    """Return a few random entries with balanced flags; line numbers are entry numbers."""
     kinds: list[tuple[Kind, PipeType, Any]] = []
     up: list[Any] = []
     for _ in range(pick.randrange(3, 9)):
@@ -466,7 +466,7 @@ def drawn_entries(pick: Random) -> list[Entry]:
 
 
 def steps(entries: Sequence[Entry], state: tuple[int, ...]) -> Iterator[tuple[int, int]]:
-    """Yield what can happen next: an entry, and what it is then. Written from the sheet's rules."""
+    """Yield the possible next steps: an entry, and its new state. Follows the sheet's rules."""
     for entry, now in zip(entries, state, strict=True):
         before = entries[: entry.number]
         own = [state[e.number] for e in before if e.pipe is entry.pipe]
@@ -501,7 +501,7 @@ def steps(entries: Sequence[Entry], state: tuple[int, ...]) -> Iterator[tuple[in
 
 
 def all_races(entries: Sequence[Entry]) -> set[tuple[int, int]]:
-    """Return the pairs that race in some order: every order is gone through."""
+    """Return the pairs that race in some order, by exhaustive search."""
     found: set[tuple[int, int]] = set()
     seen: set[tuple[int, ...]] = set()
     pending = [(QUEUED,) * len(entries)]
@@ -523,7 +523,7 @@ def all_races(entries: Sequence[Entry]) -> set[tuple[int, int]]:
 
 @given(st.integers(0, 10**9))
 def test_holding_back_each_entry_finds_the_races_of_all_orders(seed: int) -> None:
-    """The pairs are those that a search through every order of the queues finds."""
+    """The pairs are those that an exhaustive search of all queue orders finds."""
     entries = drawn_entries(Random(seed))
     held = {
         (error.related[0].span.begin_line - 1, error.location.begin_line - 1)
@@ -534,7 +534,7 @@ def test_holding_back_each_entry_finds_the_races_of_all_orders(seed: int) -> Non
 
 @given(st.integers(0, 10**9))
 def test_late_and_random_orders_find_only_real_races(seed: int) -> None:
-    """A run that reports a race reports one that a search through every order finds."""
+    """A run that reports a race reports one that the exhaustive search finds."""
     entries = drawn_entries(Random(seed))
     races = all_races(entries)
     for order in (LateOrder(), RandomOrder(seed)):
