@@ -1,4 +1,4 @@
-"""One core's timeline: instructions start when pipes, flags and barriers let them, no later."""
+"""One core's timeline: instructions start as soon as pipes, flags and barriers allow."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def timing(busy: float, tail: float = 0.0) -> Timing:
 
 
 def test_pipes_run_side_by_side() -> None:
-    """Without flags each pipe goes on by itself; a pipe takes one instruction after the other."""
+    """Without flags pipes run independently; a pipe runs one instruction after another."""
     found = core()
     for pipe, busy in ((MTE2, 10), (V, 3), (MTE2, 10), (V, 3)):
         found.work(0, pipe, timing(busy), 0.0)
@@ -40,7 +40,7 @@ def test_pipes_run_side_by_side() -> None:
 
 
 def test_a_wait_holds_its_pipe_until_the_results_are_there() -> None:
-    """The set takes effect when all before it is complete, tail and all; the cause is known."""
+    """A set takes effect when all before it is complete, tail included; the cause is recorded."""
     found = core()
     found.work(0, MTE2, timing(10, tail=5), 0.0)
     found.set(1, (MTE2, V, 0))
@@ -52,7 +52,7 @@ def test_a_wait_holds_its_pipe_until_the_results_are_there() -> None:
 
 
 def test_barriers_wait_for_tails() -> None:
-    """A barrier of one pipe leaves the others alone; a full one holds the program."""
+    """A barrier of one pipe does not affect the others; a full one stalls the program."""
     found = core()
     found.work(0, V, timing(10, tail=18), 0.0)
     found.work(0, V, timing(10, tail=18), 0.0)
@@ -65,7 +65,7 @@ def test_barriers_wait_for_tails() -> None:
 
 
 def test_a_pause_costs_the_head_again() -> None:
-    """An instruction behind another pays its repeats only; after a pause also the start-up."""
+    """Back-to-back instructions pay only their repeats; after a pause also the start-up."""
     found = core()
     full = Timing(7.0, 64.0, 18.0)
     first, second = (found.work(0, V, full, 0.0) for _ in range(2))
@@ -75,7 +75,7 @@ def test_a_pause_costs_the_head_again() -> None:
 
 
 def test_issue_and_queues_stall_the_program() -> None:
-    """Instructions are issued one after the other, and not to a queue that is full."""
+    """Instructions are issued one after another, and not to a full queue."""
     found = core(FREE._replace(queue=2))
     starts = [found.work(0, V, timing(100), 5.0).start for _ in range(3)]
     assert starts == [5, 105, 205]
@@ -91,7 +91,7 @@ def test_a_flag_that_nothing_raises() -> None:
 
 
 def test_loads_alone_in_streams_and_from_the_cache() -> None:
-    """One cold load is as measured alone; a stream is faster, and faster still from the cache."""
+    """A single cold load takes its measured time; a stream is faster, from the cache even more."""
     case = Case("TLOAD", "fp32", "fp32", (128, 128), extra={"dst": "Vec"})
     alone = CostModel(load_table("a2a3")).timing(case)
     found = core()
@@ -113,7 +113,7 @@ PAIRS = [(MTE2, V), (V, MTE2), (V, MTE3), (MTE3, V), (MTE2, MTE3)]
 
 @given(st.integers(0, 10**9))
 def test_starts_are_the_earliest_that_the_rules_allow(seed: int) -> None:
-    """Against the rules one by one: each start is the last moment of all that it waits for."""
+    """Checked against each rule: each start is the latest of all the times that it waits for."""
     pick = Random(seed)
     found = core()
     # What each new entry of a pipe waits for, as sets of work that has to be complete.

@@ -1,4 +1,4 @@
-"""Hints: for each kind a program that has it, and one that does not; what is said is true."""
+"""Hints: for each kind a program that gets it, and one that does not; what they say is true."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def rows(
     inside: str = "",
     result: str = "pl.exp(tile)",
 ) -> str:
-    """Return a program whose kernel goes over rows."""
+    """Return a program whose kernel iterates over rows."""
     text = ROWS.replace("LOOP", loop).replace("RESULT", result)
     text = text.replace("        BEFORE\n", "" if before == "pass" else f"        {before}\n")
     text = text.replace("            INSIDE\n", f"            {inside}\n" if inside else "")
@@ -188,7 +188,7 @@ class Runs:
 
 @cache
 def hinted(kind: str) -> tuple[Runs, Hint]:
-    """Return the program that has a kind, with its hint."""
+    """Return the program that gets a kind of hint, with that hint."""
     runs = Runs(WITH[kind])
     [hint] = [each for each in runs.hints() if each.change.kind == kind]
     return runs, hint
@@ -196,7 +196,7 @@ def hinted(kind: str) -> tuple[Runs, Hint]:
 
 @pytest.mark.parametrize("kind", WITH)
 def test_a_program_that_has_it(kind: str) -> None:
-    """The hint is there; making its change by itself brings just what it says."""
+    """The hint is given; applying its change alone brings exactly the gain it states."""
     runs, hint = hinted(kind)
     assert hint.gain >= LEAST * hint.before
     assert runs.profile().cycles == hint.before
@@ -207,13 +207,13 @@ def test_a_program_that_has_it(kind: str) -> None:
 
 @pytest.mark.parametrize("kind", WITHOUT)
 def test_a_program_that_does_not(kind: str) -> None:
-    """There is no such hint."""
+    """The hint is not given."""
     assert kind not in [each.change.kind for each in Runs(WITHOUT[kind]).hints()]
 
 
 @pytest.mark.parametrize("kind", WITH)
 def test_a_changed_program_computes_the_same(kind: str) -> None:
-    """The program with the change of the hint gives the same bits."""
+    """The program with the hint's change gives the same bits."""
     runs, hint = hinted(kind)
     outputs: list[np.ndarray[tuple[int, ...], np.dtype[np.float32]]] = []
     for optional in ((), hint.change.passes):
@@ -227,7 +227,7 @@ def test_a_changed_program_computes_the_same(kind: str) -> None:
 
 
 def test_what_a_sum_over_rows_needs_stays() -> None:
-    """A tile with more rows would be another sum: no such change is proposed, as values differ."""
+    """A tile with more rows would sum differently: a change of values is not proposed."""
     text = rows(step=2, part=16, result="pl.col_expand_add(tile, pl.col_sum(tile))")
     assert not {SMALL, TILES} & {each.change.kind for each in Runs(text).hints()}
 
@@ -262,14 +262,14 @@ def test_what_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
 
 
 def test_what_does_not_fit_is_no_hint(capsys: pytest.CaptureFixture[str]) -> None:
-    """Tiles that are too large for memory are not proposed, and nothing is said of trying them."""
+    """Tiles too large for memory are not proposed, and the attempt is not mentioned."""
     found = Runs(rows(step=16, part=64)).hints()
     assert not {SMALL, TILES} & {each.change.kind for each in found}
     assert capsys.readouterr().err == ""
 
 
 def test_a_change_that_a_pass_breaks_on_is_no_hint(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A profile is told all the same."""
+    """The profile is still reported."""
 
     def broken(self: Stages, program: ir.Program) -> ir.Program:
         raise InternalError(f"{self} on {program.name}")

@@ -1,4 +1,4 @@
-"""The lower bound of a run: never above the simulated time, and close where nothing is unknown."""
+"""The lower bound of a run: never above the simulated time, and close if nothing is unknown."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def alone(x: pl.Tensor[[64, 64], pl.FP32], y: pl.Out[pl.Tensor[[64, 64], pl.FP32
 
 
 def product(m: int, k: int, n: int) -> ir.Program:
-    """Return a product of any sizes as tasks, each with a part of 64 x 64."""
+    """Return a product of any sizes as tasks, each of which computes a part of 64 x 64."""
     tiles = -(-n // 64)
     numbers = {"BLOCKS": -(-m // 64) * tiles, "TILES": tiles, "M": m, "K": k, "N": n}
     text = PRODUCT.replace("MAT", "pl.MemorySpace.Mat")
@@ -116,7 +116,7 @@ def product(m: int, k: int, n: int) -> ir.Program:
 
 
 def both(program: ir.Program) -> tuple[float, float]:
-    """Return the bound of a program, and how long its simulated run takes behind the launch."""
+    """Return the bound of a program, and its simulated run time after the launch."""
     model, found = CostModel(load_table("a2a3")), list[ProgramSimulator]()
 
     def make(lowered: ir.Program) -> ProgramSimulator:
@@ -135,13 +135,13 @@ def both(program: ir.Program) -> tuple[float, float]:
     ("sizes", "close"), [((1024, 512, 512), 0.8), ((1000, 333, 777), 0.6), ((1, 999, 5000), 0.4)]
 )
 def test_products(sizes: tuple[int, int, int], close: float) -> None:
-    """Tasks with whole and with ragged tiles are classes of their own; nothing else is lost."""
+    """Tasks with whole and with ragged tiles are separate classes; the bound is otherwise tight."""
     least, cycles = both(product(*sizes))
     assert close * cycles < least <= cycles
 
 
 def test_loops_as_long_as_their_task_says() -> None:
-    """Of 64 tasks each is longer than the one before; the longest, at the least, has to end."""
+    """Each of 64 tasks is longer than the one before; the bound includes at least the longest."""
     program = pl.parse(TRIANGLE)
     assert isinstance(program, ir.Program)
     least, cycles = both(program)
@@ -152,19 +152,19 @@ def test_loops_as_long_as_their_task_says() -> None:
     "name", ["softmax", "rmsnorm", "flash_attention", "gelu_mlp", "top_k", "basics/projections"]
 )
 def test_examples(name: str) -> None:
-    """The bound is above nothing and not above the simulated time."""
+    """The bound is positive and not above the simulated time."""
     least, cycles = both(load(str(EXAMPLES / f"{name}.py")))
     assert 0 < least <= cycles
 
 
 def test_what_data_steers_counts_as_nothing() -> None:
-    """A table that a host function reads could hold anything."""
+    """A table that a host function reads could contain anything."""
     least, cycles = both(load(str(EXAMPLES / "attention" / "sparse_decode.py")))
     assert 0 <= least <= cycles
 
 
 def test_a_kernel_without_a_host_function() -> None:
-    """It is one task."""
+    """It is a single task."""
     program = pl.parse(ALONE)
     assert isinstance(program, ir.Function)
     least, cycles = both(ir.Program([program], "alone"))

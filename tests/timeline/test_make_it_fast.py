@@ -1,4 +1,4 @@
-"""The pictures of docs/make-it-fast.md: the beginning of a task, drawn from a simulation."""
+"""The pictures in docs/make-it-fast.md: the beginning of a task, drawn from a simulation."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ WIDTH, LEFT, LANE = 720, 52, 24
 
 
 def picture(events: list[dict[str, Any]]) -> str:
-    """Return the first instructions of a core as an SVG, a lane for each pipe."""
+    """Return the first instructions of a core as an SVG, with a lane for each pipe."""
     names = {(e["pid"], e["tid"]): e["args"]["name"] for e in events if e["name"] == "thread_name"}
     slices = [e for e in events if e["ph"] == "X" and e.get("cat") == "instruction"]
     core = min(e["pid"] for e in slices)
@@ -64,7 +64,7 @@ def steps(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
 def test_picture(
     number: int, steps: list[str], tmp_path: Path, golden: Callable[[str, str], None]
 ) -> None:
-    """Each picture of the page is what the simulator finds."""
+    """Each picture on the page matches the simulator's result."""
     path, trace = tmp_path / "rms_norm.py", tmp_path / "trace.json"
     path.write_text(steps[number - 1])
     assert cli.main(["profile", str(path), "--hints", "0", "--perfetto", str(trace)]) == 0

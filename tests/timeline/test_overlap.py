@@ -1,4 +1,4 @@
-"""Overlap on request: in kernels that are faster for it, with the same values, in every text."""
+"""Overlap on request: in kernels that it makes faster, with the same values, in every text."""
 
 from __future__ import annotations
 
@@ -84,12 +84,12 @@ def two() -> ir.Program:
 
 
 def test_kernels_that_are_not_faster_stay() -> None:
-    """Each iteration of one needs what the one before has stored: nothing overlaps."""
+    """Each iteration of one needs what the previous one stored: nothing overlaps."""
     assert worthwhile(two()).without == {"chained"}
 
 
 def test_kernels_that_are_faster_with_operands_in_the_cache_overlap() -> None:
-    """From memory its loads take all the time; from the cache the products do."""
+    """From memory its loads dominate the time; from the cache the products do."""
     program = pl.parse(PRODUCT)
     assert isinstance(program, ir.Program)
     assert worthwhile(program).without == set()
@@ -128,7 +128,7 @@ def test_a_compiled_program_overlaps_with_the_same_values() -> None:
 
 
 def test_commands_take_overlap(tmp_path: Path) -> None:
-    """`pypto compile --overlap` writes two loads for one."""
+    """`pypto compile --overlap` emits two loads for one."""
     file = tmp_path / "two.py"
     file.write_text(TEXT, encoding="utf-8")
     counts: list[int] = []
@@ -140,7 +140,7 @@ def test_commands_take_overlap(tmp_path: Path) -> None:
 
 
 def test_loops_of_both_kinds_of_cores_overlap() -> None:
-    """A region that multiplies and works on vectors in one loop: the times of docs/profiling.md."""
+    """One loop with both cube and vector work: the times in docs/profiling.md."""
     example = str(Path(__file__).parents[2] / "examples/attention/mla_decode.py")
     program, case = load_case(example)
     times: list[float] = []

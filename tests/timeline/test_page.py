@@ -1,4 +1,4 @@
-"""The page of a profile: what it holds, and that a browser draws it without a complaint."""
+"""The page of a profile: its contents, and that a browser renders it without errors."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ window.addEventListener('load', () => setTimeout(() => {
 
 @pytest.fixture(scope="module")
 def drawn(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The page of a kernel, beside that of the same with stages."""
+    """The page of a kernel, compared with the same kernel pipelined."""
     folder = tmp_path_factory.mktemp("page")
     (folder / "rows.py").write_text(KERNEL)
     (folder / "stages.py").write_text(
@@ -66,7 +66,7 @@ def drawn(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_page_holds_all_it_shows(drawn: Path) -> None:
-    """No address on the network is asked for; source and costs are in it, and do not end it."""
+    """It requests nothing from the network; it embeds source and costs, safely escaped."""
     text = drawn.read_text()
     outside = re.compile(r"<(?:script|link|img|iframe)[^>]*(?:src|href)=[\"'](?!data:)")
     assert outside.search(text) is None
@@ -80,7 +80,7 @@ def test_page_holds_all_it_shows(drawn: Path) -> None:
 
 
 def test_page_is_dark_where_readers_want_that(drawn: Path) -> None:
-    """The page has both colours, and no drawing paints its own white behind itself."""
+    """The page has both colour schemes, and no drawing paints its own white background."""
     text = drawn.read_text()
     assert "color-scheme: light dark" in text
     figures = text.count('"type":"object","name":"Figure"')
@@ -92,7 +92,7 @@ def test_page_is_dark_where_readers_want_that(drawn: Path) -> None:
 @pytest.mark.parametrize("width", [1400, 400])
 @pytest.mark.skipif(BROWSER is None, reason="no Chromium or Chrome on PATH to draw the page in")
 def test_browser_draws_it_and_a_choice_leads_to_the_line(drawn: Path, width: int) -> None:
-    """The console has no error, nothing is too wide; a choice says what it is, and its line."""
+    """No console errors, nothing too wide; selecting an event shows its details and its line."""
     assert BROWSER is not None
     copy = drawn.with_name(f"choose{width}.html")
     copy.write_text(drawn.read_text().replace("</body>", CHOOSE))
@@ -115,7 +115,7 @@ def test_browser_draws_it_and_a_choice_leads_to_the_line(drawn: Path, width: int
 
 
 def test_many_events_are_thinned_out_and_said_to_be() -> None:
-    """Of 1.6 * 10^5 instructions 10^5 are drawn, in less than 3 MB; it says what is missing."""
+    """Of 1.6 * 10^5 instructions 10^5 are drawn, in less than 3 MB; the page says so."""
     profile = profiled(rows(1024, 1024))
     [run] = profile.runs
     assert run.timeline is not None
@@ -130,7 +130,7 @@ def test_many_events_are_thinned_out_and_said_to_be() -> None:
 def test_without_bokeh(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Where Bokeh is not installed the command says what to install."""
+    """If Bokeh is not installed the command says what to install."""
     monkeypatch.setitem(sys.modules, "bokeh.embed", None)
     (tmp_path / "rows.py").write_text(KERNEL)
     assert cli.main(["profile", str(tmp_path / "rows.py"), "-o", str(tmp_path / "x.html")]) == 1

@@ -1,4 +1,4 @@
-"""Profiles of programs: times, stalls, tasks on cores, and what they are told as."""
+"""Profiles of programs: times, stalls, tasks on cores, and how they are reported."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def parsed(text: str) -> ir.Program:
 
 
 def rows(each: int, all_rows: int) -> ir.Program:
-    """Return a program of tasks of so many rows each."""
+    """Return a program of tasks with ``each`` rows each."""
     return parsed(TEXT.replace("ROWS", str(each)).replace("ALL", str(all_rows)))
 
 
@@ -77,7 +77,7 @@ def profiled(program: ir.Program, model: CostModel | None = None) -> Profile:
 
 
 def test_a_kernel_of_loads_work_and_stores() -> None:
-    """Each instruction runs as often as the loop; its pipe is busy for the sum."""
+    """Each instruction runs once per iteration; its pipe is busy for the sum."""
     profile = profiled(rows(64, 64))
     [kernel] = profile.kernels
     assert (kernel.name, kernel.core_kind, kernel.calls) == ("kernel", "vector", 1)
@@ -106,7 +106,7 @@ def test_the_critical_path_is_as_long_as_the_kernel() -> None:
 
 
 def test_stalls_name_what_waits_for_what() -> None:
-    """The store waits for the exponential, by a flag that the compiler inserted."""
+    """The store waits for the exponential, because of a flag that the compiler inserted."""
     profile = profiled(rows(64, 64))
     stall = next(s for s in profile.kernels[0].stalls if s.pipe is PipeType.MTE3)
     names = [profile.sites[n].instruction for n in (stall.site, stall.cause, stall.wait)]
@@ -115,7 +115,7 @@ def test_stalls_name_what_waits_for_what() -> None:
 
 
 def test_independent_tasks_spread_over_cores_and_share_the_memory() -> None:
-    """Few tasks take as long as one; many share the bandwidth, and come in waves."""
+    """A few tasks take as long as one; many share the bandwidth, and run in waves."""
     one, four = (profiled(rows(64, 64 * n)) for n in (1, 4))
     assert four.cycles == pytest.approx(one.cycles, rel=0.01)
     assert {run.core for run in four.runs} == {0, 1, 2, 3}
@@ -132,7 +132,7 @@ def test_independent_tasks_spread_over_cores_and_share_the_memory() -> None:
 
 
 def test_tasks_wait_for_what_they_read() -> None:
-    """A chain of tasks runs one after the other, with a pause to take up each."""
+    """A chain of tasks runs one after another, with a pause to start each."""
     text = TEXT.replace("part = pl.tensor.view(x, [ROWS, 1024], [i, 0])", "part = out")
     text = text.replace("into = pl.tensor.view(out, [ROWS, 1024], [i, 0])", "into = out")
     program = parsed(
@@ -147,7 +147,7 @@ def test_tasks_wait_for_what_they_read() -> None:
 
 
 def test_a_load_and_a_store_of_a_part_take_the_time_of_the_part() -> None:
-    """They move what is valid, whether its sizes are constants or numbers of the run."""
+    """They move only what is valid, whether its sizes are constants or run-time values."""
     busy: dict[str, dict[PipeType, float]] = {}
     for valid in ("8, 1024", "2, 128", "r // 100 + 2, 128"):
         text = TEXT.replace("[8, 1024])", f"[8, 1024], valid_shapes=[{valid}])", 1)
@@ -162,7 +162,7 @@ def test_a_load_and_a_store_of_a_part_take_the_time_of_the_part() -> None:
 
 
 def test_valid_sizes_and_indices_are_those_of_the_run() -> None:
-    """A tile that is valid in part takes the time of its valid part."""
+    """A partly valid tile takes the time of its valid part."""
     text = TEXT.replace(
         "tile = pl.load(x, [r, 0], [8, 1024])",
         "tile = pl.load(x, [r, 0], [8, 1024], valid_shapes=[8, r + 64])",
@@ -175,7 +175,7 @@ def test_valid_sizes_and_indices_are_those_of_the_run() -> None:
 
 @pytest.mark.parametrize("name", sorted(path.stem for path in EXAMPLES.glob("*.py")))
 def test_every_example_has_a_profile(name: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """All examples run; busy shares are shares, and no call is longer than the run."""
+    """All examples run; busy shares are fractions, and no call is longer than the run."""
     programs = {"matmul": ":matmul_bf16"}
     words = [f"{EXAMPLES / name}.py{programs.get(name, '')}", "--json", "--hints", "0"]
     assert cli.main(["profile", *words]) == 0
@@ -190,7 +190,7 @@ def test_every_example_has_a_profile(name: str, capsys: pytest.CaptureFixture[st
 
 
 def test_text(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The text says time, bounds, busy pipes, critical path, stalls and what was assumed."""
+    """The text has time, bounds, busy pipes, critical path, stalls and assumptions."""
     path = tmp_path / "rows.py"
     path.write_text(TEXT.replace("ROWS", "64").replace("ALL", "128"))
     assert cli.main(["profile", str(path)]) == 0
@@ -216,7 +216,7 @@ def test_costs_of_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
 
 
 def test_trace(tmp_path: Path) -> None:
-    """The trace has a slice for each instruction and task; slices of a lane do not overlap."""
+    """The trace has a slice for each instruction and task; slices in a lane do not overlap."""
     path, out = tmp_path / "rows.py", tmp_path / "trace.json"
     path.write_text(TEXT.replace("ROWS", "64").replace("ALL", "128"))
     assert cli.main(["profile", str(path), "--perfetto", str(out)]) == 0
@@ -268,7 +268,7 @@ class Product:
 
 
 def test_each_move_has_the_time_of_its_memories() -> None:
-    """Loads to the cube's memory, moves to its operands, products and stores are priced as such."""
+    """Loads to Mat, moves to Left and Right, products and stores each have their own cost."""
     profile = profiled(parsed(PRODUCT))
     [kernel] = profile.kernels
     assert kernel.core_kind == "cube"
@@ -278,7 +278,7 @@ def test_each_move_has_the_time_of_its_memories() -> None:
 
 
 def test_tasks_that_read_one_part_at_once_share_the_miss() -> None:
-    """Of tasks on one level none is the first: each brings a part of what all read."""
+    """Of tasks on one level none is first: each fetches a share of what all read."""
     text = TEXT.replace("part = pl.tensor.view(x, [ROWS, 1024], [i, 0])", "part = x")
     text = text.replace("x: pl.Tensor[[ALL, 1024]", "x: pl.Tensor[[ROWS, 1024]")
     profile = profiled(parsed(text.replace("ROWS", "64").replace("ALL", "256")))
@@ -305,7 +305,7 @@ def double(x: pl.Tensor[[512, 1024], pl.FP32], y: pl.Out[pl.Tensor[[512, 1024], 
 
 
 def test_blocks_of_one_launch_run_at_the_same_time(tmp_path: Path) -> None:
-    """Those of the second launch wait for all of the first, as both write the whole tensor."""
+    """Blocks of the second launch wait for all of the first, as both write the whole tensor."""
     path = tmp_path / "blocks.py"
     path.write_text(BLOCKS)
     runs = profiled(load(str(path))).runs
@@ -317,7 +317,7 @@ def test_blocks_of_one_launch_run_at_the_same_time(tmp_path: Path) -> None:
 
 
 def test_calls_that_go_the_same_way_are_walked_once() -> None:
-    """Tasks that miss the cache as often, with as much of the bandwidth, have one timeline."""
+    """Tasks with equal cache misses and an equal share of the bandwidth use one timeline."""
     runs = profiled(rows(32, 512)).runs
     timelines = {id(run.timeline) for run in runs}
     assert len(runs) == 16
@@ -325,7 +325,7 @@ def test_calls_that_go_the_same_way_are_walked_once() -> None:
 
 
 def test_against_another_program(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Times of the run and of each kernel stand beside those of the program before."""
+    """Times of the run and of each kernel are shown beside those of the earlier program."""
     before, after = tmp_path / "before.py", tmp_path / "after.py"
     before.write_text(TEXT.replace("ROWS", "64").replace("ALL", "128"))
     after.write_text(TEXT.replace("ROWS", "32").replace("ALL", "128"))
@@ -341,7 +341,7 @@ def test_against_another_program(tmp_path: Path, capsys: pytest.CaptureFixture[s
 
 
 def test_a_tile_lies_where_it_does_from_its_first_instruction_to_its_last() -> None:
-    """Each iteration's tile takes its bytes from its load until the exponential has read it."""
+    """Each iteration's tile occupies its bytes from its load until the exponential has read it."""
     profile = profiled(rows(64, 64))
     [run] = profile.runs
     assert run.timeline is not None
@@ -355,7 +355,7 @@ def test_a_tile_lies_where_it_does_from_its_first_instruction_to_its_last() -> N
 
 
 def test_no_kernel_is_above_the_roofline() -> None:
-    """Neither memory nor the pipe that computes takes longer; rounds of sharing end at 2 %."""
+    """Neither memory nor the computing pipe exceeds it; sharing is iterated to within 2 %."""
     profile = profiled(rows(64, 64 * 48))
     [point] = positions(profile)
     assert point.operations == 64 * 48 * 1024
@@ -384,7 +384,7 @@ def rows_of(x: pl.Tensor[[64, 64], pl.FP32], y: pl.Out[pl.Tensor[[64, 64], pl.FP
 def test_numbers_that_kernels_would_compute_are_zeros(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """What one kernel writes and another one is steered by is an index all the same, and said."""
+    """An index that another kernel computes is simulated as 0, and the text says so."""
     file = tmp_path / "kernel.py"
     file.write_text(STEERED)
     assert cli.main(["profile", str(file)]) == 0
