@@ -1,7 +1,7 @@
-"""How a row of the API tables is checked: something to do, and its value or the error it gives.
+"""How a row of the API tables is checked: an action, and its value or the error it raises.
 
-A table maps the words of a fact to such a row. Expressions build nodes when compared, so a row
-says what it wants of them: a text, a class, a type.
+A table maps the words of a fact to such a row. Comparing expressions builds nodes, so a row
+says what it expects of them: a text, a class, a type.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from pypto import ir
 
 @dataclass(frozen=True)
 class Refused:
-    """The error that a row gives: its class, and words of its message."""
+    """The error expected by a row: its class, and words of its message."""
 
     error: type[BaseException]
     words: str

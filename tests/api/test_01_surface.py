@@ -1,7 +1,7 @@
 """Section 1 of the API: every import path, and what each name is.
 
-A name is not merely there: classes have their base, members their enumeration, functions show what
-one call of them gives, and the names of the native module are the same objects as ours.
+A name must not merely exist: classes have their base, members their enumeration, functions show
+the result of one call, and the names of the native module are the same objects as ours.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def words(text: str) -> list[str]:
     return text.split()
 
 
-# Names of later work, and the issue that brings them. Nothing stands in for them until then.
+# Names of later work, and the issue that brings them. Until then there are no stubs for them.
 PLANNED: dict[tuple[str, str], int] = {}
 
 # ------------------------------------------------------------------------------------- 1.1 pypto
@@ -202,7 +202,7 @@ def test_modules_are_attributes() -> None:
 
 
 def test_version() -> None:
-    """The version is 0.1.0, written in one file that the build reads, too."""
+    """The version is 0.1.0, written in one file that the build also reads."""
     assert pypto.__version__ == "0.1.0"
     written = (ROOT / "src/pypto/_version.py").read_text(encoding="utf-8")
     assert re.findall(r'"(\d+\.\d+\.\d+)"', written) == [pypto.__version__]
@@ -252,7 +252,7 @@ LINE = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3} ([DIWEFV]) \| (.*)")
 
 @pytest.fixture(autouse=True)
 def _fresh_log(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Each test starts with the threshold that a new process has."""
+    """Each test starts with the threshold of a new process."""
     monkeypatch.delenv("PYPTO_DEBUG", raising=False)
     logger = logging.getLogger("pypto")
     level, handlers = logger.level, list(logger.handlers)
@@ -322,13 +322,13 @@ def test_debug_knob_lowers_the_threshold(
     ],
 )
 def test_wrong_log_level(level: Any, kind: type[Exception], text: str) -> None:
-    """What is no level is refused."""
+    """An invalid level is rejected."""
     with pytest.raises(kind, match=re.escape(text)):
         pypto.set_log_level(level)
 
 
 def test_each_line_of_a_message_is_a_line_of_the_log(capsys: pytest.CaptureFixture[str]) -> None:
-    """A record is one line; a message of several lines has time and level before each."""
+    """Each line of a message becomes a line of its own, prefixed with time and level."""
     pypto.log_error("100 % of it\nfailed")
     pypto.log_error("")
     found = [LINE.fullmatch(line) for line in capsys.readouterr().err.splitlines()]
@@ -336,7 +336,7 @@ def test_each_line_of_a_message_is_a_line_of_the_log(capsys: pytest.CaptureFixtu
 
 
 def test_log_goes_through_python_logging(capsys: pytest.CaptureFixture[str]) -> None:
-    """Whoever gives the logger ``pypto`` a handler of his own gets our records, once."""
+    """A handler that a user adds to the logger ``pypto`` gets our records, once."""
     stream = io.StringIO()
     logging.getLogger("pypto").handlers[:] = [logging.StreamHandler(stream)]
     pypto.log_error("to the handler")
@@ -344,14 +344,14 @@ def test_log_goes_through_python_logging(capsys: pytest.CaptureFixture[str]) -> 
 
 
 def test_log_beside_a_root_handler() -> None:
-    """Where the root logger writes to standard error, our own handler is silent."""
+    """If the root logger writes to standard error, our own handler is silent."""
     code = "import logging, pypto; logging.basicConfig(); pypto.log_error('once')"
     assert python(code).stderr == "ERROR:pypto:once\n"
 
 
 # --------------------------------------------------------------------------------- 1.4, 1.5 ir
 
-# Each class stands in the row of its base.
+# Each class is in the row of its base.
 IR_CLASSES = {
     "IRNode": "Expr Stmt Function Program",
     "Expr": "Var Call MakeTuple TupleGetItemExpr BinaryExpr UnaryExpr ConstInt ConstFloat "
@@ -396,14 +396,14 @@ def test_ir_classes(base: str, name: str) -> None:
 
 @pytest.mark.parametrize("name", OTHER_CLASSES)
 def test_other_ir_classes(name: str) -> None:
-    """A class without a base of the IR is a class of its name."""
+    """A class without a base in the IR is a class of its name."""
     cls = getattr(ir, name)
     assert (isinstance(cls, type), cls.__name__) == (True, name)
 
 
 @pytest.mark.parametrize(("kind", "name"), MEMBER_ROWS, ids=[f"{k}.{n}" for k, n in MEMBER_ROWS])
 def test_members_are_names_of_the_module(kind: str, name: str) -> None:
-    """``ir.Vec`` is ``ir.MemorySpace.Vec``; so for the native module."""
+    """``ir.Vec`` is ``ir.MemorySpace.Vec``; the same holds for the native module."""
     member = getattr(getattr(ir, kind), name)
     assert (str(member), getattr(ir, name) is member) == (f"{kind}.{name}", True)
     assert getattr(core_ir, name) is member
@@ -468,7 +468,7 @@ FUNCTIONS: list[tuple[str, Callable[[], object], object]] = [
 
 @pytest.mark.parametrize(("name", "call", "value"), FUNCTIONS, ids=[row[0] for row in FUNCTIONS])
 def test_ir_functions(name: str, call: Callable[[], object], value: object) -> None:
-    """A function of the IR gives what it should; the native module has the same one."""
+    """A function of the IR returns the expected value; the native module has the same one."""
     assert call() == value
     assert getattr(core_ir, name) is getattr(ir, name)
 
@@ -511,7 +511,7 @@ TypeConverter PTOCodegen CCECodegen OrchestrationResult generate_orchestration
 
 
 def there(module: str, names: list[str]) -> list[str]:
-    """Return the names that are not planned."""
+    """Return the names that are not planned for later."""
     return [name for name in names if (module, name) not in PLANNED]
 
 
@@ -525,7 +525,7 @@ def test_pass_classes(name: str) -> None:
 
 @pytest.mark.parametrize("name", there("pypto.passes", PASS_FACTORIES))
 def test_pass_factories(name: str) -> None:
-    """A function of a pass's name makes that pass."""
+    """The function with a pass's name creates that pass."""
     made = getattr(pypto_core.passes, name)()
     assert isinstance(made, passes.Pass)
     assert getattr(passes, name) is getattr(pypto_core.passes, name)
@@ -549,7 +549,7 @@ def test_verify_properties_of_an_empty_program() -> None:
     [*(("backend", name) for name in BACKEND), *(("codegen", name) for name in CODEGEN)],
 )
 def test_backend_and_codegen(path: str, name: str) -> None:
-    """The names of back ends and emitters are themselves, under both paths."""
+    """The names of back ends and emitters are the same objects under both paths."""
     ours = getattr(at(f"pypto.{path}"), name)
     assert getattr(at(f"pypto.pypto_core.{path}"), name) is ours
     assert ours.__name__ == name
@@ -586,7 +586,7 @@ UNDER_TENSOR = words("create_tensor read add_scalar sub_scalar mul_scalar div_sc
 
 @pytest.mark.parametrize("name", there("pypto.language", [*UNIFIED, *BLOCK, *TENSOR]))
 def test_ops_of_the_language(name: str) -> None:
-    """``pl.X`` is the op called X, or the name that chooses among the ops called X."""
+    """``pl.X`` is the op called X, or the name that dispatches to the ops called X."""
     op_name = {"create_tensor": "create"}.get(name, name)
     last = getattr(pl, name).name.rpartition(".")[2]
     assert last in (op_name, op_name.removesuffix("_"))
@@ -641,7 +641,7 @@ LANGUAGE: list[tuple[str, Callable[[], object], object]] = [
 
 @pytest.mark.parametrize(("name", "call", "value"), LANGUAGE, ids=[row[0] for row in LANGUAGE])
 def test_names_of_the_language(name: str, call: Callable[[], object], value: object) -> None:
-    """Each other name of the language does what it says."""
+    """Each other name of the language behaves as documented."""
     assert name in pl.__all__
     assert call() == value
 
@@ -664,7 +664,7 @@ def test_names_of_the_diagnostics(name: str) -> None:
 
 @pytest.mark.parametrize(("row", "issue"), PLANNED.items(), ids=[name for _, name in PLANNED])
 def test_planned_names_are_absent(row: tuple[str, str], issue: int) -> None:
-    """What a later issue brings is not there yet, not even as a stub; then its row goes."""
+    """What a later issue brings does not exist yet, not even as a stub; then its row goes."""
     module, name = row
     assert not hasattr(importlib.import_module(module), name), f"issue {issue} has brought it"
 

@@ -20,7 +20,7 @@ class Row(NamedTuple):
     text: str
     code: int
     c_type: str
-    kind: str  # which of the questions is answered with yes: float, signed, unsigned, or none
+    kind: str  # which predicate is true: float, signed, unsigned, or none
 
 
 ROWS = [
@@ -89,14 +89,14 @@ def test_kinds(row: Row) -> None:
 
 @pytest.mark.parametrize("row", ROWS, ids=[row.member for row in ROWS])
 def test_printed_name(row: Row) -> None:
-    """Types print the member in upper case; FP64, which ``pl`` does not have, with its class."""
+    """Types print the member in upper case; FP64, which ``pl`` lacks, with its class."""
     name = row.member if row.member != "FP64" else "DataType.FP64"
     assert str(ir.ScalarType(member(row.member))) == f"pl.Scalar[pl.{name}]"
 
 
 @pytest.mark.parametrize("row", ROWS, ids=[row.member for row in ROWS])
 def test_members_are_single_objects(row: Row) -> None:
-    """Copies and pickles of a member are the member."""
+    """Copies and unpickled members are the member itself."""
     dtype = member(row.member)
     copies = [copy.copy(dtype), copy.deepcopy(dtype), pickle.loads(pickle.dumps(dtype))]
     assert [other is dtype for other in copies] == [True, True, True]
@@ -104,14 +104,14 @@ def test_members_are_single_objects(row: Row) -> None:
 
 @pytest.mark.parametrize(("alias", "name"), ALIASES)
 def test_aliases(alias: str, name: str) -> None:
-    """Other names are the same member, which prints under its own name."""
+    """Aliases are the same member, which prints under its own name."""
     dtype = member(alias)
     assert (dtype is member(name), dtype == member(name)) == (True, True)
     assert str(ir.ScalarType(dtype)).endswith(f"{name}]")
 
 
 def test_equality_and_hash() -> None:
-    """Members are equal to themselves only; they are keys; another type is never equal."""
+    """Members equal only themselves, and can be dictionary keys; other types are never equal."""
     dtypes = [member(row.member) for row in ROWS]
     equal = [(a.member, b.member) for a in dtypes for b in dtypes if a == b]
     assert equal == [(row.member, row.member) for row in ROWS]
@@ -119,7 +119,7 @@ def test_equality_and_hash() -> None:
     table = {DataType.INT64: "n"}
     assert table[DataType.INDEX] == "n"
     assert hash(DataType.INDEX) == hash(DataType.INT64)
-    # The native module raises TypeError here; Python's rule is that unlike things are unequal.
+    # The native module raises TypeError here; in Python, unlike things are unequal.
     assert (DataType.FP32 == "fp32", DataType.FP32 != "fp32") == (False, True)
 
 
@@ -152,7 +152,7 @@ REFUSED: list[tuple[str, Callable[[], Any], type[Exception], str]] = [
     ("call", "kind", "text"), [row[1:] for row in REFUSED], ids=[row[0] for row in REFUSED]
 )
 def test_refused(call: Callable[[], Any], kind: type[Exception], text: str) -> None:
-    """There is no way to make or change an element type."""
+    """Element types can be neither created nor modified."""
     with pytest.raises(kind) as caught:
         call()
     assert text in str(caught.value)
@@ -164,7 +164,7 @@ SPACES = [("UB", "Vec"), ("L1", "Mat"), ("L0A", "Left"), ("L0B", "Right"), ("L0C
 
 @pytest.mark.parametrize(("older", "name"), SPACES)
 def test_older_names_of_memory_spaces(older: str, name: str) -> None:
-    """Document 002 calls the memories by other names, which are the same members."""
+    """Document 002 calls the memories by other names, which are aliases of the same members."""
     space = ir.MemorySpace[older]
     assert (space is ir.MemorySpace[name], str(space)) == (True, f"MemorySpace.{name}")
 

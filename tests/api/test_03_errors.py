@@ -1,7 +1,7 @@
-"""Section 3 of the API: which class an error has, what it carries, how it is shown, what escapes.
+"""Section 3 of the API: classes of errors, their data, how they are shown, and what propagates.
 
-The project's errors say more than the API asks for. Whoever catches the classes named there, of
-Python or of the parser, catches them.
+The project's errors say more than the API requires. Handlers for the classes named there, of
+Python or of the parser, catch them.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def closed_branch() -> Any:
 
 
 def unverified() -> ir.Program:
-    """Return a program whose loop has a result, and no yield that gives it."""
+    """Return a program whose loop has a result, but no yield that provides it."""
     init = ir.IterArg("a", INT, 0)
     loop = ir.ForStmt(X, 0, 1, 1, [init], ir.SeqStmts(), [ir.Var("r", INT)])
     return ir.Program([ir.Function("f", [], [], loop)], "p")
@@ -124,7 +124,7 @@ F = ir.Function("f", [], [], ir.SeqStmts())
     ("call", "kind", "text"), [row[1:] for row in MAPPING], ids=[row[0] for row in MAPPING]
 )
 def test_core_mapping(call: Callable[[], object], kind: type[Exception], text: str) -> None:
-    """Each cause raises the class of Python that the API names, with what was found."""
+    """Each cause raises the Python class that the API names, with what was found."""
     with pytest.raises(kind) as caught:
         call()
     assert text in str(caught.value)
@@ -161,7 +161,7 @@ def test_native_names_catch(raised: type[Exception], caught: type[Exception]) ->
 
 
 def test_every_user_error_is_a_pypto_error() -> None:
-    """All classes of mistakes have one base, a slug of their own class and a docstring."""
+    """All classes of user errors have one base, a slug of their own and a docstring."""
     found = [c for c in vars(errors).values() if isinstance(c, type) and issubclass(c, Exception)]
     ours = [c for c in found if c not in (errors.InternalError, errors.PyptoWarning)]
     assert [c.__name__ for c in ours if not issubclass(c, errors.PyptoError)] == []
@@ -198,7 +198,7 @@ CATEGORIES = [("SYNTAX", "E0"), ("TYPE", "E1"), ("NAME", "E2"), ("OPERATION", "E
 
 
 def test_codes_and_categories() -> None:
-    """The tables of codes and categories, whole; a code begins with its category."""
+    """The complete tables of codes and categories; a code begins with its category."""
     assert [(code.name, code.value) for code in d.ErrorCode] == CODES
     assert [(category.name, category.value) for category in d.ErrorCategory] == CATEGORIES
     begins = [code.value.startswith(code.category.value) for code in d.ErrorCode]
@@ -267,20 +267,20 @@ SPANS: list[tuple[str, Any, dict[str, Any] | None]] = [
 
 @pytest.mark.parametrize(("given", "span"), [r[1:] for r in SPANS], ids=[r[0] for r in SPANS])
 def test_span_is_a_dict(given: Any, span: dict[str, Any] | None) -> None:
-    """A place given as Span, dict or not at all reads back as a dict, or None."""
+    """A location given as Span, dict or not at all reads back as a dict, or None."""
     assert d.ParserError("m", given).span == span
     again = d.SSAViolationError("m", HERE, previous_span=given)
     assert (again.previous_span, again.span) == (span, HERE_DICT)
 
 
 def test_wrong_span() -> None:
-    """Anything else is no place."""
+    """Anything else is not a location."""
     with pytest.raises(TypeError, match="a location is a Span, a dict or None, got str"):
         d.ParserError("m", "kernel.py:3")  # pyright: ignore[reportArgumentType]
 
 
 def test_errors_are_pickled() -> None:
-    """An error that crosses a process keeps what it carries."""
+    """An error that is passed between processes keeps its data."""
     error = d.SSAViolationError("m", HERE, hint="h", previous_span=Span("k.py", 1, 0))
     found = pickle.loads(pickle.dumps(error))
     assert (type(found), str(found), found.hint) == (d.SSAViolationError, "m", "h")
@@ -290,7 +290,7 @@ def test_errors_are_pickled() -> None:
 
 HEAD = "@pl.function\ndef f(x: pl.Tensor[[4, 8], pl.FP32], n: pl.INT64):\n"
 CAUSES: list[tuple[str, str, type[d.ParserError], str, int, int]] = [
-    # cause, body, class, text in the message, line and column of the place
+    # cause, body, class, text in the message, line and column of the location
     (
         "no pl.range",
         "for i in [1]:\n        pass",
@@ -323,7 +323,7 @@ CAUSES: list[tuple[str, str, type[d.ParserError], str, int, int]] = [
     ("body", "cls", "text", "line", "column"), [r[1:] for r in CAUSES], ids=[r[0] for r in CAUSES]
 )
 def test_causes(body: str, cls: type[d.ParserError], text: str, line: int, column: int) -> None:
-    """Each mistake in a kernel has its class, its place, and all lines of the source."""
+    """Each mistake in a kernel has its class, its location, and all lines of the source."""
     head = HEAD.replace("@pl.function", "@pl.function(strict_ssa=True)")
     source = f"{head}    {body}\n"
     with pytest.raises(cls) as caught:
@@ -356,14 +356,14 @@ def test_unknown_method() -> None:
 
 
 def test_scalar_inout() -> None:
-    """A scalar parameter is no InOut (document 003)."""
+    """A scalar parameter cannot be InOut (document 003)."""
     with pytest.raises(d.ParserTypeError) as caught:
         pl.parse("@pl.function\ndef f(n: pl.InOut[pl.Scalar[pl.INT64]]): pass\n")
     assert d.get_error_code(type(caught.value)) == "E101"
 
 
 def test_second_assignment_knows_the_first() -> None:
-    """Under strict_ssa the error carries both places."""
+    """Under strict_ssa the error has both locations."""
     with pytest.raises(d.SSAViolationError) as caught:
         pl.parse("@pl.function(strict_ssa=True)\ndef f(n: pl.INT64):\n    y = n\n    y = 1\n")
     previous, span = caught.value.previous_span, caught.value.span
@@ -412,7 +412,7 @@ RENDERED: list[tuple[str, d.ParserError, str]] = [
 
 @pytest.mark.parametrize(("error", "text"), [r[1:] for r in RENDERED], ids=[r[0] for r in RENDERED])
 def test_rendering(error: d.ParserError, text: str) -> None:
-    """Header, place, line with caret, second place, hint and note; colour changes no text."""
+    """Header, location, line with caret, second location, hint and note; colour changes no text."""
     assert d.ErrorRenderer(use_color=False).render(error) == text
     coloured = d.ErrorRenderer(use_color=True).render(error)
     assert coloured != text
@@ -496,7 +496,7 @@ BACKTRACE: list[tuple[dict[str, str], str, str]] = [
 
 @pytest.mark.parametrize(("environment", "begin", "more"), BACKTRACE)
 def test_hook(environment: dict[str, str], begin: str, more: str, tmp_path: Path) -> None:
-    """An uncaught error is shown by its report; PTO_BACKTRACE adds the traceback, or is wrong."""
+    """An uncaught error is shown as its report; PTO_BACKTRACE adds the traceback, or is invalid."""
     shown = run(tmp_path, KERNEL, **environment)
     assert shown.startswith(begin)
     assert more in shown
@@ -504,12 +504,12 @@ def test_hook(environment: dict[str, str], begin: str, more: str, tmp_path: Path
 
 
 def test_hook_colours(tmp_path: Path) -> None:
-    """FORCE_COLOR colours the report, too."""
+    """FORCE_COLOR also colours the report."""
     assert run(tmp_path, KERNEL, FORCE_COLOR="1").startswith("\x1b[1;31merror\x1b[0m: ")
 
 
 def test_hook_passes_other_errors_on(tmp_path: Path) -> None:
-    """What is no error of ours goes to the hook that was there before."""
+    """Other errors go to the previously installed hook."""
     code = (
         "import sys\n"
         "sys.excepthook = lambda kind, *rest: print('mine', kind.__name__, file=sys.stderr)\n"
@@ -519,11 +519,11 @@ def test_hook_passes_other_errors_on(tmp_path: Path) -> None:
     assert run(tmp_path, code) == "mine ZeroDivisionError\n"
 
 
-# -------------------------------------------------------------------------- 3.5 what escapes
+# -------------------------------------------------------------------------- 3.5 what propagates
 
 
 class Odd:
-    """An object around a kernel that raises what nobody expects."""
+    """An object captured by a kernel that raises an unexpected exception."""
 
     @property
     def size(self) -> int:
@@ -603,14 +603,14 @@ ESCAPES: list[tuple[str, Callable[[], object], tuple[type[Exception], ...], str]
 def test_what_escapes(
     call: Callable[[], object], kinds: tuple[type[Exception], ...], text: str
 ) -> None:
-    """What parsing raises is of the class, or of all the classes, that its caller looks for."""
+    """What parsing raises is of the class, or of all the classes, that its caller expects."""
     with pytest.raises(Exception, match=re.escape(text)) as caught:
         call()
     assert [kind.__name__ for kind in kinds if not isinstance(caught.value, kind)] == []
 
 
 def test_wrapped_error_has_cause_and_place() -> None:
-    """The error around another one points at the statement, and keeps what was raised."""
+    """A wrapping error points at the statement, and keeps the original exception as its cause."""
     with pytest.raises(d.ParserSyntaxError) as caught:
         define(FUNCTION, "odd_again.py")
     assert isinstance(caught.value.__cause__, KeyError)
@@ -619,14 +619,14 @@ def test_wrapped_error_has_cause_and_place() -> None:
 
 
 def test_error_of_a_program_says_where() -> None:
-    """The error that ``@pl.program`` lets through has the place of the statement as a note."""
+    """An error that ``@pl.program`` lets through has the statement's location as a note."""
     with pytest.raises(KeyError) as caught:
         define(METHOD, "odd_method.py")
     assert caught.value.__notes__ == ["raised while odd_method.py, line 5, was parsed"]
 
 
 def test_text_that_is_no_longer_python() -> None:
-    """A file that was changed since it was run, and is no Python now, is a ParserSyntaxError."""
+    """A file that was changed after it was run, and is no longer Python, is a ParserSyntaxError."""
     code = METHOD.replace("n + odd.size", '"""\nx\n"""')
     names = {"pl": pl}
     linecache.cache["changed.py"] = (

@@ -1,4 +1,4 @@
-"""API section 4: source places, nodes, constructors, operators, promotion, printed precedence."""
+"""API section 4: spans, nodes, constructors, operators, promotion, printed precedence."""
 
 from __future__ import annotations
 
@@ -66,13 +66,13 @@ SPANS: Table = {
 
 
 def _call(function: Any, *args: Any, **named: Any) -> Any:
-    """Call what the types forbid."""
+    """Call with arguments that the types forbid."""
     return function(*args, **named)
 
 
 @rows(SPANS)
 def test_span(make: Callable[[], Any], wanted: Any) -> None:
-    """4.1: every fact about source places."""
+    """4.1: every fact about spans."""
     check(make, wanted)
 
 
@@ -122,7 +122,7 @@ FIELDS: dict[str, str] = {
     "WhileStmt": "*iter_args condition body *return_vars -span",
     "YieldStmt": "value -span",
 }
-"""By class, its fields in the order of traversal: ``*`` defines variables, ``-`` is ignored."""
+"""By class, its fields in traversal order: ``*`` defines variables, ``-`` is ignored."""
 
 
 def public_classes() -> dict[str, type[Node]]:
@@ -132,7 +132,7 @@ def public_classes() -> dict[str, type[Node]]:
 
 @pytest.mark.parametrize("name", public_classes())
 def test_fields_are_listed(name: str) -> None:
-    """4.2: reflection lists the fields of every public class, with what they are to comparison."""
+    """4.2: reflection lists the fields of every public class, and how comparison treats them."""
     cls = public_classes()[name]
     marks = {"plain": "", "defining": "*", "ignored": "-"}
     found = " ".join(f"{marks[field.kind.value]}{field.name}" for field in cls.fields())
@@ -141,7 +141,7 @@ def test_fields_are_listed(name: str) -> None:
 
 
 def test_every_class_has_its_row() -> None:
-    """4.2: no public class but the operators takes its fields from a row of its base."""
+    """4.2: no public class except the operators takes its fields from a row of its base."""
     operators = (ir.BinaryExpr, ir.UnaryExpr)
     others = {n for n, c in public_classes().items() if not issubclass(c, operators)}
     assert others | {"BinaryExpr", "UnaryExpr"} == FIELDS.keys()
@@ -191,7 +191,7 @@ MADE: dict[str, Callable[[], Node]] = {
 def test_nodes_are_immutable(name: str) -> None:
     """4.2: no field of any class can be assigned or deleted, nor an attribute added.
 
-    Views and buffers are set until a type has them: section 5.
+    Views and buffers are mutable until a type contains them: section 5.
     """
     node = MADE[name]()
     assert type(node).__name__ == name
@@ -205,7 +205,7 @@ def test_nodes_are_immutable(name: str) -> None:
 
 
 def test_immutability_covers_every_class() -> None:
-    """4.2: the table above has an object of every public class that can be made."""
+    """4.2: the table above has an object of every public class that can be instantiated."""
     abstract = {"BinaryExpr", "Expr", "IRNode", "ShapedType", "Stmt", "Type", "UnaryExpr"}
     operators = {n for n, c in public_classes().items() if issubclass(c, ir.BinaryExpr)}
     operators |= {n for n, c in public_classes().items() if issubclass(c, ir.UnaryExpr)}
@@ -416,7 +416,7 @@ CONSTRUCTORS: Table = {
 
 @rows(CONSTRUCTORS)
 def test_constructor(make: Callable[[], Any], wanted: Any) -> None:
-    """4.3: what constructors take, what they make of it, and what they refuse."""
+    """4.3: what constructors accept, what they make of it, and what they reject."""
     check(make, wanted)
 
 
@@ -480,7 +480,7 @@ def test_operator_builds_its_node(sign: str) -> None:
 
 @pytest.mark.parametrize("sign", BINARY)
 def test_reflected_operator(sign: str) -> None:
-    """4.4: with a number on the left the same node, or that of the mirrored comparison."""
+    """4.4: a number on the left gives the same node, or that of the mirrored comparison."""
     apply, cls = BINARY[sign]
     node = apply(3, x)
     if sign in COMPARISONS:  # Python asks the right side for the mirrored comparison
@@ -493,7 +493,7 @@ def test_reflected_operator(sign: str) -> None:
 
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_operator_function(name: str) -> None:
-    """4.4: ir.add and its kind build what the operators build, with the span given."""
+    """4.4: ir.add and the like build what the operators build, with the span given."""
     _, cls = BINARY[FUNCTIONS[name]]
     node = getattr(ir, name)(x, 2, SPAN)
     assert (type(node), node.span) == (cls, SPAN)
@@ -542,7 +542,7 @@ OPERATORS: Table = {
 
 @rows(OPERATORS)
 def test_operator(make: Callable[[], Any], wanted: Any) -> None:
-    """4.4: operands, numbers beside expressions, and the functions beside the operators."""
+    """4.4: operands, numbers mixed with expressions, and the functions besides the operators."""
     check(make, wanted)
 
 
@@ -578,7 +578,7 @@ PROMOTION: Table = {
 
 @rows(PROMOTION)
 def test_promotion(make: Callable[[], Any], wanted: Any) -> None:
-    """4.4: operands of different types meet in the wider one, or not at all."""
+    """4.4: operands of different types are promoted to the wider one, or rejected."""
     check(make, wanted)
 
 
@@ -641,5 +641,5 @@ PRECEDENCE: Table = {
 
 @rows(PRECEDENCE)
 def test_precedence(make: Callable[[], Any], wanted: Any) -> None:
-    """4.5: a child is in parentheses when it binds weaker, a right one also when equally strong."""
+    """4.5: children that bind weaker are in parentheses, on the right also those equally strong."""
     check(make, wanted)

@@ -1,8 +1,8 @@
 """Section 5 of the API: types, views and enumerations.
 
-Two facts differ from the native module on purpose. Types are immutable like all nodes, and so is
-the copy that a type takes of a view, so sequences read back as tuples; and a tile in vector memory
-carries no view unless its layout is an odd one (docs/decisions/0006).
+Two facts deliberately differ from the native module. Types are immutable like all nodes, and so is
+a type's own copy of a view, so sequences read back as tuples; and a tile in vector memory
+has no view unless its layout is unusual (docs/decisions/0006).
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def texts(values: Any) -> list[str]:
 
 # --------------------------------------------------------------- constructors, attributes, texts
 
-# What is made, attributes with their text, the text of the whole.
+# What is constructed, its attributes with their text, the text of the whole.
 MADE: list[tuple[str, Any, dict[str, object], str]] = [
     ("unknown", ir.UnknownType(), {}, "pl.UnknownType"),
     ("shared unknown", ir.UnknownType.get(), {}, "pl.UnknownType"),
@@ -171,7 +171,7 @@ MADE: list[tuple[str, Any, dict[str, object], str]] = [
     ("made", "attributes", "text"), [row[1:] for row in MADE], ids=[row[0] for row in MADE]
 )
 def test_constructors(made: Any, attributes: dict[str, object], text: str) -> None:
-    """Every constructor form keeps what it is given; ``str`` is the text of section 9."""
+    """Every form of constructor keeps its arguments; ``str`` is the text of section 9."""
     for name, wanted in attributes.items():
         found = getattr(made, name)
         if isinstance(wanted, list):
@@ -221,7 +221,7 @@ def test_a_type_has_its_own_copy_of_a_view() -> None:
 
 
 def test_a_buffer_can_be_changed_until_a_type_has_it() -> None:
-    """Space and number of a buffer name it; what a type has stays as it is."""
+    """Space and number identify a buffer; a type's own buffer never changes."""
     memref = ir.MemRef(ir.Vec, 0, 64, 1)
     memref.size_, memref.id_, memref.memory_space_ = 128, 7, ir.Mat
     memref.addr_ = 32  # pyright: ignore[reportAttributeAccessIssue]
@@ -245,7 +245,7 @@ def test_ints_become_index_constants() -> None:
 
 
 def test_shared_unknown_type() -> None:
-    """``UnknownType.get()`` always gives one object, which equals any other."""
+    """``UnknownType.get()`` always returns the same object, which equals any other."""
     assert ir.UnknownType.get() is ir.UnknownType.get()
     assert ir.UnknownType.get() == ir.UnknownType()
 
@@ -263,7 +263,7 @@ SHARING = [
     ("a", "b", "shares"), [row[1:] for row in SHARING], ids=[row[0] for row in SHARING]
 )
 def test_shares_memref_with(a: ir.ShapedType, b: ir.ShapedType, shares: bool) -> None:
-    """Two arrays share memory when both have one and the same MemRef object."""
+    """Two arrays share memory if both have the very same MemRef object."""
     assert (a.shares_memref_with(b), b.shares_memref_with(a)) == (shares, shares)
 
 
@@ -309,7 +309,7 @@ REFUSED: list[tuple[str, Callable[[], object], str]] = [
 
 
 def call(value: Any) -> Any:
-    """Return ``value`` as something that no type checker looks at."""
+    """Return ``value`` typed as Any, to hide it from type checkers."""
     return value
 
 
@@ -317,7 +317,7 @@ def call(value: Any) -> Any:
     ("make", "text"), [row[1:] for row in REFUSED], ids=[row[0] for row in REFUSED]
 )
 def test_wrong_arguments(make: Callable[[], object], text: str) -> None:
-    """An argument of the wrong class or number is a TypeError that says what was wanted."""
+    """An argument of the wrong class or number is a TypeError that says what was expected."""
     with pytest.raises(TypeError) as caught:
         make()
     assert text in str(caught.value)
@@ -325,7 +325,7 @@ def test_wrong_arguments(make: Callable[[], object], text: str) -> None:
 
 # ------------------------------------------------------------------------------ equality and hash
 
-# Types in groups: those of one group are equal, those of two groups are not.
+# Types in groups: those of one group are equal, those of different groups are not.
 GROUPS: list[list[ir.Type]] = [
     [ir.UnknownType(), ir.UnknownType.get()],
     [VEC.type, DDR.type],
@@ -335,20 +335,20 @@ GROUPS: list[list[ir.Type]] = [
         ir.TensorType([4, 8], ir.FP32),
         ir.TensorType(ir.FP32, [4, 8]),
         ir.TensorType([ir.ConstInt(4), ir.ConstInt(8)], ir.FP32),
-        ir.TensorType([4, 8], ir.FP32, DDR),  # memory and view of a tensor do not count
+        ir.TensorType([4, 8], ir.FP32, DDR),  # memory and view of a tensor are ignored
         ir.TensorType([4, 8], ir.FP32, None, DN),
     ],
     [ir.TensorType([8, 4], ir.FP32)],
     [ir.TensorType([4, 8, 1], ir.FP32)],
     [ir.TensorType([4, 8], ir.FP16)],
     [ir.TensorType([N], ir.FP32), ir.TensorType([N], ir.FP32)],
-    [ir.TensorType([M], ir.FP32)],  # a free variable equals itself only
+    [ir.TensorType([M], ir.FP32)],  # a free variable equals only itself
     [ir.TensorType([N + 1], ir.FP32), ir.TensorType([N + 1], ir.FP32)],
     [ir.TensorType([N + 2], ir.FP32)],
     [ir.TensorType([M + 1], ir.FP32)],
     [ir.TileType([4, 8], ir.FP32), ir.TileType([4, 8], ir.FP32, VEC)],
     [
-        ir.TileType([4, 8], ir.FP32, None, ir.TileView()),  # presence of a tile's view counts
+        ir.TileType([4, 8], ir.FP32, None, ir.TileView()),  # presence of a tile's view is compared
         ir.TileType([4, 8], ir.FP32, VEC, ir.TileView(fractal=512)),
     ],
     [ir.TileType([4, 8], ir.FP32, None, VIEW)],
@@ -410,7 +410,7 @@ def test_deep_tuples() -> None:
 # ------------------------------------------------------------------------------------- 5.1 enums
 
 ENUMS: list[tuple[type[Enum], type[Enum], str]] = [
-    # Bias is the project's own, for the row that a matrix product begins with.
+    # Bias is the project's own, for the bias row of a matrix product.
     (ir.MemorySpace, Enum, "DDR=0 Vec=1 Mat=2 Left=3 Right=4 Acc=5 Bias=6"),
     (ir.PipeType, IntEnum, "MTE1=0 MTE2=1 MTE3=2 M=3 V=4 S=5 FIX=6 ALL=7"),
     (ir.CoreType, IntEnum, "CUBE=0 VECTOR=1"),
@@ -436,7 +436,7 @@ def test_enums(kind: type[Enum], base: type[Enum], members: str) -> None:
 
 
 def test_pipes_and_cores_are_numbers() -> None:
-    """A pipe stands where an int may: as keyword of a sync op. So does a core."""
+    """A pipe can be used as an int, such as a keyword of a sync op. So can a core."""
     assert (ir.PipeType.V + 0, ir.PipeType(2) is ir.PipeType.MTE3, int(ir.ALL)) == (4, True, 7)
     assert (ir.CoreType.VECTOR + 0, ir.CoreType(0) is ir.CUBE, f"{ir.VECTOR}") == (
         1,
@@ -510,7 +510,7 @@ PRODUCERS: list[tuple[str, Callable[[], ir.TileType], tuple[str, str, int] | Non
 def test_default_views(
     produce: Callable[[], ir.TileType], layout: tuple[str, str, int] | None
 ) -> None:
-    """Tiles outside vector memory carry the view of their memory, those in it none."""
+    """Tiles outside vector memory carry the view of their memory; those inside carry none."""
     view = produce().tile_view
     if layout is None:
         assert view is None
@@ -525,7 +525,7 @@ def test_default_views(
     )
 
 
-# In vector memory the view that a tile has is what its shape implies.
+# In vector memory a tile's view is implied by its shape.
 IMPLIED = [
     ("tile", (16, 32), ("row_major", "none_box", 512)),
     ("column", (16, 1), ("col_major", "none_box", 512)),
@@ -537,6 +537,6 @@ IMPLIED = [
     ("shape", "layout"), [row[1:] for row in IMPLIED], ids=[row[0] for row in IMPLIED]
 )
 def test_implied_views(shape: tuple[int, int], layout: tuple[str, str, int]) -> None:
-    """The API's view of a loaded tile is what `effective_view` says, a column's is column-major."""
+    """The API's view of a loaded tile is that of `effective_view`; a column's is column-major."""
     view = effective_view(loaded(ir.Vec, shape))
     assert (view.blayout.name, view.slayout.name, view.fractal) == layout

@@ -1,4 +1,4 @@
-"""API section 6: statements, functions, programs, and who holds which statement."""
+"""API section 6: statements, functions, programs, and the parent of each statement."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ TILE = ir.TensorType([8], ir.FP32)
 
 
 def call(make: Any, *args: Any, **named: Any) -> Any:
-    """Call what the types forbid."""
+    """Call with arguments that the types forbid."""
     return make(*args, **named)
 
 
@@ -187,7 +187,7 @@ STATEMENTS: Table = {
 
 @rows(STATEMENTS)
 def test_statement(make: Callable[[], Any], wanted: Any) -> None:
-    """What the constructors of statements take, what they keep, and what they refuse."""
+    """What constructors of statements accept, what they keep, and what they reject."""
     check(make, wanted)
 
 
@@ -293,24 +293,24 @@ PROGRAMS: Table = {
 
 @rows(FUNCTIONS)
 def test_function(make: Callable[[], Any], wanted: Any) -> None:
-    """What functions hold, and the forms that parameters and bodies may have."""
+    """What functions contain, and the forms that parameters and bodies may have."""
     check(make, wanted)
 
 
 @rows(PROGRAMS)
 def test_program(make: Callable[[], Any], wanted: Any) -> None:
-    """What programs hold, how functions are found in them, and what is no program."""
+    """What programs contain, how functions are looked up in them, and what is no program."""
     check(make, wanted)
 
 
 # --------------------------------------------------------------------------------------------
-# SSA meaning and parents
+# SSA semantics and parents
 # --------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("iterations", "total"), [(0, 7), (1, 7), (4, 13)])
 def test_loop_values(iterations: int, total: int) -> None:
-    """A loop enters with initValue, goes on with what it yields, and leaves it in return_vars."""
+    """A loop starts with initValue, continues with what it yields, and leaves it in return_vars."""
     arg, result = ir.IterArg("a", INT, 7), var("r")
     body = ir.YieldStmt([arg + i])
     stmts = [ir.ForStmt(i, 0, iterations, 1, [arg], body, [result]), ir.ReturnStmt([result])]
@@ -372,7 +372,7 @@ PARENTS: Table = {
 
 @rows(PARENTS)
 def test_parents(make: Callable[[], Any], wanted: Any) -> None:
-    """ParentStmtAnalysis knows which statement directly holds which."""
+    """ParentStmtAnalysis knows the direct parent of each statement."""
     check(make, wanted)
 
 

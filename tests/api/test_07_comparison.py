@@ -24,9 +24,9 @@ mem = ir.MemRef(ir.MemorySpace.Vec, 0, 256, 1)
 
 
 def same(left: Any, right: Any, auto: bool = False, *, alike: bool = False) -> bool:
-    """Compare both ways round, and see that hash and first difference say the same.
+    """Compare in both directions, and check that hash and first difference agree.
 
-    ``alike`` nodes differ in what the hash does not count: the types of mapped variables.
+    ``alike`` nodes differ in what the hash ignores: the types of mapped variables.
     """
     equal = ir.structural_equal(left, right, auto)
     assert ir.structural_equal(right, left, auto) is equal
@@ -278,7 +278,7 @@ KINDS: Table = {
 
 @rows(KINDS)
 def test_kinds(make: Callable[[], Any], wanted: Any) -> None:
-    """Two nodes or two types are compared, and nothing else."""
+    """Only two nodes or two types can be compared."""
     check(make, wanted)
 
 
@@ -381,7 +381,7 @@ for node in hashed():
 
 
 def hashed() -> list[Any]:
-    """Return nodes with texts, enumerations, floats, free variables and types in them."""
+    """Return nodes containing texts, enumerations, floats, free variables and types."""
     return [
         kernel(),
         program(loop_sum(), kernel()),
@@ -406,7 +406,7 @@ def in_process(seed: str) -> str:
 
 
 def test_hash_is_the_same_in_every_process() -> None:
-    """Two processes with other hash seeds get the numbers that this one gets."""
+    """Two processes with other hash seeds get the same hashes as this one."""
     here = "".join(f"{ir.structural_hash(n)} {ir.structural_hash(n, True)}\n" for n in hashed())
     assert len(set(here.split())) > len(hashed())
     assert in_process("0") == here
@@ -463,7 +463,7 @@ DEEP: dict[str, Callable[[int], ir.IRNode]] = {
 
 @pytest.mark.parametrize("kind", effort.part(DEEP, 3))
 def test_depth(kind: str) -> None:
-    """Nothing recurses over depth: 10,000 expressions or 2,000 statements inside each other."""
+    """Depth costs no recursion: 10,000 nested expressions or 2,000 nested statements."""
     make = DEEP[kind]
     assert ir.structural_equal(make(1), make(1))
     assert ir.structural_hash(make(1)) == ir.structural_hash(make(1))

@@ -22,12 +22,12 @@ from tests.ir.samples import BOOL, FP32, INT, assign, function, kernel, loop_sum
 x, i, flag = var("x"), var("i"), var("flag", BOOL)
 SPAN = ir.Span("k.py", 3, 4, 5, 6)
 mem = ir.MemRef(ir.MemorySpace.Vec, 64, 256, 3)
-msgpack: Any = lazy_module("msgpack")  # it has no types
+msgpack: Any = lazy_module("msgpack")  # it has no type annotations
 VIEW = ir.TileView([8, 4], [8, 1], 2, ir.col_major, ir.row_major, 1024, ir.TilePad.max)
 
 
 def call(function: Any, *args: Any) -> Any:
-    """Call what the types forbid."""
+    """Call with arguments that the types forbid."""
     return function(*args)
 
 
@@ -36,7 +36,7 @@ def class_of(value: object) -> type:
 
 
 def again(node: Any) -> Any:
-    """Return ``node`` after the round trip, which has to keep its structure and its bytes."""
+    """Return ``node`` after the round trip, which must preserve its structure and its bytes."""
     data = ir.serialize(node)
     back = ir.deserialize(data)
     assert ir.serialize(back) == data
@@ -211,7 +211,7 @@ KEPT: Table = {
 
 @rows(KEPT)
 def test_kept(make: Callable[[], Any], wanted: Any) -> None:
-    """What a round trip keeps: everything."""
+    """What a round trip preserves: everything."""
     check(make, wanted)
 
 
@@ -254,12 +254,12 @@ REFUSED: Table = {
 
 @rows(REFUSED)
 def test_refused(make: Callable[[], Any], wanted: Any) -> None:
-    """What is no serialised IR is refused with an error that says so."""
+    """Data that is not serialised IR is rejected with an error that says so."""
     check(make, wanted)
 
 
 def test_files(tmp_path: Path) -> None:
-    """A file holds the bytes of `serialize`, and is replaced as a whole."""
+    """A file contains the bytes of `serialize`, and is replaced atomically."""
     path = tmp_path / "program.pir"
     for node in (program(loop_sum()), program(kernel())):
         ir.serialize_to_file(node, path)
@@ -270,13 +270,13 @@ def test_files(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("kind", effort.part(DEEP, 3))
 def test_depth(kind: str) -> None:
-    """Nothing recurses over depth: 10,000 expressions or 2,000 statements inside each other."""
+    """Depth costs no recursion: 10,000 nested expressions or 2,000 nested statements."""
     make = DEEP[kind]
     again(make(1))
 
 
 def test_bytes_are_the_same_in_every_process() -> None:
-    """Processes with other hash seeds write the bytes that this one writes."""
+    """Processes with other hash seeds write the same bytes as this one."""
     root = Path(__file__).parents[2]
     code = (
         "from pypto import ir\nfrom tests.ir.samples import kernel, loop_sum, program\n"

@@ -1,8 +1,8 @@
-"""Section 9 of the API: what the printer writes.
+"""Section 9 of the API: the printer's output.
 
 Rows marked *ours* differ from the native module where its text cannot be parsed, loses digits, or
-says nothing: the parts of a type stand in brackets without names, floats have all their digits, an
-empty body is ``pass``, rounding modes are words, an op keeps its whole name.
+says nothing: the parts of a type are in brackets without names, floats have all their digits, an
+empty body is ``pass``, rounding modes are words, an op keeps its full name.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def lines(node: Any, *which: int) -> str:
 
 
 def order(*functions: ir.Function) -> str:
-    """Return the names of the functions of a program as they are printed."""
+    """Return the names of a program's functions in printed order."""
     text = str(program(*functions))
     return " ".join([line.split()[1] for line in text.splitlines() if " def " in line])
 
@@ -192,7 +192,7 @@ def test_statements(node: ir.Stmt, text: str) -> None:
 
 
 def word(value: Any) -> str:
-    """Return how a keyword's value prints."""
+    """Return the printed value of a keyword."""
     return str(ir.Call(ir.Op("my.op"), [], {"k": value})).removeprefix("pl.my.op(k=")[:-1]
 
 
@@ -317,5 +317,5 @@ READ: Table = {
 
 @rows(READ)
 def test_reading(make: Any, wanted: Any) -> None:
-    """ir.parse reads what the printer writes, pl.parse kernels as well."""
+    """ir.parse reads what the printer writes; pl.parse reads kernels as well."""
     check(make, wanted)

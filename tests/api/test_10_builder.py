@@ -26,7 +26,7 @@ def here() -> int:
 
 
 def call(function: Any, *args: Any, **named: Any) -> Any:
-    """Call what the types forbid."""
+    """Call with arguments that the types forbid."""
     return function(*args, **named)
 
 
@@ -35,7 +35,7 @@ def class_of(value: object) -> type:
 
 
 def inside(build: Build) -> Callable[[], Any]:
-    """Return what runs ``build`` in an open function ``f(n)`` and gives its value."""
+    """Return a function that runs ``build`` in an open function ``f(n)`` and returns its value."""
 
     def make() -> Any:
         ib = IB()
@@ -46,7 +46,7 @@ def inside(build: Build) -> Callable[[], Any]:
 
 
 def text(build: Build) -> Callable[[], str]:
-    """Return what runs ``build`` in a function ``f(n)`` and gives the text of its body."""
+    """Return a function that runs ``build`` in a function ``f(n)`` and returns the body's text."""
 
     def make() -> str:
         ib = IB()
@@ -112,7 +112,7 @@ BLOCKS: Table = {
 
 @rows(BLOCKS)
 def test_blocks(make: Callable[[], Any], wanted: Any) -> None:
-    """10.1: what each context manager makes."""
+    """10.1: what each context manager builds."""
     check(make, wanted)
 
 
@@ -137,7 +137,7 @@ def where(block: Callable[[ir.IRBuilder], Any]) -> Callable[[], str]:
 
 
 def called(*results: ir.Type) -> Callable[[], ir.Type]:
-    """Return what lets a variable be a call of a function with ``results``."""
+    """Return a function that gives the type of a call of a function with ``results``."""
 
     def make() -> ir.Type:
         ib = IB()
@@ -269,7 +269,7 @@ def choosing(ib: ir.IRBuilder, n: ir.Var) -> Any:
 
 
 def in_loop(use: Callable[[Any], Any]) -> Callable[[], Any]:
-    """Return what uses a loop builder inside its block."""
+    """Return a function that applies ``use`` to a loop builder inside its block."""
 
     def make() -> Any:
         ib = IB()
@@ -398,12 +398,12 @@ def _with_params() -> ir.Function:
 
 @rows(BUILDERS)
 def test_builders(make: Callable[[], Any], wanted: Any) -> None:
-    """10.3: what the blocks offer while they are open, and after."""
+    """10.3: what the blocks offer while they are open, and afterwards."""
     check(make, wanted)
 
 
 # --------------------------------------------------------------------------------------------
-# 10.4 Errors and shape of results
+# 10.4 Errors and structure of results
 # --------------------------------------------------------------------------------------------
 
 
@@ -580,7 +580,7 @@ def _body(build: Build) -> Any:
 
 @rows(ERRORS)
 def test_errors(make: Callable[[], Any], wanted: Any) -> None:
-    """10.4: misuse, and the shape of bodies."""
+    """10.4: misuse, and the structure of bodies."""
     check(make, wanted)
 
 
@@ -610,7 +610,7 @@ def test_spans_are_the_users() -> None:
 
 
 def completed(build: Build) -> Callable[[], str]:
-    """Return what gives the text of ``build``'s function in SSA form, which has to be valid."""
+    """Return a function that returns the text of ``build``'s function in SSA form, verified."""
 
     def make() -> str:
         ib = IB()
@@ -799,7 +799,7 @@ return total""",
 
 @rows(COMPLETED)
 def test_completion(make: Callable[[], Any], wanted: Any) -> None:
-    """On request the builder supplies iter_args, yields, results and else branches."""
+    """On request the builder adds iter_args, yields, results and else branches."""
     check(make, wanted)
 
 
@@ -845,7 +845,7 @@ def test_plain_result_stays() -> None:
 
 
 def test_complete_function_is_returned_itself() -> None:
-    """A function that is in SSA form already is not copied."""
+    """A function already in SSA form is not copied."""
     ib = IB()
     with ib.function("f") as f:
         already(ib, f, f.param("n", INT))
@@ -891,7 +891,7 @@ def no_value_at_all(ib: ir.IRBuilder, f: FunctionBuilder, n: ir.Var) -> int:
     ],
 )
 def test_missing_values(build: Callable[..., int], message: str) -> None:
-    """A variable with no value before is an error that names it and the line of the source."""
+    """A variable without an earlier value is an error that names it and its source line."""
     ib = IB()
     with ib.function("f") as f:
         line = build(ib, f, f.param("n", INT))

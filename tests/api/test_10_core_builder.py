@@ -26,7 +26,7 @@ def var(name: str, kind: ir.Type = INT) -> ir.Var:
     return ir.Var(name, kind)
 
 
-# --------------------------------------------------------------------------------- what is made
+# --------------------------------------------------------------------------------- what is built
 
 
 def straight(ib: IRBuilder) -> ir.Function:
@@ -199,23 +199,23 @@ MADE: list[tuple[Callable[[IRBuilder], ir.IRNode], str]] = [
 
 @pytest.mark.parametrize(("make", "text"), MADE, ids=[make.__name__ for make, _ in MADE])
 def test_what_is_made(make: Callable[[IRBuilder], ir.IRNode], text: str) -> None:
-    """The calls of each example make this text, and leave the builder outside of everything."""
+    """The calls of each example build this text, and leave no block of the builder open."""
     ib = IRBuilder()
     assert str(make(ib)) == text
     assert (ib.in_function(), ib.in_program(), ib.in_loop(), ib.in_if()) == (False,) * 4
-    assert str(make(ib)) == text  # and the same builder makes it again
+    assert str(make(ib)) == text  # and the same builder can build it again
 
 
 @pytest.mark.parametrize(("make", "_text"), MADE, ids=[make.__name__ for make, _ in MADE])
 def test_what_is_made_is_valid(make: Callable[[IRBuilder], ir.IRNode], _text: str) -> None:
-    """The verifier finds nothing in what the examples make."""
+    """The verifier finds nothing in what the examples build."""
     node = make(IRBuilder())
     whole = node if isinstance(node, ir.Program) else ir.Program([node], "p")  # pyright: ignore[reportArgumentType]
     assert [found.message for found in ir.IRVerifier.create_default().verify(whole)] == []
 
 
 def test_both_builders_make_the_same() -> None:
-    """The high-level builder makes the loop that the low-level one makes."""
+    """The high-level builder builds the same loop as the low-level one."""
     ib = ir.IRBuilder()
     with ib.function("f") as f:
         n = f.param("n", INT)
@@ -230,7 +230,7 @@ def test_both_builders_make_the_same() -> None:
 
 
 def test_ends_return_the_node_that_was_appended() -> None:
-    """A statement's end returns it, and it stands in the block around it."""
+    """The end call of a statement returns it, and it is in the enclosing block."""
     ib = IRBuilder()
     ib.begin_function("f", SPAN)
     ib.begin_for_loop(var("i"), 0, 1, 1, SPAN)
@@ -270,7 +270,7 @@ SPANS: list[tuple[str, ir.Span, ir.Span, tuple[str, int, int, int, int]]] = [
     ("begin", "end", "found"), [row[1:] for row in SPANS], ids=[row[0] for row in SPANS]
 )
 def test_places(begin: ir.Span, end: ir.Span, found: tuple[str, int, int, int, int]) -> None:
-    """A node reaches from the span of its begin to that of its end."""
+    """A node extends from the span of its begin to that of its end."""
     ib = IRBuilder()
     ib.begin_function("f", begin)
     function = ib.end_function(end)
@@ -278,7 +278,7 @@ def test_places(begin: ir.Span, end: ir.Span, found: tuple[str, int, int, int, i
 
 
 def test_places_of_statements() -> None:
-    """Parameters, variables and statements have the span they are given."""
+    """Parameters, variables and statements have the spans passed for them."""
     function = straight(IRBuilder())
     assert isinstance(function.body, ir.SeqStmts)
     lines = [stmt.span.begin_line for stmt in function.body.stmts]
@@ -286,7 +286,7 @@ def test_places_of_statements() -> None:
     assert (lines, columns, span_of(function)) == ([2, 3, 4], [8, 16], (1, 4, 5, 4))
 
 
-# ------------------------------------------------------------------------------------ where it is
+# ------------------------------------------------------------------------------ current position
 
 WHERE: list[tuple[str, Callable[[IRBuilder], object], tuple[bool, bool, bool, bool]]] = [
     # in_function, in_loop, in_if, in_program
@@ -326,7 +326,7 @@ def opened(ib: IRBuilder, *blocks: str, program: bool = False) -> IRBuilder:
 def test_where_it_is(
     go: Callable[[IRBuilder], object], answers: tuple[bool, bool, bool, bool]
 ) -> None:
-    """Functions and programs are asked at any depth, loops and branches for the innermost block."""
+    """Functions and programs are found at any depth, loops and branches only as innermost block."""
     ib = IRBuilder()
     go(ib)
     assert (ib.in_function(), ib.in_loop(), ib.in_if(), ib.in_program()) == answers
@@ -412,7 +412,7 @@ def twice(ib: IRBuilder) -> list[Any]:
     ("misuse", "kind", "text"), [row[1:] for row in ERRORS], ids=[row[0] for row in ERRORS]
 )
 def test_misuse(misuse: Callable[[IRBuilder], object], kind: type[Exception], text: str) -> None:
-    """A call that is out of place raises the class of section 10.4, and says what is open."""
+    """A misplaced call raises the class of section 10.4, and says what is open."""
     with pytest.raises(kind) as caught:
         misuse(IRBuilder())
     assert (type(caught.value), str(caught.value)) == (kind, text)
@@ -422,7 +422,7 @@ def test_misuse(misuse: Callable[[IRBuilder], object], kind: type[Exception], te
 
 
 def test_declared_functions() -> None:
-    """Declaring is idempotent and allows calls of functions that come later, also of itself."""
+    """Declaring is idempotent and allows calls of later functions, and of the function itself."""
     ib = IRBuilder()
     ib.begin_program("p", SPAN)
     first = ib.declare_function("f")
@@ -442,7 +442,7 @@ def test_declared_functions() -> None:
 
 
 def test_an_error_at_the_end_leaves_the_block() -> None:
-    """After a loop that could not be closed the builder goes on in the block around it."""
+    """After a loop that could not be closed the builder continues in the enclosing block."""
     ib = opened(IRBuilder(), "for")
     ib.add_iter_arg(ir.IterArg("a", INT, 0))
     with pytest.raises(RuntimeError, match="1 iter_args"):

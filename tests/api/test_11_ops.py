@@ -37,7 +37,7 @@ def scalar(dtype: ir.DataType) -> ir.Var:
 
 
 def placed(shape: list[int], dtype: ir.DataType, space: ir.MemorySpace) -> Any:
-    """Return a tile in ``space``, as the result of the ops that bring it there."""
+    """Return a tile in ``space``, as a result of the ops that move it there."""
     helpers: Any = ir.op.block
     staged = helpers.load(tensor(shape, dtype), [0, 0], shape, M.Mat)
     return staged if space is M.Mat else helpers.move(staged, space)
@@ -59,7 +59,7 @@ ZEROS, SIZE = ir.MakeTuple([0, 0]), ir.MakeTuple([16, 32])
 
 
 def test_forms_of_create_op_call() -> None:
-    """A call has the op, operands, keywords, place, and the type that the op gives."""
+    """A call has the op, operands, keywords, span, and the type that the op deduces."""
     made = ir.create_op_call("block.add", [T, U], SPAN)
     assert made.op is ir.get_op("block.add")
     assert [arg is wanted for arg, wanted in zip(made.args, (T, U), strict=True)] == [True, True]
@@ -107,7 +107,7 @@ def main(
 
 @pytest.mark.parametrize("axes", [(1, 1), (0, 3), (-4, 0), (0, -3)])
 def test_axes_that_a_tile_has_not(axes: tuple[int, int]) -> None:
-    """Axes have to be two, and dimensions of the tile; scratch is not spoken of."""
+    """There must be two axes, dimensions of the tile; the error does not mention scratch."""
     batch = ir.Var("batch", ir.TileType([2, 16, 64], ir.FP32))
     wanted = f"swaps two dimensions of a tile, got {axes[0]} and {axes[1]}"
     with pytest.raises(OpError, match=f"{wanted}$") as caught:
@@ -116,7 +116,7 @@ def test_axes_that_a_tile_has_not(axes: tuple[int, int]) -> None:
 
 
 def test_unknown_op() -> None:
-    """A name that no op has is a ValueError."""
+    """An unknown op name is a ValueError."""
     with pytest.raises(OpError, match=r"there is no op 'block\.adz'") as caught:
         ir.get_op("block.adz")
     assert caught.value.hint == "did you mean block.add?"
@@ -156,7 +156,7 @@ def test_wrong_operands(name: str, args: list[ir.Expr], text: str) -> None:
 
 
 def test_keywords_of_ops_without_any() -> None:
-    """An op that declares no keyword checks none, and the call keeps what it got."""
+    """An op that declares no keywords checks none, and the call keeps those it got."""
     made = ir.create_op_call("block.add", [T, U], {"note": 3}, SPAN)
     assert dict(made.kwargs) == {"note": 3}
     assert describe(made.type) == "Tile[[16, 32], FP32]"
@@ -187,14 +187,14 @@ def test_wrong_keywords(
 
 
 def test_element_type_by_code() -> None:
-    """Where an element type is wanted its code does; the call keeps the type."""
+    """Where an element type is expected its code is accepted; the call keeps the type."""
     made = ir.create_op_call("tensor.create", [SIZE], {"dtype": D.BF16.code()}, SPAN)
     assert made.kwargs["dtype"] is D.BF16
     assert describe(made.type) == "Tensor[[16, 32], BF16]"
 
 
 def test_keywords_are_optional() -> None:
-    """A keyword that is left out has its default."""
+    """An omitted keyword has its default."""
     made = ir.create_op_call("tensor.row_sum", [X], {}, SPAN)
     assert describe(made.type) == "Tensor[[16, 1], FP32]"
 
@@ -202,7 +202,7 @@ def test_keywords_are_optional() -> None:
 @pytest.mark.parametrize("dtype", [D.FP16, D.BF16, D.FP32])
 @pytest.mark.parametrize("name", ["add", "sub", "mul", "div"])
 def test_number_beside_narrow_floats(name: str, dtype: ir.DataType) -> None:
-    """A Python number has the element type of the tensor or tile beside it."""
+    """A Python number takes the element type of the tensor or tile next to it."""
     made: Any = getattr(ir.op.tensor, name)(tensor([4], dtype), 2)
     assert made.type.dtype is dtype
     assert (type(made.args[1]), made.args[1].value) == (ir.ConstFloat, 2.0)
@@ -230,7 +230,7 @@ def test_number_beside_narrow_floats(name: str, dtype: ir.DataType) -> None:
     ],
 )
 def test_promotion(a: ir.DataType, b: ir.DataType, wanted: ir.DataType) -> None:
-    """Equal stays; floats win; then the wider; of equal width the signed one, else the first."""
+    """Equal types stay; floats win; then the wider; at equal width the signed, else the first."""
     assert promote(a, b) is wanted
     if D.BOOL not in (a, b):
         made: Any = ir.create_op_call("tensor.add", [tensor([4], a), tensor([4], b)], SPAN)
@@ -259,7 +259,7 @@ N, K = ir.Var("n", ir.ScalarType(D.INDEX)), ir.Var("k", ir.ScalarType(D.INDEX))
     ],
 )
 def test_broadcast(a: list[Any], b: list[Any], wanted: list[Any] | None) -> None:
-    """Shapes are aligned at their ends; 1 stretches; a symbol agrees with itself only."""
+    """Shapes are aligned at the end; 1 is broadcast; a symbol matches only itself."""
     first, second = tensor(a), tensor(b)
     found = broadcast(ir.TensorType(a, D.FP32).shape, ir.TensorType(b, D.FP32).shape)
     if wanted is None:
@@ -280,7 +280,7 @@ def test_broadcast(a: list[Any], b: list[Any], wanted: list[Any] | None) -> None
 
 
 class Row(NamedTuple):
-    """One use of a helper, and the call that it is."""
+    """One use of a helper, and the resulting call."""
 
     helper: str  # tensor.add, block.and_
     params: str  # names of the parameters
@@ -288,7 +288,7 @@ class Row(NamedTuple):
     kinds: str  # of the operands: T tensor, U tile, s scalar, tup list, axis integer constant
     kwargs: dict[str, Any]  # in order
     result: str
-    op: str = ""  # where it is not the helper's name
+    op: str = ""  # if it is not the helper's name
 
     @property
     def op_name(self) -> str:
@@ -545,7 +545,7 @@ def arithmetic_rows() -> Iterator[Row]:
 
 
 def matrix_rows() -> Iterator[Row]:
-    # A vector's row has a multiple of 512 bytes: 256 elements of two.
+    # A vector's row has a multiple of 512 bytes: 256 two-byte elements.
     one, wide = placed([1, 256], D.FP16, M.Left), placed([256, 48], D.FP16, M.Right)
     vector: Any = ir.get_op("block.gemv").build((one, wide), {})
     bias = placed([1, 48], D.FP32, M.Bias)
@@ -606,7 +606,7 @@ def kind_of(arg: ir.Expr, axis: bool) -> str:
 
 @pytest.mark.parametrize("row", ROWS, ids=[f"{i}-{r.helper}" for i, r in enumerate(ROWS)])
 def test_helper(row: Row) -> None:
-    """A helper takes Python numbers, lists and a span, and gives this call of this type."""
+    """A helper takes Python numbers, lists and a span, and builds this call of this type."""
     made: Any = helper_of(row.helper)(*row.args, span=SPAN)
     assert made.op is ir.get_op(row.op_name)
     found = [kind_of(arg, "axis" in row.kinds) for arg in made.args]
@@ -618,7 +618,7 @@ def test_helper(row: Row) -> None:
 
 @pytest.mark.parametrize("row", ROWS, ids=[f"{i}-{r.helper}" for i, r in enumerate(ROWS)])
 def test_helper_and_create_op_call_agree(row: Row) -> None:
-    """The call of a helper is also made by name from its operands and keywords."""
+    """The call of a helper can also be built by name from its operands and keywords."""
     made: Any = helper_of(row.helper)(*row.args)
     again = ir.create_op_call(row.op_name, made.args, made.kwargs, SPAN)
     assert ir.structural_equal(again, made)
@@ -631,7 +631,7 @@ NAMES = {row.helper: row for row in ROWS}
 
 @pytest.mark.parametrize("row", list(NAMES.values()), ids=list(NAMES))
 def test_parameters(row: Row) -> None:
-    """A helper has the parameters of the manual and a span, which may also come last."""
+    """A helper has the parameters in the manual and a span, which may also come last."""
     helper = helper_of(row.helper)
     params = inspect.signature(helper).parameters
     assert list(params) == [*row.params.split(), "span"]
@@ -653,14 +653,14 @@ BOXES = {
 
 @pytest.mark.parametrize("space", list(BOXES))
 def test_views_of_matrix_tiles(space: ir.MemorySpace) -> None:
-    """Tiles in the memories of the matrix unit have the view of their memory."""
+    """Tiles in the cube core's memories have the view of their memory."""
     made = ACC if space is M.Acc else placed([16, 32], D.FP16, space)
     view = made.type.tile_view
     assert (view.blayout, view.slayout, view.fractal) == BOXES[space]
 
 
 def test_products_of_integers() -> None:
-    """INT8 gives INT32; both operands have one type, and their K agrees."""
+    """INT8 gives INT32; both operands have one type, and their K dimensions match."""
     lhs, rhs = placed([16, 32], D.INT8, M.Left), placed([32, 64], D.INT8, M.Right)
     assert ir.create_op_call("block.matmul", [lhs, rhs], SPAN).type.dtype is D.INT32  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType]
     with pytest.raises(ValueError, match="different element types"):
@@ -670,7 +670,7 @@ def test_products_of_integers() -> None:
 
 
 def test_store_has_the_type_of_its_tensor() -> None:
-    """What a store and an assemble give is their target's very type."""
+    """The result of a store or assemble has exactly its target's type."""
     made: Any = ir.op.block.store(T, [0, 0], [16, 32], Y)
     assert made.type is Y.type
     made = ir.op.tensor.assemble(Y, tensor([4, 8]), [0, 0])
@@ -703,7 +703,7 @@ def test_refused_by_helpers(name: str, args: tuple[Any, ...], text: str) -> None
 
 
 def test_alloc() -> None:
-    """A buffer is described by the number of its memory space, address, size and number."""
+    """A buffer is described by the number of its memory space, address, size and id."""
     numbers = [ir.ConstInt(number, D.INT64) for number in (int(M.Vec.value), -1, 4096, 3)]
     made = ir.create_op_call("block.alloc", numbers, SPAN)
     assert made.type == ir.MemRef(M.Vec, -1, 4096, 3).type
@@ -736,7 +736,7 @@ def test_op_for_tests(words: Mapping[str, Any]) -> None:
 def test_wrong_keywords_of_the_op_for_tests(
     words: Mapping[str, Any], kind: type[Exception]
 ) -> None:
-    """Bool and int are kinds of their own; what is not declared is a ValueError."""
+    """Bool and int are distinct kinds; what is not declared is a ValueError."""
     with pytest.raises(kind):
         ir.create_op_call("test.op", [], words, SPAN)
 
@@ -751,7 +751,7 @@ def test_barriers(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["sync_src", "sync_dst"])
 def test_flags(name: str) -> None:
-    """A flag goes from one pipe to another, given as numbers; it has no value."""
+    """A flag goes from one pipe to another, both given as numbers; it has no value."""
     words = {"set_pipe": int(ir.MTE2), "wait_pipe": int(ir.V), "event_id": 0}
     made = ir.create_op_call(f"system.{name}", [], words, SPAN)
     assert dict(made.kwargs) == words
@@ -788,7 +788,7 @@ def test_names() -> None:
 
 
 def test_namespaces() -> None:
-    """The helpers are under two spellings each, all of them listed."""
+    """The helpers are available under two spellings each, all of them listed."""
     assert ir.op.tensor is ir.op.tensor_ops
     assert ir.op.block is ir.op.block_ops
     assert copy.deepcopy(ir.op.block).add is ir.op.block.add
@@ -811,7 +811,7 @@ NONE = ("matmul", "row_max", "row_sum", "read", "dim", "create", "view", "assemb
 
 @pytest.fixture
 def own_conversions(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Undo what a test registers."""
+    """Undo a test's registrations."""
     before = dict(CONVERSIONS)
     monkeypatch.setattr("pypto._src.ops.conversion.CONVERSIONS", before)
 
@@ -826,7 +826,7 @@ def call_on_tensors(name: str) -> Any:
 
 
 def test_default_entries() -> None:
-    """These ops of the manual have conversions from the start, and no others."""
+    """These ops of the manual have conversions initially, and no others."""
     named = {name for name in REGISTRY if ir.has_op_conversion(name)}
     assert named & {f"tensor.{name}" for name in TENSOR_OPS.split()} == set(SAME)
     assert not any(ir.has_op_conversion(f"tensor.{name}") for name in NONE)
@@ -834,7 +834,7 @@ def test_default_entries() -> None:
 
 @pytest.mark.parametrize(("from_op", "to_op"), list(SAME.items()))
 def test_default_conversion(from_op: str, to_op: str) -> None:
-    """A call on tensors becomes the call of the block op on tiles, at the same place."""
+    """A call on tensors becomes the call of the block op on tiles, with the same span."""
     made, args = call_on_tensors(from_op)
     found = converted(made, args)
     assert found is not None
@@ -864,7 +864,7 @@ def test_register_same_arguments() -> None:
 
 @pytest.mark.usefixtures("own_conversions")
 def test_decorated_conversion() -> None:
-    """A function gets context, operands, keywords and place; its statements come first."""
+    """A function gets context, operands, keywords and span; its statements come first."""
 
     @ir.op_conversion("tensor.row_sum")
     def convert(
@@ -894,7 +894,7 @@ def first_operand(
 
 @pytest.mark.usefixtures("own_conversions")
 def test_module_of_conversions() -> None:
-    """The module with the decorator's name is the decorator, too; the core has the others."""
+    """The module with the decorator's name is also the decorator; the core has the others."""
     module: Any = importlib.import_module("pypto.ir.op_conversion")
     core: Any = importlib.import_module("pypto.pypto_core.ir")
     names = ("register_op_conversion", "register_op_conversion_custom", "has_op_conversion")
@@ -956,7 +956,7 @@ FAILED: list[tuple[Any, str]] = [
 @pytest.mark.usefixtures("own_conversions")
 @pytest.mark.parametrize(("result", "text"), FAILED)
 def test_failed_conversion(result: Any, text: str) -> None:
-    """A conversion that returns something else is a RuntimeError at the call."""
+    """A conversion that returns anything else is a RuntimeError at the call."""
     ir.register_op_conversion_custom("tensor.row_max", lambda args, kwargs, span: result)
     with pytest.raises(RuntimeError, match=text) as caught:
         converted(ir.create_op_call("tensor.row_max", [X], SPAN), [T])
@@ -975,6 +975,6 @@ def test_failed_conversion(result: Any, text: str) -> None:
     ids=["from", "to", "decorator", "custom"],
 )
 def test_conversion_of_unknown_ops(register: Callable[[], object]) -> None:
-    """Conversions are between ops that there are."""
+    """Conversions are only between existing ops."""
     with pytest.raises(ValueError, match="there is no op"):
         register()

@@ -33,7 +33,7 @@ n = Scalar(expr=_var("n", ir.ScalarType(D.INT64)))
 
 
 def made(function: Any, *args: Any, **kwargs: Any) -> tuple[type, str]:
-    """Return the class of the wrapper that a call gives, and the expression in it."""
+    """Return the class of the wrapper that a call returns, and the expression in it."""
     found = call(function, *args, **kwargs)
     return found.__class__, str(found.unwrap())
 
@@ -104,7 +104,7 @@ WRAPPED: Table = {
 
 @rows(WRAPPED)
 def test_wrapped_operands(make: Callable[[], Any], wanted: Any) -> None:
-    """12.4, 12.9: an op of wrapped operands is wrapped; one of the wrong kind is a TypeError."""
+    """12.4, 12.9: an op on wrapped operands is wrapped; one of the wrong kind is a TypeError."""
     check(make, wanted)
 
 
@@ -141,5 +141,5 @@ def test_call_form_in_a_file(tmp_path: Path) -> None:
 
 
 def test_condition_at_run_time() -> None:
-    """12.6: ``pl.cond`` gives nothing; its parameter is called c."""
+    """12.6: ``pl.cond`` returns nothing; its parameter is called c."""
     assert call(pl.cond, c=False) is None

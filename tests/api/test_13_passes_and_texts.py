@@ -1,4 +1,4 @@
-"""Sections 13 and 14: what passes leave of a function, and programs given to code generation."""
+"""Sections 13 and 14: what passes leave of a function, and programs passed to code generation."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def program(text: str) -> ir.Program:
 
 
 def test_outlining_leaves_the_parent_opaque() -> None:
-    """13.3: the pass by itself makes InCore functions, and changes no type of the others."""
+    """13.3: the pass alone creates InCore functions, and does not change the others' types."""
     after = passes.outline_incore_scopes()(passes.convert_to_ssa()(program(SCOPED)))
     assert {each.name: each.func_type for each in after.functions.values()} == {
         "main": ir.FunctionType.Opaque,
@@ -57,7 +57,7 @@ def test_outlining_leaves_the_parent_opaque() -> None:
 
 
 def test_text_of_a_program_as_it_was_parsed() -> None:
-    """14.4: code generation runs the passes that a fresh program needs."""
+    """14.4: code generation runs the passes that a freshly parsed program needs."""
     fresh = program(PARSED)
     files = codegen.CCECodegen().generate(fresh)
     assert sorted(files) == ["kernel_config.py", "kernels/aiv/kernel.cpp", "orchestration/main.cpp"]
@@ -68,7 +68,7 @@ def test_text_of_a_program_as_it_was_parsed() -> None:
 
 
 def test_an_opaque_function_without_block_ops_has_no_file() -> None:
-    """14.4: what is no kernel and launches none says why nothing is written."""
+    """14.4: a function that is no kernel and launches none gets no file; the error says why."""
     text = SCOPED.replace("        with pl.incore():\n    ", "")
     with pytest.raises(ValueError, match="no file to write: 'main' is no kernel and launches none"):
         codegen.CCECodegen().generate(program(text))
@@ -85,7 +85,7 @@ def test_pto_codegen_module(tmp_path: Path) -> None:
 
 
 def test_no_message_has_an_address() -> None:
-    """7: a difference of two nodes, of whatever classes, is told without an object's address."""
+    """7: a difference between two nodes, of any classes, is reported without object addresses."""
     nodes: list[Any] = [make() for make in MADE.values()]
     messages: list[str] = []
     for left, right in itertools.permutations(nodes, 2):

@@ -87,7 +87,7 @@ def test_a_kernel_of_loads_work_and_stores() -> None:
         "TEXP": 8,
         "TSTORE": 8,
     }
-    assert named["TEXP"][1][1] == 8 * 8 * 1024 / 64 * 2 + 13 * 8  # two cycles a repeat, and starts
+    assert named["TEXP"][1][1] == 8 * 8 * 1024 / 64 * 2 + 13 * 8  # two cycles a repeat, plus starts
     assert max(kernel.busy.values()) < kernel.cycles
     tails = 8 * (522 + 18 + 196)
     assert kernel.cycles <= sum(kernel.busy.values()) + tails + 8 * 100
