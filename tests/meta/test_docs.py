@@ -1,4 +1,4 @@
-"""README.md and docs/: the Python in them runs, the links lead somewhere, the commands are ours."""
+"""README.md and docs/: their Python runs, their links resolve, their commands are ours."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def relative(path: Path) -> str:
     "page", [page for page in PAGES if DECISIONS not in page.parents], ids=relative
 )
 def test_python_blocks_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """All examples of a page run, one after the other, in one namespace."""
+    """All examples of a page run, one after another, in one namespace."""
     if not (ROOT / "src" / "pypto" / "language").exists():
         pytest.skip("the examples are written in pypto.language, which is not in this tree")
     monkeypatch.chdir(tmp_path)
@@ -29,7 +29,7 @@ def test_python_blocks_run(page: Path, tmp_path: Path, monkeypatch: pytest.Monke
 
 
 def test_failing_block_is_located(tmp_path: Path) -> None:
-    """A failure names the page and the line in it; other languages' blocks do not run."""
+    """A failure names the page and the line in it; blocks in other languages do not run."""
     page = tmp_path / "page.md"
     page.write_text("# T\n\n```sh\nfalse\n```\n\n```python\nx = 1\n```\n\n```python\nx / 0\n```\n")
     with pytest.raises(BlockError, match=r"^page\.md:12: (.|\n)*ZeroDivisionError"):
@@ -48,14 +48,14 @@ def test_blocks_have_source(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=relative)
 def test_links_lead_somewhere(page: Path) -> None:
-    """Each relative link names a file of the repository."""
+    """Each relative link points to a file of the repository."""
     targets = [link["target"] for link in LINK.finditer(page.read_text(encoding="utf-8"))]
     local = [target for target in targets if target and ":" not in target]
     assert [target for target in local if not (page.parent / target).exists()] == []
 
 
 def test_index_has_every_page() -> None:
-    """Each page is in one section of docs/index.md; decisions are reached through the first."""
+    """Each page is in one section of docs/index.md; decisions are reached through the first one."""
     listed = [page for pages in navigation().values() for page in pages]
     first = min(DECISIONS.glob("*.md"))
     pages = {page for page in PAGES if DECISIONS not in page.parents or page == first}
@@ -63,7 +63,7 @@ def test_index_has_every_page() -> None:
 
 
 def test_decisions_are_counted() -> None:
-    """Each decision has a number of its own, which its name and its title begin with."""
+    """Each decision has a unique number, with which its file name and its title begin."""
     found = sorted(DECISIONS.glob("*.md"))
     assert [int(page.name[:4]) for page in found] == list(range(1, len(found) + 1))
     for page in found:

@@ -1,4 +1,4 @@
-"""What the tests draw in CI is the same in every process, whatever ran there before."""
+"""Random test data in CI is the same in every process, whatever ran there before."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What docs/editor.md tells editors finds what `pypto check` prints."""
+"""The patterns that docs/editor.md gives to editors match the output of `pypto check`."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ MESSAGE = "output 'out' of kernel is written in part only: nothing writes 32:64 
 
 
 def block(language: str) -> str:
-    """Return the block of the page in a language."""
+    """Return the page's block in a language."""
     found = re.search(rf"^```{language}\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
     assert found is not None
     return found[1]
@@ -41,7 +41,7 @@ def block(language: str) -> str:
 def test_vs_code(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The patterns of the task match two lines of a finding that follow one another."""
+    """The task's patterns match the two consecutive lines of a finding."""
     monkeypatch.chdir(tmp_path)
     Path("top half.py").write_text(KERNEL, encoding="utf-8")
     assert cli.main(["check", "top half.py"]) == 0  # a warning

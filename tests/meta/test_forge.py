@@ -1,4 +1,4 @@
-"""The workflows, hooks and templates of the forge agree with the project that they are about."""
+"""The forge's workflows, hooks and templates are consistent with the project."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ def commands(workflow: Path) -> list[str]:
 
 
 def test_there_are_workflows() -> None:
-    """Each change, each night and each release has one."""
+    """Changes, nightly runs and releases each have one."""
     assert [path.name for path in WORKFLOWS] == ["ci.yml", "nightly.yml", "release.yml"]
 
 
 @NAMES
 def test_workflows_ask_for_little(workflow: Path) -> None:
-    """A workflow may read the repository; what else a job may do stands at the job."""
+    """A workflow may only read the repository; further permissions are per job."""
     assert "\npermissions:\n  contents: read\n\n" in text(workflow)
     assert "\nconcurrency:\n" in text(workflow)
     jobs = text(workflow).partition("\njobs:\n")[2]
@@ -46,7 +46,7 @@ def test_workflows_ask_for_little(workflow: Path) -> None:
 
 
 def test_actions_have_one_version() -> None:
-    """Each action is named with its major version, the same in all workflows."""
+    """Each action is pinned to its major version, the same in all workflows."""
     used = {
         name
         for workflow in WORKFLOWS
@@ -59,7 +59,7 @@ def test_actions_have_one_version() -> None:
 
 @NAMES
 def test_commands_exist(workflow: Path) -> None:
-    """Targets of make, modules and folders that a workflow names are there."""
+    """The make targets, modules and folders that a workflow names exist."""
     targets = re.findall(r"^([\w./$()-]+):", text(ROOT / "Makefile"), re.MULTILINE)
     targets = [target.replace("$(VENV)", ".venv") for target in targets]
     more = re.findall(r"command: (tests\.[\w.]+)", text(workflow))
@@ -78,7 +78,7 @@ def test_commands_exist(workflow: Path) -> None:
 
 
 def test_every_python_is_tested() -> None:
-    """CI runs the Python versions that the package says it is for."""
+    """CI runs the Python versions that the package declares."""
     project = tomllib.loads(text(ROOT / "pyproject.toml"))["project"]
     named = [line.rpartition(" ")[2] for line in project["classifiers"] if "Python :: 3." in line]
     tested = re.findall(r"python: \[(.+)\]", text(ROOT / ".github" / "workflows" / "ci.yml"))
@@ -95,7 +95,7 @@ def test_hooks_are_what_check_runs() -> None:
 
 
 def test_changelog_has_this_version() -> None:
-    """Below what is not released yet stands this version, with its date."""
+    """Below the unreleased section is this version, with its date."""
     (unreleased, no_date, _), (name, date, body), *_ = sections()
     assert (unreleased, no_date) == ("Unreleased", "")
     assert (name, bool(date)) == (version(), True)
@@ -103,6 +103,6 @@ def test_changelog_has_this_version() -> None:
 
 
 def test_the_readme_has_a_first_kernel() -> None:
-    """The program that a built package is tried with is that of the README."""
+    """The program used to test a built package is that of the README."""
     assert "class AddOne" in first_kernel()
     assert first_kernel().rstrip().endswith("assert (out == 2.0).all()")

@@ -1,4 +1,4 @@
-"""Files that follow from the definitions of ops are current."""
+"""Files generated from the definitions of ops are up to date."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def test_generated_files_are_current() -> None:
 
 
 def test_names_without_a_definition_say_what_to_do() -> None:
-    """Whoever renames an op is told to write the lists anew, not only that the old name is gone."""
+    """The error after renaming an op says to regenerate the lists, not just that a name is gone."""
     table: Table[str, int] = Table()
     table.later["block.softsign"] = ("elementwise",)
     with pytest.raises(KeyError, match=r"listed 'block\.softsign': run `make generate`"):

@@ -1,8 +1,8 @@
-"""The guides that add something: what they say is done in a copy of the sources, and works.
+"""The guides to adding something: their steps are applied to a copy of the sources, and work.
 
-A block with a path behind its language is a new file. A block ``diff PATH`` has a few lines of that
-file, of which those with ``+`` are new; ``@@`` stands between places of one file. Only what stands
-before new lines is shown: whoever adds something of his own behind them breaks no guide.
+A block with a path after its language is a new file. A block ``diff PATH`` has a few lines of that
+file, of which those with ``+`` are new; ``@@`` separates positions in one file. Only the lines
+before new ones are shown: whoever adds something else after them does not break the guide.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ BLOCK = re.compile(r"^```(\w+) (\S+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 @dataclass(frozen=True)
 class Guide:
-    """A page, and how much it may ask of its reader."""
+    """A page, and limits on how much it may ask of its reader."""
 
     page: str
     new_files: tuple[str, ...]
     changed_files: tuple[str, ...]
     changed_lines: int | None = None
     generates: bool = False
-    """Whether `make generate` comes behind it."""
+    """Whether `make generate` has to run afterwards."""
     runs: tuple[str, ...] = ()
-    """What tests run, with the new ones: of tests that there are, those of the new thing."""
+    """The tests to run, besides the new ones: existing tests, restricted to the new thing."""
 
 
 OPS = "src/pypto/_src/ops/elementwise.py", "tests/cases.py"
@@ -63,13 +63,13 @@ GUIDES = [
 
 
 def insert(text: str, diff: str) -> tuple[str, int]:
-    """Return ``text`` with the ``+`` lines of ``diff`` put in, and their number."""
+    """Return ``text`` with the ``+`` lines of ``diff`` inserted, and their number."""
     added = 0
     for hunk in re.split(r"^@@\n", diff, flags=re.MULTILINE):
         lines = hunk.splitlines()
         old = "".join(line[1:] + "\n" for line in lines if line[:1] != "+")
         new = "".join(line[1:] + "\n" for line in lines)
-        if new in text:  # an import that somebody needed already
+        if new in text:  # an import that is already there
             continue
         found = text.count(old)
         assert found == 1, f"mend the diff of the guide: its file has {found} times\n{old}"
@@ -80,7 +80,7 @@ def insert(text: str, diff: str) -> tuple[str, int]:
 
 @pytest.mark.parametrize("guide", GUIDES, ids=lambda guide: guide.page)
 def test_what_a_guide_says_works(guide: Guide, tmp_path: Path) -> None:
-    """Its files and lines, put into a copy, pass its test; and they are no more than promised."""
+    """Its files and lines, applied to a copy, pass its test; they are no more than promised."""
     ignored = shutil.ignore_patterns("__pycache__", "golden")
     for folder in ("src", "tests", "tools"):
         shutil.copytree(ROOT / folder, tmp_path / folder, ignore=ignored)

@@ -1,4 +1,4 @@
-"""What an import of the public packages costs."""
+"""The cost of importing the public packages."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from pathlib import Path
 SRC = Path(__file__).parents[2] / "src"
 SLOW = {"numpy", "ml_dtypes", "subprocess", "unittest"}
 UNUSED = {"inspect", "dataclasses", "logging", "pathlib", "msgpack", "threading", "weakref"}
-"""What a compile has no use for, and costs more to import than most of our modules."""
+"""Modules that a compile does not use, and that cost more to import than most of ours."""
 
 MOST = 144
-"""How many modules of ours a straight kernel takes from its text to its C++: one idea a module."""
+"""The most modules of ours that compiling a straight-line kernel loads: one idea per module."""
 
-# What the interpreter loaded before our import, say for a `.pth` file, is not our cost.
+# What the interpreter loaded before our import, for example for a `.pth` file, does not count.
 PROBE = """
 import sys
 before = set(sys.modules)
@@ -65,7 +65,7 @@ assert "TEXP" in kernel_file(program.functions_[0])
 
 
 def test_a_compile_loads_what_it_needs() -> None:
-    """From text to C++ a straight kernel loads nothing that only other programs need."""
+    """From text to C++, a straight-line kernel loads nothing that only other programs need."""
     loaded = newly_imported("pypto\n" + COMPILE)
     assert loaded & (SLOW | UNUSED) == set()
     ours = {name for name in loaded if name.partition(".")[0] == "pypto"}
@@ -78,5 +78,5 @@ def test_a_compile_loads_what_it_needs() -> None:
 
 
 def test_probe_sees_slow_modules() -> None:
-    """The probe reports what a module really loads."""
+    """The probe reports the modules that an import really loads."""
     assert {"unittest", "unittest.mock"} <= newly_imported("unittest.mock")

@@ -22,7 +22,7 @@ FAMILIES: dict[str, type[Node]] = {"Type": Type, "Expr": Expr, "Stmt": Stmt, "Op
 
 
 def below(base: type[Any]) -> list[type[Any]]:
-    """Return the classes of the IR below ``base``, each behind its base, in order of definition."""
+    """Return the classes of the IR below ``base``, each after its base, in order of definition."""
     found: list[type[Any]] = []
     for cls in base.__subclasses__():
         if cls.__module__ in DEFINED_IN:

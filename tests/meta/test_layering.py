@@ -1,4 +1,4 @@
-"""The layers of `pypto._src`: imports go to earlier layers, never in a circle."""
+"""The layers of `pypto._src`: imports go to earlier layers, and never form a cycle."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pathlib import Path
 
 PACKAGE = Path(__file__).parents[2] / "src" / "pypto"
 
-# One line a layer, the lowest first. A module imports from its own line and the earlier ones.
+# One line per layer, the lowest first. A module imports from its own line and earlier ones.
 # `*` stands for the modules of that package that no other line names; `x` alone, where x is a
 # package, is its `__init__`, which may see the whole package.
 LAYERS = """
@@ -176,7 +176,7 @@ ORDER = [line.split() for line in LAYERS.strip().splitlines()]
 DEPENDENCIES = {"numpy", "ml_dtypes"}
 # What a package that is imported only on request may need, too.
 EXTRAS = {"dialect": {"xdsl"}, "cluster": {"ray"}, "editor": {"lsprotocol", "pygls"}}
-MOST_MODULES = 20  # in one folder, beside its `__init__`: more is several families, each a folder
+MOST_MODULES = 20  # per folder, beside its `__init__`: more are several families, each for a folder
 MODULE_PATH = re.compile(r"pypto\._src(\.\w+)+")
 
 
@@ -286,7 +286,7 @@ def is_reexport(statement: ast.stmt) -> bool:
     """True for what a public module may hold.
 
     That is: its docstring, imports from `pypto` (and `TYPE_CHECKING`, `__future__`), aliases, and
-    values for `__all__` and its kind. `__getattr__` may be bound to a function made elsewhere.
+    values for `__all__` and the like. `__getattr__` may be bound to a function made elsewhere.
     """
     match statement:
         case ast.Expr(value=ast.Constant(value=str())):
@@ -304,7 +304,7 @@ def is_reexport(statement: ast.stmt) -> bool:
         case ast.AugAssign(target=ast.Name(id="__all__")):
             return True
         case ast.Expr(ast.Call(func=ast.Attribute(ast.Name(id="__all__"), attr="extend"))):
-            return True  # with the names of a module that is written by `make generate`
+            return True  # with the names of a module that `make generate` writes
         case ast.If(test=ast.Name(id="TYPE_CHECKING"), body=body, orelse=orelse):
             return all(is_reexport(inner) for inner in (*body, *orelse))
         case ast.If(test=ast.UnaryOp(ast.Not(), ast.Name(id="TYPE_CHECKING")), body=body):
@@ -314,14 +314,14 @@ def is_reexport(statement: ast.stmt) -> bool:
 
 
 def public_files() -> dict[str, Path]:
-    """The public modules; `pypto.__main__` is the command, not a face."""
+    """The public modules; `pypto.__main__` is the command, not a facade."""
     private = ("_src", "_version", "__main__")
     files = source_files(PACKAGE)
     return {name: path for name, path in files.items() if name.split(".")[0] not in private}
 
 
 def test_imports_follow_the_layers() -> None:
-    """No module of `_src` imports from a later layer, in a circle, or from a public package."""
+    """No module of `_src` imports from a later layer, in a cycle, or from a public package."""
     faults = find_faults(PACKAGE / "_src")
     assert not faults, "\n".join(faults)
 
@@ -338,7 +338,7 @@ def test_public_packages_only_reexport() -> None:
 
 
 def test_folders_stay_small() -> None:
-    """No folder holds more than 20 modules: a reader takes in what is in it at a glance."""
+    """No folder has more than 20 modules: a reader can survey it at a glance."""
     folders = {path.parent for path in PACKAGE.rglob("*.py")}
     counts = {
         folder.relative_to(PACKAGE).as_posix(): len(set(folder.glob("*.py"))) - 1
@@ -373,7 +373,7 @@ def test_import_from_later_layer_is_found(tmp_path: Path) -> None:
 
 
 def test_cycle_inside_a_layer_is_found(tmp_path: Path) -> None:
-    """Modules of one layer may import each other, but not in a circle."""
+    """Modules of one layer may import each other, but not in a cycle."""
     sources = {"run/cache": "from pypto._src.run import launch\n", "run/launch": ""}
     write_tree(tmp_path, sources)
     assert find_faults(tmp_path) == []

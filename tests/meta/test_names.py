@@ -1,4 +1,4 @@
-"""Files of the repository name nothing of the machine they were written on."""
+"""Files of the repository contain no paths of the machine they were written on."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 SCANNED = ["src", "docs", "bench", ".ci", "Makefile", "pyproject.toml", *sorted(ROOT.glob("*.md"))]
 
-# An absolute path into a folder that differs from machine to machine. Not part of a longer path.
+# An absolute path into a machine-specific folder. Not part of a longer path.
 MACHINE_PATH = re.compile(r"(?<![\w.)}-])/(?:work|tmp|root|home|Users)/")
 
 
@@ -20,7 +20,7 @@ def text_files() -> Iterator[Path]:
 
 
 def test_no_machine_paths() -> None:
-    """No source, document or build file holds a path of one machine."""
+    """No source, document or build file contains a path of one machine."""
     found = [
         f"{path.relative_to(ROOT).as_posix()}:{number}: {line.strip()}"
         for path in text_files()
@@ -31,7 +31,7 @@ def test_no_machine_paths() -> None:
 
 
 def test_machine_paths_are_recognized() -> None:
-    """An absolute path is found wherever it stands; the same words in a longer path are not."""
+    """An absolute path is found anywhere in a line; the same words in a longer path are not."""
     slash = "/"
     assert MACHINE_PATH.search(f'cache = "{slash}tmp/x"')
     assert MACHINE_PATH.search(f"({slash}home/someone/x)")

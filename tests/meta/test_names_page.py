@@ -25,13 +25,13 @@ WITHOUT_TEXT = {
     "op_conversion": "Return a decorator that makes `fn(ctx, args, kwargs, span)` the conversion "
     "of an op.",
 }
-"""Values that carry no docstring of their own, or another one once a module is imported."""
+"""Values without a docstring of their own, or with another one once a module is imported."""
 SECTION = re.compile(r"^### `([\w.]+)`\n[^#|]*\n((?:\|.*\n)+)", re.MULTILINE)
 HEAD = re.compile(r"(?:(?:block|tensor)\.)?\w+\(.*\)")
 
 
 def words(name: str, value: Any) -> str:
-    """Return the first paragraph of a docstring in one line, without the head of a call."""
+    """Return the first paragraph of a docstring on one line, without a leading signature."""
     paragraphs = (WITHOUT_TEXT.get(name) or inspect.getdoc(value) or "").split("\n\n")
     text = next(found for found in paragraphs if not HEAD.fullmatch(found))
     assert text, name
@@ -51,7 +51,7 @@ def ops_in(module: ModuleType) -> list[str]:
 
 
 def names_in(module: ModuleType) -> list[str]:
-    """Return the rows of a package; what is a member of one of its classes stands beside that."""
+    """Return the rows of a package; a member of one of its classes is listed next to the class."""
     names = {name: getattr(module, name) for name in module.__all__}
     members: dict[str, list[str]] = {}
     for name, value in names.items():
@@ -87,5 +87,5 @@ def test_page_is_what_the_docstrings_say(request: pytest.FixtureRequest) -> None
 
 
 def test_operators_on_tiles_have_short_names() -> None:
-    """As the page says, each is `pl.NAME`, too."""
+    """As the page says, each is also `pl.NAME`."""
     assert set(pl.block.__all__) <= set(pl.__all__)

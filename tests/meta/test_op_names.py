@@ -1,4 +1,4 @@
-"""Passes and emitters ask an op for facts, or compare the op itself; they know none by its name."""
+"""Passes and emitters query an op's facts or compare the op itself; none refers to it by name."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ ROOMS = ["analysis", "emit", "frontend", "interp", "ir", "lint", "passes", "run"
 
 
 def texts(path: Path) -> list[tuple[int, str]]:
-    """Return the texts in a module but for its docstrings, with their lines."""
+    """Return the string literals in a module except its docstrings, with their lines."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
     docs = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
     found = (node for node in ast.walk(tree) if isinstance(node, ast.Constant))
@@ -20,7 +20,7 @@ def texts(path: Path) -> list[tuple[int, str]]:
 
 
 def test_no_op_is_known_by_its_name() -> None:
-    """No text in these rooms is the full name of an op."""
+    """No string in these folders is the full name of an op."""
     named = [
         f"{path.relative_to(SRC).as_posix()}:{line}: {text}"
         for room in ROOMS

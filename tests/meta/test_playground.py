@@ -1,6 +1,6 @@
-"""The playground: what its Python says of a text, and what the page is made of.
+"""The playground: what its Python reports for a text, and what the page consists of.
 
-`make playground` uses the page itself, in a browser; this needs neither a browser nor packages.
+`make playground` tests the page itself, in a browser; this needs neither a browser nor packages.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ PROGRAMS = {each["name"]: each["text"] for each in build.programs()}
 
 @pytest.fixture(autouse=True)
 def as_in_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Run where neither a compiler nor xDSL is, in a folder that may be written."""
+    """Run without a compiler and without xDSL, in a writable folder."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setitem(sys.modules, "xdsl", None)
     monkeypatch.setattr("pypto._src.driver.find_toolchain", lambda: None)
@@ -38,7 +38,7 @@ def shown(text: str) -> Any:
 
 
 def test_programs_of_the_page() -> None:
-    """Each program that the page offers runs; all tabs are there, and the mistake is found."""
+    """Each program offered by the page runs; all tabs are there, and the mistake is found."""
     assert next(iter(PROGRAMS)) == "softmax"
     for name, text in PROGRAMS.items():
         found = shown(text)
@@ -70,7 +70,7 @@ def test_failures(text: str, line: int, message: str) -> None:
 
 
 def test_elements_that_are_missing() -> None:
-    """A program with elements that NumPy has not is shown, and its results are refused."""
+    """A program with element types that NumPy lacks is shown, but its results are not computed."""
     found = shown(PROGRAMS["gemm"].replace("FP16", "BF16").split("random =")[0])
     refused = [title for title, part in found["parts"].items() if "cannot compute" in part]
     assert refused == ["Results", "Tasks", "Timeline"]
@@ -78,7 +78,7 @@ def test_elements_that_are_missing() -> None:
 
 
 def test_stand_in_of_ml_dtypes() -> None:
-    """It has a type of the right size for each element type that NumPy has not."""
+    """It has a type of the right size for each element type that NumPy lacks."""
     names = {kind.numpy_name for kind in MEMBERS.values() if kind.numpy_name is not None}
     missing = {name for name in names if not hasattr(np, name)}
     assert set(stand_in.BYTES) == missing
@@ -91,7 +91,7 @@ def test_stand_in_of_ml_dtypes() -> None:
 
 
 def test_page_asks_nobody_else() -> None:
-    """The page names no other host, and its policy lets it ask none."""
+    """The page refers to no other host, and its policy forbids requests to any."""
     page = Path(build.HERE / "page")
     texts = {path.name: path.read_text(encoding="utf-8") for path in page.iterdir()}
     assert not [name for name, text in texts.items() if re.search(r"https?://", text)]
@@ -103,7 +103,7 @@ def test_page_asks_nobody_else() -> None:
 
 
 def test_archive() -> None:
-    """What the page loads of ours is the same in each build, and has no file of the C++ runtime."""
+    """The page's archive of our files is reproducible, and has no file of the C++ runtime."""
     data = build.our_archive()
     assert data == build.our_archive()
     with zipfile.ZipFile(io.BytesIO(data)) as archive:

@@ -1,4 +1,4 @@
-"""docs/programs.md: the tests that its table names are there, and say what the page says."""
+"""docs/programs.md: the tests named in its table exist, and test what the page says."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ NAMED = sorted(set(re.findall(TEST, PAGE)))
 
 @pytest.mark.parametrize(("path", "test"), NAMED, ids=lambda part: str(part))
 def test_named_tests_are_there(path: str, test: str) -> None:
-    """A test that the page names is a function of the file that it names."""
+    """A test that the page names is a function in the file that it names."""
     tree = ast.parse((ROOT / path).read_text(encoding="utf-8"))
     functions = {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
     assert not test or test in functions
 
 
 def test_rows_are_about_what_they_say() -> None:
-    """The files of a construct's tests have its words in them."""
+    """The test files of a construct contain its words."""
     section = PAGE.partition("## Constructs and the tests")[2].partition("Not there yet:")[0]
     lacking: list[str] = []
     for row in [line for line in section.splitlines() if line.startswith("| `")]:
@@ -37,7 +37,7 @@ def test_rows_are_about_what_they_say() -> None:
 
 
 def test_every_row_names_a_test() -> None:
-    """No construct stands in the table without a test, and what is missing is said."""
+    """Every construct in the table has a test; the missing ones are listed separately."""
     section = PAGE.partition("## Constructs and the tests")[2]
     table, _, missing = section.partition("Not there yet:")
     rows = [line for line in table.splitlines() if line.startswith("| ")][1:]

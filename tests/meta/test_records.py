@@ -1,4 +1,4 @@
-"""Our named tuples are those of `typing` in all that their users see."""
+"""Our named tuples behave like those of `typing` in everything that users see."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ KINDS = pytest.mark.parametrize("kind", [Ours, Theirs])
 
 @KINDS
 def test_tuples(kind: Any) -> None:
-    """They are tuples with names, made by position, by name and by default."""
+    """They are tuples with named fields, created by position, by name and by default."""
     made = kind(1)
     assert made == (1, "two")
     assert made == kind(second="two", first=1)
@@ -65,7 +65,7 @@ def test_tuples(kind: Any) -> None:
 
 @KINDS
 def test_helpers(kind: Any) -> None:
-    """What named tuples have besides."""
+    """The further attributes of named tuples."""
     made = kind(1)
     assert made._fields == ("first", "second")
     assert kind._field_defaults == {"second": "two"}
@@ -79,7 +79,7 @@ def test_helpers(kind: Any) -> None:
 
 @KINDS
 def test_copies(kind: Any) -> None:
-    """Copies and pickles are of the same class."""
+    """Copies and unpickled values are of the same class."""
     made = kind(1, ["x"])
     for again in (copy.copy(made), copy.deepcopy(made), pickle.loads(pickle.dumps(made))):
         assert type(again) is kind
@@ -91,14 +91,14 @@ def test_copies(kind: Any) -> None:
     ("args", "words"), [((), {}), ((1, 2, 3), {}), ((1,), {"third": 3}), ((1,), {"first": 2})]
 )
 def test_refusals(kind: Any, args: tuple[int, ...], words: dict[str, int]) -> None:
-    """Wrong arguments are refused as those of a function are."""
+    """Wrong arguments are rejected like those of a function."""
     with pytest.raises(TypeError, match="argument"):
         kind(*args, **words)
 
 
 @KINDS
 def test_fields_do_not_change(kind: Any) -> None:
-    """Fields cannot be set, and there are no others."""
+    """Fields cannot be assigned, and no others can be added."""
     with pytest.raises(AttributeError):
         kind(1).first = 2
     with pytest.raises(AttributeError):
@@ -113,7 +113,7 @@ def test_signature() -> None:
 
 
 def test_derived() -> None:
-    """A class may have no fields, or be made of another one."""
+    """A class may have no fields, or be derived from another one."""
     assert Empty() == ()
     assert repr(Empty()) == "Empty()"
     assert Derived(1) == (1, "two")
@@ -122,7 +122,7 @@ def test_derived() -> None:
 
 
 def test_defaults_come_last() -> None:
-    """A field without a default behind one with a default is refused."""
+    """A field without a default after one with a default is rejected."""
     text = "class Wrong(NamedTuple):\n    first: int = 1\n    second: int"
     with pytest.raises(TypeError, match="default"):
         exec(text, {"NamedTuple": records.NamedTuple})

@@ -1,4 +1,4 @@
-"""docs/reference.md: every command, variable and option is there, and none that does not exist."""
+"""docs/reference.md has every command, variable and option, and no others."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ HELP = {"-h", "--help"}
 
 
 def section(title: str) -> str:
-    """Return the text of the page below a heading, up to the next one of its level or above."""
+    """Return the text of the page below a heading, up to the next one of its level or higher."""
     marks = len(title) - len(title.lstrip("#"))
     pattern = rf"^{re.escape(title)}\n(.*?)(?=^#{{1,{marks}}} |\Z)"
     found = re.search(pattern, PAGE, re.MULTILINE | re.DOTALL)
@@ -39,7 +39,7 @@ def commands() -> dict[str, argparse.ArgumentParser]:
 
 @pytest.mark.parametrize("name", commands())
 def test_commands(name: str) -> None:
-    """The rows of a command have each of its options and of their values."""
+    """The rows of a command have all its options and their values."""
     begins = (f"| `pypto {name} ", f"| `pypto {name}` ")
     rows = [r for r in section("## Command line").splitlines() if r.startswith(begins)]
     assert rows
@@ -53,7 +53,7 @@ def test_commands(name: str) -> None:
 
 
 def test_no_other_options() -> None:
-    """Each option that the page names is one of a command."""
+    """Each option that the page names belongs to a command."""
     known = {
         string
         for parser in commands().values()
@@ -65,7 +65,7 @@ def test_no_other_options() -> None:
 
 
 def test_variables() -> None:
-    """The table of variables has those that PyPTO reads, each with every word that it takes."""
+    """The table of variables has those that PyPTO reads, each with every value that it accepts."""
     rows = re.findall(r"^\| `(\w+)` \| (.*?) \|", section("## Environment"), re.MULTILINE)
     assert [name for name, _ in rows] == [knob.name for knob in knobs.KNOBS]
     for (name, values), knob in zip(rows, knobs.KNOBS, strict=True):
@@ -74,7 +74,7 @@ def test_variables() -> None:
 
 
 def test_options_of_the_cpp() -> None:
-    """The table of options has each of `CppOptions`, in order."""
+    """The table of options has each field of `CppOptions`, in order."""
     rows = re.findall(r"^\| `(\w+)` \|", section("### Options of the C++"), re.MULTILINE)
     assert rows == [*CppOptions._fields]
     assert not any(CppOptions())

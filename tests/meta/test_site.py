@@ -1,4 +1,4 @@
-"""The documentation site: what `make docs` makes of pages, blocks and docstrings for Sphinx."""
+"""The documentation site: what `make docs` turns pages, blocks and docstrings into for Sphinx."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ def test_every_operator_has_an_entry() -> None:
 
 
 def test_sections_of_docstrings_are_lists() -> None:
-    """What Google's style indents is a list in Markdown; other text stays."""
+    """What Google's style indents becomes a list in Markdown; other text is unchanged."""
     text = "Do it.\n\nArgs:\n    name: What\n        it is.\n\nRaises:\n    E: so.\n"
     markdown = " ".join(api.docstring(text).split())
     assert markdown == "Do it. **Args** - `name`: What it is. **Raises** - `E`: so."
 
 
 def test_pages_are_laid_out(tmp_path: Path) -> None:
-    """Links lead to where pages are in the site, and each mistake is on the page of its error."""
+    """Links point to the pages' places in the site; each mistake is on the page of its error."""
     stage(tmp_path, {}, list(api.pages()))
     index = (tmp_path / "index.md").read_text(encoding="utf-8")
     assert "[README](project/readme.md)" in index
@@ -88,7 +88,7 @@ pypto show double.py --graph tasks.svg
 def test_tutorials_show_what_their_blocks_show(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What is printed, the last value, and what commands say and draw of the Python above them."""
+    """Printed output, the last value, and what commands print and draw for the Python above."""
     page = tmp_path / "tutorials" / "double.md"
     page.parent.mkdir()
     page.write_text(TUTORIAL)
@@ -108,7 +108,7 @@ def test_tutorials_show_what_their_blocks_show(
 
 
 def test_tutorials_are_notebooks() -> None:
-    """A file is written and run, commands are those of a shell, and links of the site are text."""
+    """A file is written and run, commands are shell commands, and links of the site are text."""
     shown = [Output(12, "", []), Output(17, "two\n4\n", []), Output(22, "ok\n", ["a.html"])]
     page = TUTORIAL.replace("# Double", "# Double\nSee [it](../it.md).", 1)
     shown = [Output(block.last, *each[1:]) for block, each in zip(blocks(page), shown, strict=True)]
@@ -136,7 +136,7 @@ def test_tutorials_are_notebooks() -> None:
 def test_commands_that_fail_are_located(
     block: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A command that is not ours, or ends with an error, is named with the line of the page."""
+    """A command that is not ours, or that fails, is reported with the line of the page."""
     page = tmp_path / "tutorials" / "page.md"
     page.parent.mkdir()
     page.write_text(f"# T\n\n```{block}```\n")
@@ -147,7 +147,7 @@ def test_commands_that_fail_are_located(
 
 
 def test_links_of_the_site(tmp_path: Path) -> None:
-    """A missing file, a missing anchor, and what a browser would load from elsewhere are found."""
+    """Missing files, missing anchors, and resources loaded from elsewhere are found."""
     (tmp_path / "a.html").write_text(
         '<link href="b.css"><script src="https://example.com/x.js"></script><h1 id="top">A</h1>'
         '<a href="b.html#end">b</a> <a href="#top">up</a> <a href="https://example.com">out</a>'

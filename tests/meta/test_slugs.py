@@ -1,8 +1,8 @@
 """Every error has a test that shows it: a file in tests/errors, or a test named here.
 
-Errors are told apart by their slugs. Those of the compiler are collected from its source, by what
-is passed as ``slug``; those of classes, by the classes that are raised without one; those of the
-task runtime from its C++. Faults of the PTO dialect have rules of their own, and are not among them
+Errors are identified by their slugs. Those of the compiler are collected from its source, from what
+is passed as ``slug``; those of classes, from the classes that are raised without one; those of the
+task runtime from its C++. Faults of the PTO dialect have their own rules, and are not among them
 (tests/dialect).
 """
 
@@ -118,7 +118,7 @@ ELSEWHERE = {
     "user-file": ("run/test_cli.py::test_files_that_are_no_kernels", "user-file"),
     "verification": ("ir/test_verify.py::test_report", "verification"),
 }  # fmt: skip
-"""Errors that no kernel's text leads to: the test, and the slug or words of the message in it."""
+"""Errors that no kernel's text can cause: the test, and the slug or words of the message in it."""
 
 
 def _called(node: ast.Call) -> str:
@@ -128,7 +128,7 @@ def _called(node: ast.Call) -> str:
 
 @cache
 def trees() -> dict[Path, ast.Module]:
-    """Return the syntax of the compiler's modules."""
+    """Return the syntax trees of the compiler's modules."""
     paths = [p for p in sorted(SOURCE.rglob("*.py")) if p.parent.name != "dialect"]
     return {path: ast.parse(path.read_text(encoding="utf-8")) for path in paths}
 
@@ -142,7 +142,7 @@ def nodes() -> Iterator[tuple[Path, ast.AST]]:
 
 @cache
 def constants() -> dict[tuple[str, str], str]:
-    """Return the strings that modules give names to, by module and name."""
+    """Return the string constants of modules, by module and name."""
     found: dict[tuple[str, str], str] = {}
     for path, tree in trees().items():
         for node in tree.body:
@@ -156,7 +156,7 @@ def constants() -> dict[tuple[str, str], str]:
 
 
 def strings(path: Path, node: ast.AST | None) -> list[str]:
-    """Return the strings that an expression may be, as far as its text tells."""
+    """Return the possible string values of an expression, as far as its text tells."""
     match node:
         case ast.Constant(value=str(text)):
             return [text]
@@ -172,7 +172,7 @@ def strings(path: Path, node: ast.AST | None) -> list[str]:
 
 @cache
 def takers() -> dict[str, int]:
-    """Return the functions with a parameter ``slug``, and its place without ``self``."""
+    """Return the functions with a parameter ``slug``, and its position without ``self``."""
     found: dict[str, int] = {}
     for _, node in nodes():
         if isinstance(node, ast.FunctionDef) and node.name != "__init__":
@@ -184,7 +184,7 @@ def takers() -> dict[str, int]:
 
 @cache
 def class_slugs() -> dict[str, str]:
-    """Return the slugs of classes of errors, by class."""
+    """Return the slugs of error classes, by class."""
     found: dict[str, str] = {}
     for _, node in nodes():
         if isinstance(node, ast.ClassDef):
@@ -224,7 +224,7 @@ def raised_by_the_runtime() -> Iterator[tuple[str, list[str]]]:
 
 
 def defaults(path: Path, node: ast.FunctionDef) -> list[str]:
-    """Return the slug that a function raises errors with unless it is told another."""
+    """Return the default slug of the errors that a function raises."""
     args = node.args
     plain = zip(args.args[len(args.args) - len(args.defaults) :], args.defaults, strict=True)
     named = zip(args.kwonlyargs, args.kw_defaults, strict=True)
@@ -233,7 +233,7 @@ def defaults(path: Path, node: ast.FunctionDef) -> list[str]:
 
 
 def slugs_of(path: Path, call: ast.Call) -> list[str]:
-    """Return the slugs that a call passes, or that the error has which it makes."""
+    """Return the slugs that a call passes, or that the error it creates has."""
     name = _called(call)
     given = [word.value for word in call.keywords if word.arg == "slug"]
     if name in takers() and len(call.args) > takers()[name]:

@@ -1,4 +1,4 @@
-"""What an installed package brings along besides Python, and what a newcomer does with it."""
+"""What an installed package contains besides Python, and what a newcomer does with it."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ def project() -> dict[str, Any]:
 
 
 def test_package_is_marked_as_typed() -> None:
-    """Type checkers use our annotations only if the package holds py.typed."""
+    """Type checkers use our annotations only if the package contains py.typed."""
     assert files("pypto").joinpath("py.typed").is_file()
 
 
 def test_headers_are_package_data() -> None:
-    """Generated C++ includes the headers in include/, so each is there as a resource, too."""
+    """Generated C++ includes the headers in include/, so each is also a package resource."""
     headers = [path for path in (PACKAGE / "include").rglob("*") if path.is_file()]
     missing = [
         name
@@ -42,7 +42,7 @@ def test_headers_are_package_data() -> None:
 
 @pytest.mark.parametrize("name", ["ruff", "pyright"])
 def test_checkers_are_pinned(name: str) -> None:
-    """The checkers have one exact version, so that a new release changes no result."""
+    """The checkers are pinned to exact versions, so that a new release changes no result."""
     development: list[str] = project()["project"]["optional-dependencies"]["dev"]
     [requirement] = [line for line in development if line.startswith(name)]
     assert requirement.startswith(f"{name}==")
@@ -78,7 +78,7 @@ for kind, text in json.loads(sys.argv[1]):
 
 
 def test_the_first_minutes(tmp_path: Path) -> None:
-    """What start page and first tutorial say to type works, one after the other, from the wheel."""
+    """The commands of the start page and the first tutorial work in sequence, from the wheel."""
     build = [sys.executable, "-m", "hatchling", "build", "--target", "wheel"]
     subprocess.run([*build, "--directory", tmp_path], cwd=ROOT, check=True, capture_output=True)
     [wheel] = tmp_path.glob("pypto-*.whl")
