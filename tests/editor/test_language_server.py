@@ -1,4 +1,4 @@
-"""`pypto language-server`, driven over its standard streams as an editor drives it."""
+"""`pypto language-server`, driven over its standard streams as an editor would."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ class Client:
         return message["result"]
 
     def findings(self) -> list[dict[str, Any]]:
-        """Return what is published of the newest text."""
+        """Return what is published for the newest text."""
         while True:
             message = self.received()
             published = message.get("params", {})
@@ -124,7 +124,7 @@ def client(tmp_path: Path) -> Iterator[Client]:
 
 
 def test_session(client: Client) -> None:
-    """Findings follow the text, also through texts that are no Python; so do shapes of tiles."""
+    """Findings follow the text, also through texts that are not Python; so do shapes of tiles."""
     [found] = client.opened(KERNEL)
     assert found["message"] == f"{MESSAGE}\nhint: write out: pl.InOut[...]"
     assert found["source"] == "pypto"
@@ -138,7 +138,7 @@ def test_session(client: Client) -> None:
     half_typed = KERNEL.replace("pl.exp(tile)", "pl.exp(")
     [broken] = client.typed(*(half_typed[:length] for length in (80, 200)), half_typed)
     assert broken["message"].startswith("SyntaxError: ")
-    assert client.hints() == {9: ": [32, 32] FP32"}  # of the line that is as it was
+    assert client.hints() == {9: ": [32, 32] FP32"}  # of the unchanged line
 
     [misspelt] = client.typed(KERNEL.replace("pl.exp(tile)", "pl.exp(tilee)"))
     assert misspelt["message"] == "'tilee' is not defined\nhint: did you mean tile?"
@@ -150,7 +150,7 @@ def test_session(client: Client) -> None:
 
 
 def test_columns_are_of_utf16(client: Client) -> None:
-    """A column behind letters that UTF-16 writes in two units is what editors count."""
+    """A column after letters that take two UTF-16 units is counted as editors count it."""
     before = 'NAME = "\N{GRINNING FACE}"; '
     [found] = client.opened(f"{before}X = 1 // 0\n")
     column = len(before.encode("utf-16-le")) // 2
@@ -166,7 +166,7 @@ def messages(text: str) -> list[str]:
 
 
 def test_nothing_runs_but_definitions() -> None:
-    """Calls, loops and what is under a main guard are left out; names they give are unknown."""
+    """Calls, loops and main guards are not executed; names that they define are unknown."""
     text = """\
 import os
 import pypto.language as pl
@@ -194,13 +194,13 @@ def helper(n):
 
 
 def test_names_that_only_a_run_knows() -> None:
-    """A kernel that reads such a name has no finding for that."""
+    """A kernel that reads such a name has no finding because of it."""
     text = KERNEL.replace("ROWS = 64", "ROWS = int(input())")
     assert messages(text) == []
 
 
 def test_failures_have_their_line() -> None:
-    """A statement that fails is a finding, and kernels that do not need it are checked still."""
+    """A statement that fails is a finding; kernels that do not need it are still checked."""
     text = "import no_such_module\nX = 1 // 0\n" + KERNEL
     first, second, third = analysis.Analyser(FILE).analyse(text).findings
     assert first.message == "ModuleNotFoundError: No module named 'no_such_module'"
@@ -212,7 +212,7 @@ def test_failures_have_their_line() -> None:
 
 
 def test_programs_and_functions() -> None:
-    """Programs, and functions that are in none, are checked as well; half a text never raises."""
+    """Programs, and functions outside them, are checked as well; incomplete text never raises."""
     text = """\
 import pypto.language as pl
 
@@ -243,7 +243,7 @@ def alone(x: pl.Tensor[[64, 32], pl.FP32], out: pl.Out[pl.Tensor[[64, 32], pl.FP
 
 
 def test_programs_that_have_not_changed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Lines above a program move its findings, and it is not checked again; a change is."""
+    """Edits above a program move its findings without a new check; an edit inside is checked."""
     checked: list[str] = []
 
     def check(program: Any) -> Any:
@@ -259,5 +259,5 @@ def test_programs_that_have_not_changed(monkeypatch: pytest.MonkeyPatch) -> None
         assert found.hints == anew.hints
         for one, other in zip(found.findings, anew.findings, strict=True):
             assert (one.message, str(one.span)) == (other.message, str(other.span))
-    # Each is checked by the new analyser, and by the other where it is not the one before.
+    # Each is checked by the new analyser, and by the other if it differs from the previous one.
     assert len(checked) == len(texts) + 3

@@ -1,4 +1,4 @@
-"""What notebooks show of programs and errors: HTML that needs no network and no script."""
+"""What notebooks show for programs and errors: HTML that needs no network and no script."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ VOID = {"input", "meta", "link", "br", "hr"}
 
 
 class Checker(HTMLParser):
-    """Notes what a page consists of; fails where an element is closed that is not open."""
+    """Records the contents of a page; fails where an element is closed that is not open."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -56,7 +56,7 @@ def checked(page: str) -> Checker:
 
 
 def sections(page: str) -> dict[str, str]:
-    """Return what stands in each tab of the outermost row."""
+    """Return the contents of each tab of the outermost row."""
     found = re.findall(r'name="tab"[^>]*>([^<]*)</label><section>(.*?)</section></div>', page, re.S)
     return {html.unescape(title): part for title, part in found}
 
@@ -68,7 +68,7 @@ def page() -> str:
 
 
 def test_page_is_whole_and_alone(page: str) -> None:
-    """The page is well-formed, loads nothing, and has no script; one tab of a row is chosen."""
+    """The page is well-formed, loads nothing, and has no script; one tab per row is selected."""
     found = checked(page)
     assert found.links == []
     assert "script" not in found.tags
@@ -105,7 +105,7 @@ def test_timeline(page: str) -> None:
 
 
 def test_errors_have_their_tab() -> None:
-    """Where a part cannot be made, its tab has the report; the others are there."""
+    """If a part cannot be produced, its tab has the report; the others are unaffected."""
 
     @pl.program
     class TooLarge:
@@ -126,7 +126,7 @@ def test_errors_have_their_tab() -> None:
 
 
 def test_what_has_an_overview() -> None:
-    """Programs, compiled ones and kernels with arguments have one; other values have not."""
+    """Programs, compiled ones and kernels with arguments have one; other values do not."""
     compiled = kernels.divide.compile()
     assert repr(runtime.Overview(compiled)) == f"<overview of {compiled.source.name}>"
     x = np.zeros((20, 64), np.float32)
@@ -140,7 +140,7 @@ def test_what_has_an_overview() -> None:
 
 
 def test_error_as_html() -> None:
-    """An error that is a cell's value is shown with excerpt and caret; nothing is markup of it."""
+    """An error as a cell's value is shown with excerpt and caret; its text is escaped."""
     with pytest.raises(PyptoError) as caught:
         pl.parse("@pl.function\ndef f(n: pl.INT64) -> pl.INT64:\n    return n < m\n", "<cell>")
     shown: Any = caught.value

@@ -1,6 +1,6 @@
-"""Choosing constants: what is legal, which is the fastest, that it is found again."""
+"""Tuning constants: which values are legal, which are fastest, and that results are cached."""
 
-# Lambdas whose parameters nobody annotates.
+# Lambdas with unannotated parameters.
 # pyright: reportUnknownLambdaType=false, reportUnknownArgumentType=false
 
 from __future__ import annotations
@@ -47,14 +47,14 @@ def double(
 
 @pytest.fixture(autouse=True)
 def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Give each test results of its own."""
+    """Give each test its own cache of results."""
     monkeypatch.setenv("PYPTO_CACHE_DIR", str(tmp_path / "cache"))
     return tmp_path / "cache"
 
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    """Return a file with the kernel."""
+    """Return the path of a file with the kernel."""
     found = tmp_path / "double.py"
     found.write_text(KERNEL)
     return found
@@ -65,14 +65,14 @@ def kernel_in(path: Path) -> Autotuned:
 
 
 def tuned(kernel: Autotuned, **named: Any) -> dict[str, Any]:
-    """Return what is found for the declared arguments, but for the time that it took."""
+    """Return the result for the declared arguments, except the time that it took."""
     found = kernel.tune(**{"processes": 1, **named}, **kernel.declared_arguments({})).as_data()
     del found["seconds"]
     return found
 
 
 def no_work(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let the test fail if a candidate is compiled or simulated."""
+    """Make the test fail if a candidate is compiled or simulated."""
 
     def answer(request: Any) -> Any:
         raise AssertionError(request["ask"])
@@ -81,7 +81,7 @@ def no_work(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_best_is_that_of_an_exhaustive_search(path: Path) -> None:
-    """Tiles that do not fit are refused with the compiler's reason; the others are ranked."""
+    """Tiles that do not fit are rejected with the compiler's reason; the others are ranked."""
     kernel = kernel_in(path)
     found = tuned(kernel)
     rows = {tuple(row["choice"].values()): row for row in found["candidates"]}
@@ -98,7 +98,7 @@ def test_the_best_is_that_of_an_exhaustive_search(path: Path) -> None:
 
 
 def test_what_is_not_simulated_cannot_be_better(path: Path) -> None:
-    """Bounds of what was left out are above the best run, and the table says how many there are."""
+    """Bounds of pruned candidates are above the best run, and the table says how many there are."""
     kernel = kernel_in(path)
     found = kernel.tune(processes=1, **kernel.declared_arguments({}))
     best = found.outcome.best
@@ -146,7 +146,7 @@ def gemm(
 
 
 def test_a_run_within_the_limit_is_simulated_to_its_end(tmp_path: Path) -> None:
-    """Tasks that crowd at the memory at first look far slower than they are in the end."""
+    """Tasks that contend for memory at first look far slower than they are in the end."""
     path = tmp_path / "gemm.py"
     path.write_text(PRODUCT)
     kernel = kernel_in(path)
@@ -179,7 +179,7 @@ def test_a_call_uses_the_choice(path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_a_constant_that_a_call_gives_is_not_chosen(path: Path) -> None:
-    """The others are chosen for it."""
+    """The others are tuned for it."""
     kernel = kernel_in(path)
     found = kernel.tune(**kernel.declared_arguments({}), ROWS=2, processes=1)
     assert [dict(each.choice) for each in found.outcome.candidates] == [
@@ -201,7 +201,7 @@ def test_the_outcome_is_the_same_for_each_number_of_processes(
 def test_results_are_kept_on_disk(
     path: Path, own_cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Another process finds them; a damaged one is made anew, and none is code."""
+    """Another process finds them; a damaged one is recomputed, and none is executable code."""
     before = tuned(kernel_in(path))
     files = sorted(own_cache.rglob("*.json"))
     assert all(isinstance(json.loads(file.read_text()), dict) for file in files)
@@ -215,7 +215,7 @@ def test_results_are_kept_on_disk(
 
 
 def test_ctrl_c_keeps_what_is_done(path: Path) -> None:
-    """The table says that it was stopped, and the next search goes on from there."""
+    """The table says that it was stopped, and the next search continues from there."""
 
     def interrupt(what: str, ready: int, count: int) -> None:
         del ready, count
@@ -230,7 +230,7 @@ def test_ctrl_c_keeps_what_is_done(path: Path) -> None:
 
 
 def test_a_time_limit(path: Path) -> None:
-    """Nothing was simulated when the time was over."""
+    """Nothing was simulated when the time ran out."""
     kernel = kernel_in(path)
     found = kernel.tune(limit=1e-9, processes=1, **kernel.declared_arguments({}))
     assert found.outcome.stopped == "the time limit"
@@ -239,7 +239,7 @@ def test_a_time_limit(path: Path) -> None:
 
 
 def test_functions_that_make_programs() -> None:
-    """Their parameters are chosen; values for which they fail are refused."""
+    """Their parameters are tuned; values for which they fail are rejected."""
 
     @pl.autotune(rows=[3, 8, 16])
     def build(rows: int, width: int = 64) -> ir.Program:
@@ -285,7 +285,7 @@ def test_overlap_is_a_choice(path: Path) -> None:
 
 
 def test_the_jit_option_overlap() -> None:
-    """It is what `runtime.compile(program, overlap=True)` does, and a call may say otherwise."""
+    """It does what `runtime.compile(program, overlap=True)` does, and a call may override it."""
 
     def copy(x: pl.Tensor[[64, 1024], pl.FP32], y: pl.Out[pl.Tensor[[64, 1024], pl.FP32]]):
         for r in pl.range(0, 64, 8):
@@ -319,7 +319,7 @@ def test_the_jit_option_overlap() -> None:
     ],
 )
 def test_mistakes(make: Callable[[Any], Any], message: str) -> None:
-    """Each says what was found and what was wanted, at the line of the decorator."""
+    """Each error says what was found and what was expected, at the line of the decorator."""
 
     @pl.jit
     def double(x: pl.Tensor[[64, 64], pl.FP32], TILE: int):
@@ -332,7 +332,7 @@ def test_mistakes(make: Callable[[Any], Any], message: str) -> None:
 
 
 def test_too_many_combinations() -> None:
-    """They are counted before anything is compiled; `where` leaves some out."""
+    """They are counted before anything is compiled; `where` excludes some."""
 
     @pl.jit
     def double(x: pl.Tensor[[64, 64], pl.FP32], A: int, B: int):
@@ -349,8 +349,8 @@ def test_too_many_combinations() -> None:
 def test_the_command(
     path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The table has the best first, and why; a bar is for terminals only."""
-    monkeypatch.delenv("PYPTO_CACHE_DIR")  # where the kernel is that was compiled before
+    """The table has the best first, and why; a progress bar is for terminals only."""
+    monkeypatch.delenv("PYPTO_CACHE_DIR")  # which has the kernel that was compiled before
     assert cli.main(["tune", str(path), "--processes", "1", "--time", "1"]) == 0
     out, err = capsys.readouterr()
     assert err == ""
@@ -366,7 +366,7 @@ def test_the_command(
 
 
 def test_other_commands_take_the_best(path: Path) -> None:
-    """The program that a file means has the best constants."""
+    """The program that a file defines has the best constants."""
     kernel = kernel_in(path)
     choice = tuned(kernel)["best"]
     expected = kernel.program(choice, kernel.declared_arguments({}))
