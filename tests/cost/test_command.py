@@ -21,7 +21,7 @@ three,a2a3,TNEW,fp32,fp32,32,64,32,64,ND,ND,
 def test_cases_from_standard_input(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Each case has a line with its cycles; what had to be assumed is said beside them."""
+    """Each case has a line with its cycles; assumptions are printed next to them."""
     monkeypatch.setattr("sys.stdin", io.StringIO(CASES))
     assert cli.main(["cost", "--csv"]) == 0
     out, err = capsys.readouterr()
@@ -46,7 +46,7 @@ def test_cases_from_a_file_as_json(tmp_path: Path, capsys: pytest.CaptureFixture
 
 
 def test_what_is_no_case_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A file without the columns of cases is refused, with the columns."""
+    """A file without the columns of cases is rejected, with the expected columns."""
     path = tmp_path / "cases.csv"
     path.write_text("name,cycles\na,2\n")
     assert cli.main(["cost", "--csv", str(path)]) == 1
@@ -56,7 +56,7 @@ def test_what_is_no_case_is_refused(tmp_path: Path, capsys: pytest.CaptureFixtur
 
 
 def test_errors_and_fits(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A fit prints rows for --costs, with which the errors of the same times are smaller."""
+    """A fit prints rows for --costs, with which the errors for the same times are smaller."""
     measured, costs = tmp_path / "measured.csv", tmp_path / "costs.toml"
     lines = [f"{n},a2a3,TADDS,fp32,{n},64,{n},64,{40 + 3 * n},{20 + n}" for n in (1, 2, 8, 16, 64)]
     head = "id,arch,instruction,src_dtype,rows,cols,valid_rows,valid_cols,measured_cycles"
@@ -80,7 +80,7 @@ def test_errors_and_fits(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
 
 
 def test_tables_are_printed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The table with its comments, or the one that a file makes of it."""
+    """The table with its comments, or as modified by a file."""
     assert cli.main(["cost", "--table"]) == 0
     text = capsys.readouterr().out
     assert text.startswith("# What instructions of the Ascend 910B")

@@ -1,4 +1,4 @@
-"""Fitting: figures that made some times are found again from these times."""
+"""Fitting: the figures from which times were computed are recovered from these times."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def truth(tmp_path: Path) -> CostTable:
 
 
 def measured(table: CostTable, vendor: float | None = None) -> list[Measurement]:
-    """Return times that a table's figures make."""
+    """Return times computed from a table's figures."""
     cases = [
         Case(name, dtype, dtype, shape)
         for name, dtype, shape in product(("TADD", "TROWMAX"), ("fp32", "fp16"), SHAPES)
@@ -62,7 +62,7 @@ def test_figures_are_found_again(truth: CostTable, from_table: bool) -> None:
 
 
 def test_a_fit_from_nothing_does_not_look_at_the_table(truth: CostTable) -> None:
-    """Figures that no case decides are those from before any measurement."""
+    """Figures that no case determines keep their values from before any measurement."""
     found = fitted(load_table("a2a3"), measured(truth), from_table=False)
     assert found.instructions["TROWEXPAND"].figure("per_row") == 13
     assert found.instructions["TEXP"].figure("fixed", "fp32") == 30.5  # by its row's `prior`
@@ -71,7 +71,7 @@ def test_a_fit_from_nothing_does_not_look_at_the_table(truth: CostTable) -> None
 
 
 def test_halves_keep_shapes_together(truth: CostTable) -> None:
-    """What has one shape is never on both sides, and nothing is lost."""
+    """Cases of one shape are never on both sides, and nothing is lost."""
     cases = measured(truth)
     first, second = halves(cases * 2, 0)
     assert len(first) + len(second) == 2 * len(cases)
@@ -79,7 +79,7 @@ def test_halves_keep_shapes_together(truth: CostTable) -> None:
 
 
 def test_accuracy_by_instruction(truth: CostTable) -> None:
-    """Errors of the model, of fits judged on what they have not seen, and of the vendor's model."""
+    """Errors of the model, of cross-validated fits, and of the vendor's model."""
     *each, everything = accuracy(truth, measured(truth, vendor=1.1))
     assert [row.name for row in each] == ["TADD", "TROWMAX"]
     assert everything.cases == sum(row.cases for row in each) == len(measured(truth))
@@ -89,7 +89,7 @@ def test_accuracy_by_instruction(truth: CostTable) -> None:
 
 
 def test_lines_are_read_as_cases(tmp_path: Path) -> None:
-    """A regression line for one width stands for tiles of that width."""
+    """A regression line for one width becomes cases for tiles of that width."""
     path = tmp_path / "lines.csv"
     path.write_text(
         "instruction,dtype,cols,cycles_per_element,fixed_cycles\nTADDS,fp32,64,0.5,25\n"

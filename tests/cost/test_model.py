@@ -1,4 +1,4 @@
-"""The cost model: predictions follow the formulas, for every case there can be."""
+"""The cost model: predictions follow the formulas, for every possible case."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_repeats_of_whole_and_partial_tiles() -> None:
 
 
 def test_times_are_head_repeats_and_tail() -> None:
-    """Twice the repeats cost twice the busy time, and nothing more."""
+    """Twice the repeats take twice the busy time, and nothing more."""
     model = CostModel(load_table("a2a3"))
     one, two = (model.timing(Case("TADDS", "fp32", "fp32", (n, 64))) for n in (32, 64))
     assert two.busy == 2 * one.busy == 64
@@ -51,13 +51,13 @@ def test_special_functions_run_at_one_element_rate() -> None:
 
 
 def test_dependent_rows_and_scalar_loops_are_slow() -> None:
-    """Reductions of columns wait a row at a time; integer division goes element by element."""
+    """Column reductions are serialised by row; integer division goes element by element."""
     assert cycles("TCOLMAX", "fp32", 64, 64) > 6 * cycles("TADD", "fp32", 64, 64)
     assert cycles("TDIVS", "int32", 32, 64) > 26 * 32 * 64
 
 
 def test_transfers_and_products() -> None:
-    """Cold loads are bound by latency; a product is its cubes and what starts and ends it."""
+    """Cold loads are latency-bound; a product takes its cubes plus its head and tail."""
     small, large = (cycles("TLOAD", "fp32", n, 128, dst="Vec") for n in (1, 128))
     assert 500 < small < 600
     assert large == pytest.approx(522 + 128 * 512 / 22.6)
@@ -97,7 +97,7 @@ def test_what_is_not_known_is_assumed_and_said() -> None:
     ),
 )
 def test_any_case_has_a_time(target: str, row: dict[str, str]) -> None:
-    """No case, however odd, gives what is no time."""
+    """No case, however odd, gives an invalid time."""
     found = CostModel(load_table(target)).timing(case_of(row))
     assert math.isfinite(found.alone)
     assert found.alone >= 0
@@ -105,7 +105,7 @@ def test_any_case_has_a_time(target: str, row: dict[str, str]) -> None:
 
 @pytest.mark.parametrize("target", TARGETS)
 def test_each_figure_says_where_it_comes_from(target: str) -> None:
-    """Every row of the tables has a source and a grade, and all figures that are read."""
+    """Every row of the tables has a source and a grade, and all figures that are used."""
     table = load_table(target)
     for row in (*table.machine.values(), *table.instructions.values()):
         assert row.source, row.name
@@ -115,7 +115,7 @@ def test_each_figure_says_where_it_comes_from(target: str) -> None:
 
 
 def test_a_table_reads_back(tmp_path: Path) -> None:
-    """A table that is printed and read is the same table."""
+    """A table that is printed and parsed is the same table."""
     table = load_table("a2a3")
     (tmp_path / "costs.toml").write_text(to_toml(table))
     again = read_table(tmp_path / "costs.toml")
@@ -154,7 +154,7 @@ def test_rows_of_a_file_count(tmp_path: Path) -> None:
     ],
 )
 def test_wrong_tables_are_refused(tmp_path: Path, text: str, message: str) -> None:
-    """What a table cannot have is said, with the file."""
+    """An invalid table is an error that says what is wrong, with the file."""
     path = tmp_path / "costs.toml"
     path.write_text(text)
     with pytest.raises(PyptoError) as caught:
@@ -164,6 +164,6 @@ def test_wrong_tables_are_refused(tmp_path: Path, text: str, message: str) -> No
 
 
 def test_other_targets_have_no_table() -> None:
-    """A target without costs is refused, with those that have some."""
+    """A target without costs is rejected, with a list of those that have some."""
     with pytest.raises(PyptoError, match="there are no costs for 'a4', only for a2a3, a5"):
         load_table("a4")

@@ -89,7 +89,7 @@ def append(
     cache: pl.InOut[pl.Tensor[[ROWS, COLS], pl.BF16]],
     at: pl.INT32,
 ):
-    """Put a row into a cache, which is changed in place."""
+    """Write a row into a cache, which is modified in place."""
     return pl.store(pl.load(row, [0, 0], [1, COLS]), [at, 0], [1, COLS], cache)
 
 

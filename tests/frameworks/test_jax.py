@@ -23,7 +23,7 @@ def x_of(rows: int = 50) -> Any:
 
 
 def test_values_and_gradients() -> None:
-    """The function computes what JAX's does, and so does its gradient, compiled or not."""
+    """The function computes the same as JAX's, and so does its gradient, compiled or not."""
     softmax = pypto.jax.register(kernels.softmax, backward=kernels.softmax_backward)
     x = x_of()
     for call in (softmax, jax.jit(softmax)):
@@ -35,7 +35,7 @@ def test_values_and_gradients() -> None:
 
 
 def test_several_results_numbers_and_integers() -> None:
-    """Results come as a tuple; integers take no gradient; scalars are numbers with defaults."""
+    """Results are returned as a tuple; integers take no gradient; scalars may have defaults."""
     divide = pypto.jax.register(kernels.divide, backward=kernels.divide_backward)
     a, n = jax.numpy.full((16, 64), 6.0), jax.numpy.full((16, 64), 3)
     quotient, half = divide(a, n=n)
@@ -48,7 +48,7 @@ def test_several_results_numbers_and_integers() -> None:
 
 
 def test_no_copy(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The kernel reads the memory of the arrays."""
+    """The kernel reads the arrays' memory directly."""
     given: list[int] = []
     run = Operator.run
 
@@ -63,7 +63,7 @@ def test_no_copy(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_what_is_refused() -> None:
-    """Arrays of another shape, arguments too many, and kernels that change an argument."""
+    """Arrays of another shape, excess arguments, and kernels that modify an argument."""
     scale = pypto.jax.register(kernels.scale)
     with pytest.raises(CallError) as caught:
         scale(x_of()[:, :32])

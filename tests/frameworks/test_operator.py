@@ -1,4 +1,4 @@
-"""What an operator knows of its kernel, whatever library it is for."""
+"""What an operator knows about its kernel, whatever library it is for."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_shapes_follow_from_types() -> None:
 
 
 def test_arguments_of_another_shape() -> None:
-    """Inputs that do not fit are refused when shapes are asked for, before anything runs."""
+    """Inputs that do not match are rejected when shapes are inferred, before anything runs."""
     with pytest.raises(CallError) as caught:
         Operator(kernels.scale).results({"x": (40, 32)})
     assert caught.value.message == (
@@ -42,7 +42,7 @@ def test_arguments_of_another_shape() -> None:
 
 
 def test_kernels_run_in_order_of_their_parameters() -> None:
-    """Outputs stand anywhere among the parameters, and constants have their defaults."""
+    """Outputs may be anywhere among the parameters, and constants have their defaults."""
     x, y = np.ones((5, 64), np.float32), np.zeros((5, 64), np.float32)
     Operator(kernels.scale).run([x, 3.0, y])
     assert (y == 3).all()
@@ -54,7 +54,7 @@ def test_kernels_run_in_order_of_their_parameters() -> None:
 
 
 def test_gradients_by_name() -> None:
-    """A kernel of gradients gets what its parameters are called; integers have no gradient."""
+    """A gradient kernel gets its arguments by parameter name; integers have no gradient."""
     gradient = Gradient(Operator(kernels.divide), kernels.divide_backward, ())
     assert (gradient.saved, gradient.made) == (["n"], ["a"])
     assert gradient.arguments({"n": 1}, ["quotient", "half"]) == [1, "half", "quotient"]
@@ -92,7 +92,7 @@ WRONG: dict[str, tuple[Callable[[], object], str, str | None]] = {
 
 @pytest.mark.parametrize("name", [name for name in WRONG if name != "no gradient"])
 def test_what_is_no_operator(name: str) -> None:
-    """Kernels that are no operators are refused, with what to write."""
+    """Kernels that cannot be operators are rejected, with what to write."""
     make, message, hint = WRONG[name]
     with pytest.raises(CallError) as caught:
         make()
@@ -125,7 +125,7 @@ def test_library_that_is_not_there(
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("library", ["torch", "jax"])
 def test_page(library: str, tmp_path: Path) -> None:
-    """What docs/arrays.md shows of a library runs, behind its first kernels."""
+    """The code in docs/arrays.md for a library runs, after the page's first kernels."""
     pytest.importorskip(library)
     text = PAGE.read_text(encoding="utf-8").replace(f"```python needs/{library}\n", "```python\n")
     (tmp_path / "arrays.md").write_text(text, encoding="utf-8")

@@ -15,7 +15,7 @@ from pypto._src.frameworks.operator import Operator
 from tests.frameworks import kernels
 
 torch: Any = pytest.importorskip("torch", reason="PyTorch is not installed")
-# What PyTorch itself warns of while it compiles.
+# Warnings from PyTorch itself while it compiles.
 pytestmark = pytest.mark.filterwarnings("ignore")
 
 
@@ -30,7 +30,7 @@ def x_of(rows: int = 50) -> Any:
 
 
 def test_values_and_gradients(softmax: Callable[..., Any]) -> None:
-    """The operator computes what PyTorch's does, and so does its gradient."""
+    """The operator computes the same as PyTorch's, and so does its gradient."""
     x, same = x_of(), x_of()
     y, wanted = softmax(x), torch.softmax(same, -1)
     torch.testing.assert_close(y, wanted)
@@ -41,7 +41,7 @@ def test_values_and_gradients(softmax: Callable[..., Any]) -> None:
 
 @pytest.mark.parametrize("rows", [1, 50])
 def test_opcheck(softmax: Callable[..., Any], rows: int) -> None:
-    """PyTorch's own tests of operators have nothing to say."""
+    """PyTorch's own tests of operators report nothing."""
     checks = torch.library.opcheck(softmax, (x_of(rows),))
     assert set(checks.values()) == {"SUCCESS"}
     assert len(checks) == 4
@@ -49,7 +49,7 @@ def test_opcheck(softmax: Callable[..., Any], rows: int) -> None:
 
 @pytest.mark.parametrize("backend", ["aot_eager", "inductor"])
 def test_compiled(softmax: Callable[..., Any], backend: str) -> None:
-    """`torch.compile` calls it as a part of one graph, forwards and backwards."""
+    """`torch.compile` includes it in a single graph, forward and backward."""
 
     def function(x: Any) -> Any:
         return (softmax(x * 2) + 1).square().sum()
@@ -63,7 +63,7 @@ def test_compiled(softmax: Callable[..., Any], backend: str) -> None:
 
 
 def test_several_results_and_integers() -> None:
-    """Results come as a tuple; an integer input has no gradient, and takes none."""
+    """Results are returned as a tuple; an integer input neither has nor takes a gradient."""
     divide = pypto.torch.register(kernels.divide, backward=kernels.divide_backward)
     a = torch.full((16, 64), 6.0, requires_grad=True)
     n = torch.full((16, 64), 3, dtype=torch.int32)
@@ -76,7 +76,7 @@ def test_several_results_and_integers() -> None:
 
 
 def test_numbers_have_defaults() -> None:
-    """A scalar of the kernel is a number of the operator, with the default that it has."""
+    """A scalar of the kernel is a number of the operator, with the same default."""
     scale = pypto.torch.register(kernels.scale, "tested::scale")
     assert bool((scale(torch.ones(7, 64)) == 2).all())
     assert bool((scale(torch.ones(7, 64), factor=3.0) == 3).all())
@@ -84,7 +84,7 @@ def test_numbers_have_defaults() -> None:
 
 
 def test_gradients_of_gradients(softmax: Callable[..., Any]) -> None:
-    """They are an error; PyTorch would take them for zero."""
+    """They are an error; PyTorch would treat them as zero."""
     x = x_of()
     [once] = torch.autograd.grad(softmax(x).square().sum(), x, create_graph=True)
     with pytest.raises(CallError, match="have no gradients of their own") as caught:
@@ -94,7 +94,7 @@ def test_gradients_of_gradients(softmax: Callable[..., Any]) -> None:
 
 @pytest.mark.parametrize("backend", ["aot_eager", "inductor"])
 def test_tensors_that_are_changed(backend: str) -> None:
-    """A `pl.InOut` tensor, of BF16 here, is changed where it is, compiled or not."""
+    """A `pl.InOut` tensor, of BF16 here, is modified in place, compiled or not."""
     append = pypto.torch.register(kernels.append)
     row = torch.ones(1, 64, dtype=torch.bfloat16)
 
@@ -114,7 +114,7 @@ def test_tensors_that_are_changed(backend: str) -> None:
 
 
 def test_no_copy(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The kernel gets the addresses of the tensors: of inputs, of what it changes, of results."""
+    """The kernel gets the tensors' own addresses: inputs, modified tensors, and results."""
     given: list[Any] = []
     run = Operator.run
 
@@ -134,7 +134,7 @@ def test_no_copy(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_strides() -> None:
-    """Inputs may have any strides; a tensor that is changed says what to do."""
+    """Inputs may have any strides; for a tensor that is modified the error says what to do."""
     scale = pypto.torch.register(kernels.scale)
     x = torch.arange(64.0 * 8).reshape(64, 8).T
     assert bool((scale(x) == x * 2).all())
@@ -146,7 +146,7 @@ def test_strides() -> None:
 
 
 def test_other_types_are_refused(softmax: Callable[..., Any]) -> None:
-    """Another element type or shape is refused, with what to pass, also where nothing is run."""
+    """Another element type or shape is rejected, with what to pass, also when only tracing."""
     with pytest.raises(CallError, match=r"64-bit|float64|FP32"):
         softmax(torch.ones(3, 64, dtype=torch.float64))
     with pytest.raises(CallError) as caught:
@@ -158,7 +158,7 @@ def test_other_types_are_refused(softmax: Callable[..., Any]) -> None:
 
 
 def test_registered_again() -> None:
-    """A name is given anew to what is registered last, as a cell of a notebook does."""
+    """A name refers to what was registered last, as when a notebook cell is run again."""
     for kernel, value in ((kernels.scale, 2), (kernels.softmax, 1 / 64), (kernels.scale, 2)):
         made = pypto.torch.register(kernel, "tested::again")
         assert bool((made(torch.ones(4, 64)) == value).all())
