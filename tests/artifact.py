@@ -1,13 +1,13 @@
-"""Builds the package and tries what was built, far from the checkout.
+"""Builds the package and tests the result, outside the checkout.
 
     python -m tests.artifact                 build into a temporary folder, then try it
     python -m tests.artifact build FOLDER    the wheel and the sdist
     python -m tests.artifact try FOLDER      install each into an environment of its own, below a
                                              folder of spaces and letters; run the first kernel of
                                              the README, the page of the first five minutes, a new
-                                             project, also without compiler and without a home that
-                                             can be written, and `pypto demo`
-    python -m tests.artifact version TAG     refuse a tag that is not the version, or has no
+                                             project, also without a compiler and without a
+                                             writable home, and `pypto demo`
+    python -m tests.artifact version TAG     reject a tag that is not the version, or has no
                                              section in the changelog
 
 Needs nothing but Python: it runs before anything is installed.
@@ -48,9 +48,9 @@ def run(
     variables: Mapping[str, str] | None = None,
     status: int = 0,
 ) -> str:
-    """Run a command in a folder, as somebody would who has no checkout; return what it prints.
+    """Run a command in a folder, like a user without a checkout; return its output.
 
-    Ends the program if the command ends with another status.
+    Exits if the command's status is not the expected one.
     """
     words = [str(word) for word in command]
     hidden = ("PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV")
@@ -72,13 +72,13 @@ def run(
 
 
 def environment_in(folder: Path) -> Path:
-    """Make an environment and return the folder of its commands."""
+    """Create an environment and return the folder of its commands."""
     venv.create(folder, with_pip=True)
     return folder / COMMANDS
 
 
 def build(target: Path) -> None:
-    """Write the wheel, made of the sdist, and the sdist into a folder."""
+    """Write the wheel, built from the sdist, and the sdist into a folder."""
     target.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as name:
         folder = Path(name)
@@ -97,7 +97,7 @@ def build(target: Path) -> None:
 
 
 def require(held: set[str], wanted: Sequence[str], path: Path) -> None:
-    """Stop if an archive lacks files."""
+    """Exit if an archive lacks files."""
     missing = sorted(set(wanted) - held)
     if missing:
         sys.exit(f"{path.name} lacks {', '.join(missing)}")
@@ -122,7 +122,7 @@ def first_kernel() -> str:
 def first_minutes() -> list[tuple[str, str]]:
     """Return what a newcomer types: commands of the start page and the first tutorial, and files.
 
-    A file is named before its text; ``sh`` stands before a command. What a page adds to a kernel
+    A file's name comes before its text; ``sh`` comes before a command. What a page adds to a kernel
     goes below it, in the same file.
     """
     steps = [("sh", "pypto demo softmax")]
@@ -170,7 +170,7 @@ def try_out(path: Path) -> None:
         run([commands / "pypto", "new", "kern"], folder)
         run([commands / "pypto", "run", "kern/kern.py"], folder)
         run([commands / "pypto", "run", "kern/kern.py"], folder, NO_COMPILER)
-        (folder / "home").touch()  # no folder at all
+        (folder / "home").touch()  # not a folder at all
         home = str(folder / "home")
         variables = {**dict.fromkeys(HOMES, home), "PYPTO_CACHE_DIR": ""}
         run([commands / "pypto", "run", "kern/kern.py"], folder, variables)
@@ -178,7 +178,7 @@ def try_out(path: Path) -> None:
 
 
 def version() -> str:
-    """Return the version that the checkout has."""
+    """Return the version of the checkout."""
     text = (ROOT / "src" / "pypto" / "_version.py").read_text(encoding="utf-8")
     found = re.search(r'^__version__ = "(.+)"$', text, re.MULTILINE)
     assert found is not None
@@ -194,7 +194,7 @@ def sections() -> list[tuple[str, str, str]]:
 
 
 def check_tag(tag: str) -> None:
-    """Stop unless a tag names this version, which the changelog describes with its date."""
+    """Exit unless a tag names this version, which the changelog describes with its date."""
     if tag != f"v{version()}":
         sys.exit(f"the tag is {tag}, the version v{version()}: src/pypto/_version.py has it")
     (unreleased, _, pending), (name, date, _), *_ = sections()
@@ -206,7 +206,7 @@ def check_tag(tag: str) -> None:
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Do what the command line says."""
+    """Run the command line."""
     match arguments:
         case []:
             with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:

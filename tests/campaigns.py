@@ -1,8 +1,8 @@
-"""Runs a campaign of numbered checks: here, or on the machines of a cluster of Ray.
+"""Runs a campaign of numbered checks: locally, or on the machines of a Ray cluster.
 
-``--on ray`` (or the address of a cluster) spreads the numbers over its CPUs. ``--keep FILE`` writes
-each outcome to a file as it comes, and takes those that are there as known: a campaign that was
-interrupted goes on where it was. Ctrl-C ends one with what it has.
+``--on ray`` (or the address of a cluster) distributes the numbers over its CPUs. ``--keep FILE``
+appends each outcome to a file as it arrives, and skips those already there: an interrupted
+campaign continues where it stopped. Ctrl-C ends one with the results so far.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from pathlib import Path
 from typing import Any
 
 AHEAD = 256
-"""So many checks are with the cluster at a time."""
+"""The most checks in flight on the cluster."""
 
 
 def words(parser: argparse.ArgumentParser) -> None:
-    """Add what every campaign takes to a command line."""
+    """Add the options of all campaigns to a command line."""
     parser.add_argument("--on", metavar="CLUSTER", help="ray, or the address of a cluster of Ray")
     parser.add_argument("--keep", metavar="FILE", type=Path, help="outcomes, to go on from")
 
@@ -28,7 +28,7 @@ def words(parser: argparse.ArgumentParser) -> None:
 def outcomes(
     check: str, numbers: Sequence[int], on: str | None = None, keep: Path | None = None
 ) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield each number with what a check says of it, in order; stop at Ctrl-C.
+    """Yield each number with the result of its check, in order; stop at Ctrl-C.
 
     ``check`` is ``module:function``; the function takes a number and returns plain data.
     """
@@ -51,7 +51,7 @@ def outcomes(
 
 
 def answer(request: Mapping[str, Any]) -> dict[str, Any]:
-    """Make one check, on whatever machine this is."""
+    """Run one check, on whatever machine this is."""
     module, name = request["check"].split(":")
     return getattr(import_module(module), name)(request["number"])
 
@@ -64,7 +64,7 @@ def _kept(keep: Path | None, check: str) -> dict[int, dict[str, Any]]:
 
 
 def _asked(check: str, on: str | None, numbers: Sequence[int]) -> Callable[[int], dict[str, Any]]:
-    """Return what gives the outcome of a number; all are asked for in the order of ``numbers``."""
+    """Return a function from number to outcome; all are submitted in the order of ``numbers``."""
     if on is None:
         return lambda number: answer({"check": check, "number": number})
     from pypto._src.cluster.tasks import Tasks
@@ -84,7 +84,7 @@ def _asked(check: str, on: str | None, numbers: Sequence[int]) -> Callable[[int]
         more(1)
         while True:
             try:
-                return future.result(timeout=0.5)  # so that Ctrl-C is seen
+                return future.result(timeout=0.5)  # so that Ctrl-C is noticed
             except TimeoutError:
                 continue
 

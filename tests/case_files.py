@@ -1,4 +1,4 @@
-"""Files of cases: a title, words about it, a ``python`` block, and the ``text`` that it gives."""
+"""Files of cases: a title, a description, a ``python`` block, and its output as ``text``."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _FORM = re.compile(
 
 
 class Parts(NamedTuple):
-    """What a file holds: the words between title and code, the code, the text."""
+    """The contents of a file: the words between title and code, the code, the text."""
 
     words: str
     code: str
@@ -20,7 +20,7 @@ class Parts(NamedTuple):
 
 
 def parts(path: Path) -> Parts:
-    """Return a file taken apart."""
+    """Return the parts of a file."""
     form = _FORM.fullmatch(path.read_text(encoding="utf-8"))
     assert form is not None, f"{path.name} is not: title, python block, text block"
     return Parts(form["words"], form["code"], form["text"])

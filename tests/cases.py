@@ -1,6 +1,6 @@
-"""The op table: what each op is tested with.
+"""The op table: the test cases of each op.
 
-What a row says, and how a kernel is made of it, is in `op_kernels`; rows of ops that few kernels
+`op_kernels` says what a row contains, and makes kernels of rows; rows of ops that few kernels
 use are in `more_cases`.
 """
 
@@ -88,7 +88,7 @@ D = DataType
 
 
 def _cut(a: Any, b: Any) -> Any:
-    """Return a quotient as the ops define it: integers toward zero, 0 over 0."""
+    """Return a quotient as the ops define it: integers truncate toward zero, and n / 0 is 0."""
     if isinstance(a, float):
         return a / b
     quotient = abs(a) // abs(b) if b else 0
@@ -199,7 +199,7 @@ _TWO: tuple[tuple[Shape, ...], ...] = tuple((s, s) for (s,) in _ONE)
 _REDUCED: tuple[tuple[Shape, ...], ...] = (((16, 16),), ((32, 64),), ((16, 256),))
 _COLUMN: tuple[tuple[Shape, ...], ...] = (((16, 16), (16, 1)), ((32, 128), (32, 1)))
 _ROW: tuple[tuple[Shape, ...], ...] = (((16, 16), (1, 16)), ((3, 64), (1, 64)))
-# One unit in the last place and a bit, for functions that libraries compute differently.
+# One ulp and a bit, for functions that libraries compute differently.
 _CLOSE: Mapping[DataType, float] = {D.FP32: 3e-7, D.FP16: 1.1e-3}
 
 
@@ -237,7 +237,7 @@ def _remainder(a: Any, b: Any) -> Any:
 
 
 def _bitwise() -> list[Case]:
-    # Rows and columns of elements of one byte, too, have at least 32 bytes.
+    # Rows and columns of one-byte elements, too, have at least 32 bytes.
     one: tuple[tuple[Shape, ...], ...] = (((32, 32),), ((1, 256),), ((32, 1),), ((3, 64),))
     two: tuple[tuple[Shape, ...], ...] = tuple((s, s) for (s,) in one)
 
@@ -281,7 +281,7 @@ _COMPARISONS: tuple[Formula, ...] = (
 
 
 def _select() -> list[Case]:
-    # A5 compares 32 elements and more.
+    # A5 compares 32 elements or more.
     sizes: tuple[Shape, ...] = ((16, 16), (1, 256), (32, 1), (3, 64), (2, 8, 32), (64, 96))
     one: tuple[tuple[Shape, ...], ...] = tuple((s,) for s in sizes)
     two: tuple[tuple[Shape, ...], ...] = tuple((s, s) for s in sizes)
@@ -393,7 +393,7 @@ CASES: list[Case] = [
     *_select(),
     Case(reduce.row_max, _REDUCED, values=whole_range, reference=max),
     Case(reduce.row_min, _REDUCED, values=whole_range, reference=min),
-    # The order of a sum is the machine's: 256 terms of up to 8.
+    # The order of summation depends on the machine: 256 terms of up to 8.
     Case(
         reduce.row_sum,
         _REDUCED,
@@ -453,7 +453,7 @@ CASES: list[Case] = [
         atol={D.FP16: 1e-3},
         build=biased_in_mat,
     ),
-    # A row goes to Left memory in units of 512 bytes.
+    # A row is moved to Left memory in units of 512 bytes.
     Case(
         matmul.gemv,
         (((1, 512), (512, 32)),),
@@ -577,7 +577,7 @@ CASES: list[Case] = [
 
 
 def missing_rows() -> list[str]:
-    """Return the ops of the registry that have no row."""
+    """Return the registered ops that have no row."""
     known = {case.op.name for case in CASES}
     return [name for name in REGISTRY if name not in known]
 

@@ -23,17 +23,17 @@ from tests import effort
 if TYPE_CHECKING:
     from pypto._src.run.toolchain import Toolchain
 
-# Tests run in several processes: threads of NumPy's products would wait for one another, spinning.
+# Tests run in several processes: NumPy's matrix threads would wait for one another, spinning.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
-# Containers often forbid to keep bytecode: then each process that a test starts, and there are
+# Containers often forbid writing bytecode: then each process that a test starts, and there are
 # hundreds, would compile the package anew.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 GOLDEN = Path(__file__).parent / "golden"
 USED_GOLDEN = pytest.StashKey[set[str]]()
 
-# How long drawing takes is a fact of the machine and of what else runs on it.
+# How long generating data takes depends on the machine and on what else it runs.
 UNTIMED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("dev", UNTIMED, max_examples=25)
 settings.register_profile("ci", UNTIMED, max_examples=25, derandomize=True, print_blob=True)
@@ -42,19 +42,19 @@ settings.load_profile("ci" if os.environ.get("CI") else "dev")
 
 
 def draws_from_module(path: str) -> bool:
-    """Return False, whatever module it is; see below."""
+    """Return False for any module; see below."""
     return False
 
 
 if os.environ.get("CI"):
-    # Hypothesis also draws numbers and texts that stand in the modules which are loaded by then:
-    # a test would draw other values after other tests. There is no setting for it. Versions without
+    # Hypothesis also draws numbers and strings that occur in the modules loaded so far: a test
+    # would draw other values after other tests. There is no setting for it. Versions without
     # the module draw none of them; `tests/meta/test_draws.py` shows whether this one does.
     asks = "hypothesis.internal.conjecture.providers.is_local_module_file"
     with suppress(ImportError):
         pytest.MonkeyPatch().setattr(asks, draws_from_module, raising=False)
 
-# Variables that change what PyPTO, argparse or Python's own tracebacks write.
+# Variables that change the output of PyPTO, argparse or Python's own tracebacks.
 OF_THE_OUTPUT = (
     "COLUMNS",
     "FORCE_COLOR",
@@ -92,9 +92,9 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """Let the garbage collector look at what tests make, not at modules and the tests themselves.
+    """Exclude modules and the tests themselves from garbage collection, but not what tests make.
 
-    They stay until the end, and looking through them time and again takes a tenth of the time.
+    They live until the end, and traversing them repeatedly takes a tenth of the time.
     """
     gc.collect()
     gc.freeze()
@@ -103,7 +103,7 @@ def pytest_collection_finish() -> None:
 
 @pytest.fixture(scope="session", autouse=True)
 def plain_output() -> Iterator[None]:
-    """Let texts that tests compare be the same in every terminal and on every CI machine."""
+    """Make the texts that tests compare the same in every terminal and on every CI machine."""
     with pytest.MonkeyPatch.context() as patch:
         for name in OF_THE_OUTPUT:
             patch.delenv(name, raising=False)
@@ -112,7 +112,7 @@ def plain_output() -> Iterator[None]:
 
 @pytest.fixture(scope="session", autouse=True)
 def quick_compiler(request: pytest.FixtureRequest) -> Iterator[tuple[str, ...]]:
-    """Compile kernels with -O1, which takes two thirds of the time, and yield what ships.
+    """Compile kernels with -O1, which takes two thirds of the time; yield the shipped flags.
 
     No flag may change a value (`run.toolchain`). That -O3 changes none is shown by the tests that
     use `shipped_flags`, by all processes that tests start, and by all tests with ``--thorough``.
@@ -129,7 +129,7 @@ def quick_compiler(request: pytest.FixtureRequest) -> Iterator[tuple[str, ...]]:
 
 @pytest.fixture(scope="module")
 def shipped_flags(quick_compiler: tuple[str, ...]) -> Iterator[None]:
-    """Compile the kernels of a module's tests as those of users."""
+    """Compile the kernels of a module's tests with the flags that users get."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("pypto._src.run.toolchain.FAST", quick_compiler)
         yield
@@ -145,7 +145,7 @@ def toolchain() -> Toolchain:
 
 @pytest.fixture
 def golden(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
-    """Return ``golden(name, text)``, which fails unless tests/golden/<name> holds the text."""
+    """Return ``golden(name, text)``, which fails unless tests/golden/<name> contains the text."""
     used = request.config.stash[USED_GOLDEN]
     update = bool(request.config.getoption("--update-golden"))
 
@@ -169,7 +169,7 @@ def golden(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
 
 
 def write_atomically(path: Path, text: str) -> None:
-    """Write ``text`` so that a test running at the same time reads the old text or the new one."""
+    """Write ``text`` so that a concurrent test reads either the old text or the new one."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.NamedTemporaryFile("wb", dir=path.parent, suffix=".new", delete=False) as file:
         file.write(text.encode())

@@ -1,8 +1,8 @@
-"""What each change runs of tests that could go on for hours, and what a thorough run adds.
+"""How much of the unbounded tests each change runs, and how much more a thorough run does.
 
-Drawn programs and tables of combinations find most of what is wrong within their first part. Each
-change runs that part, so that its author waits for minutes; `pytest --thorough`, which the nightly
-runs, runs all of it.
+Random programs and tables of combinations find most faults in their first part. Each change runs
+that part, so that its author waits only minutes; `pytest --thorough`, which the nightly runs use,
+runs all of it.
 """
 
 from __future__ import annotations
@@ -13,18 +13,18 @@ from typing import TypeVar
 T = TypeVar("T")
 
 thorough = False
-"""Whether this run was asked for all; `tests/conftest.py` sets it before it loads any test."""
+"""Whether this is a thorough run; `tests/conftest.py` sets it before it loads any test."""
 
 
 def count(each_change: int, *, thorough_run: int) -> int:
-    """Return how many programs to draw."""
+    """Return how many programs to generate."""
     return thorough_run if thorough else each_change
 
 
 def part(items: Iterable[T], one_in: int, *, first: int = 0) -> list[T]:
-    """Return one in so many items, from ``first`` on, and never none; all in a thorough run.
+    """Return one in ``one_in`` items, starting at ``first``; at least one, all in a thorough run.
 
-    Tables of one family pass different ``first``, so that together they reach all kinds of items.
+    Tables of one family pass different ``first``, so that together they cover all kinds of items.
     """
     found = list(items)
     if thorough or not found:

@@ -1,12 +1,12 @@
-"""Install what was built in each way that people do, use it there, and print a table.
+"""Installs the built package in all the usual ways, uses it there, and prints a table.
 
     python -m tests.installs FOLDER [PYTHON...]    FOLDER has the wheel and the sdist that
                                                    `python -m tests.artifact build` makes; PYTHON
-                                                   is an interpreter, by default each that is new
-                                                   enough on PATH or from pyenv
+                                                   is an interpreter, by default each that is
+                                                   supported, on PATH or from pyenv
 
-Everything happens below a folder whose name has spaces and letters. uv, pipx and ziglang come from
-the package index; shells and compilers that the machine does not have are told as such.
+Everything happens below a folder whose name has spaces and non-ASCII letters. uv, pipx and ziglang
+come from the package index; shells and compilers missing from the machine are reported as missing.
 """
 
 from __future__ import annotations
@@ -29,21 +29,21 @@ VERSIONS = range(11, 15)
 
 
 class Missing(Exception):
-    """What a trial needs is not on this machine."""
+    """A prerequisite of a trial is missing on this machine."""
 
 
 class Machine(NamedTuple):
-    """What all trials work with."""
+    """What all trials use."""
 
     folder: Path
     wheel: Path
     sdist: Path
     tools: Path
-    """Where the commands of uv and pipx are."""
+    """The folder with the commands of uv and pipx."""
 
 
 def interpreters() -> list[str]:
-    """Return the interpreters of this machine, one of each version that is supported."""
+    """Return the interpreters of this machine, one of each supported version."""
     pyenv = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
     named = [path for minor in VERSIONS if (path := shutil.which(f"python3.{minor}"))]
     kept = [str(path) for path in sorted(pyenv.glob("3.*/bin/python"))]
@@ -59,7 +59,7 @@ def interpreters() -> list[str]:
 
 
 def environment(machine: Machine, python: str, name: str) -> Path:
-    """Make an environment of an interpreter; return the folder of its commands."""
+    """Create an environment for an interpreter; return the folder of its commands."""
     folder = machine.folder / name
     run([python, "-m", "venv", folder], machine.folder)
     return folder / COMMANDS
@@ -76,7 +76,7 @@ def installed(machine: Machine, python: str, what: str, *words: str) -> Path:
 def used(commands: Path, variables: Mapping[str, str] | None = None, target: str = "cpu") -> str:
     """Use the command ``pypto`` as the first pages say, and return how kernels ran."""
     pypto = commands / "pypto"
-    # One for all trials: what a compiler makes of a kernel does not depend on how we came here.
+    # One cache for all trials: compiled kernels do not depend on how PyPTO was installed.
     variables = {"PYPTO_CACHE_DIR": str(commands.parents[1] / "cache"), **(variables or {})}
     folder = Path(tempfile.mkdtemp(dir=commands.parents[1], prefix="füßchen "))
     for kind, text in first_minutes():
@@ -103,12 +103,12 @@ def doctor(
 
 
 def with_pip(machine: Machine, python: str, what: Path) -> str:
-    """Use what pip has installed."""
+    """Use an installation made with pip."""
     return used(installed(machine, python, str(what)))
 
 
 def with_uv(machine: Machine, python: str) -> str:
-    """Use what uv has installed into an environment of its own making."""
+    """Use an installation made with uv, in an environment that uv created."""
     folder = machine.folder / f"uv {Path(python).name} {time.time_ns()}"
     uv = machine.tools / "uv"
     run([uv, "venv", "--quiet", "--python", python, folder], machine.folder)
@@ -128,7 +128,7 @@ def with_pipx(machine: Machine, python: str) -> str:
 
 
 def offline(machine: Machine, python: str) -> str:
-    """Install from a folder of wheels that was made before."""
+    """Install from a folder of wheels that was downloaded before."""
     wheels = machine.folder / "wheels"
     download = ["download", "--quiet", "--dest", wheels, machine.wheel]
     run([python, "-m", "pip", *download], machine.folder)
@@ -138,7 +138,7 @@ def offline(machine: Machine, python: str) -> str:
 
 
 def without_compiler(machine: Machine, python: str) -> str:
-    """Check, show and run where there is no compiler; doctor says what to type."""
+    """Check, show and run without a compiler; doctor says what to type."""
     commands = installed(machine, python, str(machine.wheel))
     compiler, hints = doctor(commands, NO_COMPILER, 1)
     if compiler is not None or hints != ["pip install 'pypto[toolchain]'"]:
@@ -147,7 +147,7 @@ def without_compiler(machine: Machine, python: str) -> str:
 
 
 def with_zig(machine: Machine, python: str) -> str:
-    """Do what doctor says to type: the compiler of a wheel, with no other on PATH."""
+    """Do what doctor says to type: use the compiler from a wheel, with no other on PATH."""
     commands = installed(machine, python, f"{machine.wheel}[toolchain]")
     compiler, hints = doctor(commands, NO_COMPILER)
     if compiler is None or not compiler.endswith("-m ziglang c++") or hints:
@@ -167,7 +167,7 @@ def with_compiler(machine: Machine, python: str, name: str) -> str:
 
 
 def read_only_home(machine: Machine, python: str) -> str:
-    """Use it where nothing can be written to the home, which is no folder at all."""
+    """Use it if nothing can be written to the home, which is not even a folder."""
     home = machine.folder / "home"
     home.touch()
     variables = {**dict.fromkeys(HOMES, str(home)), "PYPTO_CACHE_DIR": ""}
@@ -175,7 +175,7 @@ def read_only_home(machine: Machine, python: str) -> str:
 
 
 def completion(machine: Machine, python: str, shell: str) -> str:
-    """Complete what is typed in a real shell, by the script of the installed command."""
+    """Complete partial words in a real shell, with the script of the installed command."""
     if shutil.which(shell) is None:
         raise Missing(f"no {shell}")
     commands = installed(machine, python, str(machine.wheel))
@@ -221,7 +221,7 @@ def trials(machine: Machine, pythons: Sequence[str]) -> Iterator[tuple[str, Call
 
 
 def main(words: Sequence[str]) -> int:
-    """Try everything; print a row for each trial, and return whether one failed."""
+    """Run all trials; print a row for each, and return whether one failed."""
     if not words:
         sys.exit(__doc__)
     wheel, sdist = (path.resolve() for path in artifacts(Path(words[0])))

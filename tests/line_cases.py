@@ -20,7 +20,7 @@ _MOVED: Final = (D.FP32, D.FP16, D.BF16, D.INT32, D.INT16)
 
 
 def _made(kernel: Kernel, case: Case, dtype: DataType, _shapes: tuple[Shape, ...]) -> Expr:
-    """Write what is made out of nothing to an output tensor."""
+    """Write what a creation op makes to an output tensor."""
     words = {"dtype": dtype, **case.attrs}
     start, shape = int(case.scalars[0]), list(case.ints[0])
     given = [shape, start] if case.op is t.full else [start, shape]
@@ -29,7 +29,7 @@ def _made(kernel: Kernel, case: Case, dtype: DataType, _shapes: tuple[Shape, ...
 
 
 def _sorted(kernel: Kernel, case: Case, dtype: DataType, shapes: tuple[Shape, ...]) -> Expr:
-    """Sort values with numbers."""
+    """Sort values with their indices."""
     given = [kernel.input(shapes[0], dtype), kernel.input(shapes[1], D.UINT32)]
     return assembled(kernel, case.op.build(given, {}))
 

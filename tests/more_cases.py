@@ -1,4 +1,4 @@
-"""Rows of the op table for families that are loaded when one of their ops is named."""
+"""Rows of the op table for families that are loaded only when one of their ops is named."""
 
 from __future__ import annotations
 
@@ -54,12 +54,12 @@ CLOSE: Final[Mapping[DataType, float]] = {D.FP32: 3e-7, D.FP16: 1.1e-3}
 NARROW: Final[Mapping[DataType, float]] = {D.FP32: 1e-6, D.FP16: 1e-3, D.BF16: 8e-3}
 
 # --------------------------------------------------------------------------------------------
-# Ops on tensors, which become ops on tiles
+# Ops on tensors, which are converted to ops on tiles
 # --------------------------------------------------------------------------------------------
 
 
 def on_tensors(kernel: Kernel, case: Case, dtype: DataType, shapes: tuple[Shape, ...]) -> Expr:
-    """Write what the op gives for tensors to an output tensor."""
+    """Write the op's result for tensors to an output tensor."""
     inputs = [kernel.input(shape, dtype) for shape in shapes]
 
     def scratch() -> Expr:
@@ -255,7 +255,7 @@ def _columns() -> list[Case]:
 
 
 # --------------------------------------------------------------------------------------------
-# Elements, places, lists
+# Elements, positions, lists
 # --------------------------------------------------------------------------------------------
 
 
@@ -269,7 +269,7 @@ def _element_of_tile(
 
 
 def _stored_scalar(kernel: Kernel, number: Expr, shape: Shape, dtype: DataType) -> Expr:
-    """Fill a tile with a number, or write it to an element where no tile is filled with it."""
+    """Fill a tile with a scalar, or write it to one element if no tile can be filled with it."""
     if dtype in (D.FP32, D.FP16, D.INT32, D.INT16):
         return kernel.let("result", call(new_tiles.full, list(shape), dtype, number))
     tile = kernel.tile(shape, dtype)
@@ -280,7 +280,7 @@ def _stored_scalar(kernel: Kernel, number: Expr, shape: Shape, dtype: DataType) 
 def _element_written(
     kernel: Kernel, case: Case, dtype: DataType, shapes: tuple[Shape, ...]
 ) -> Expr:
-    """Let an element of a tile be another one of it."""
+    """Set an element of a tile to another one of it."""
     tile = kernel.tile(shapes[0], dtype)
     last = [size - 1 for size in shapes[0]]
     number = kernel.let("number", call(elements.read, tile, last))
@@ -291,7 +291,7 @@ def _element_written(
 def _element_of_tensor_written(
     kernel: Kernel, case: Case, dtype: DataType, shapes: tuple[Shape, ...]
 ) -> Expr:
-    """Let an element of a tensor be one of another tensor."""
+    """Set an element of a tensor to one of another tensor."""
     x = kernel.input(shapes[0], dtype)
     last = [size - 1 for size in shapes[0]]
     number = kernel.let("number", call(tensor.read, x, last))
@@ -308,7 +308,7 @@ def _counted(kernel: Kernel, case: Case, dtype: DataType, _shapes: tuple[Shape, 
 
 
 def _taken(kernel: Kernel, case: Case, dtype: DataType, shapes: tuple[Shape, ...]) -> Expr:
-    """Take elements at places, which are remainders of what is drawn."""
+    """Take elements at positions, which are remainders of random values."""
     source, places = shapes
     tile = kernel.tile(source, dtype)
     drawn = kernel.tile(places, D.INT32)
@@ -340,14 +340,14 @@ def _sorted_records(kernel: Kernel, shape: Shape, dtype: DataType) -> Expr:
 
 
 def _marked(kernel: Kernel, case: Case, dtype: DataType, shapes: tuple[Shape, ...]) -> Expr:
-    """Fill what is not valid of a tile."""
+    """Fill the invalid part of a tile."""
     tile = kernel.tile(shapes[0], dtype)
     part = kernel.let("part", case.op.build([tile, 5, shapes[0][1] - 3], {}))
     return kernel.let("result", call(new_tiles.fillpad, part))
 
 
 def _filled(kernel: Kernel, case: Case, dtype: DataType, shapes: tuple[Shape, ...]) -> Expr:
-    """Fill what is not valid of a tile with the largest or smallest element."""
+    """Fill the invalid part of a tile with the largest or smallest element."""
     tile = kernel.tile(shapes[0], dtype)
     part = kernel.let("part", call(valid_shapes.set_validshape, tile, 5, shapes[0][1] - 3))
     filled = kernel.let("filled", case.op.build([part], dict(case.attrs)))
@@ -449,12 +449,12 @@ def _elements() -> list[Case]:
 
 
 # --------------------------------------------------------------------------------------------
-# Triangles, parts, waves, places to put elements
+# Triangles, sub-tiles, waves, scatter
 # --------------------------------------------------------------------------------------------
 
 
 def _partly(kernel: Kernel, case: Case, dtype: DataType, shapes: tuple[Shape, ...]) -> Expr:
-    """Combine a whole tile with one of which a part is valid."""
+    """Combine a whole tile with a partly valid one."""
     lhs, rhs = (kernel.tile(shape, dtype) for shape in shapes)
     part = kernel.let("part", call(valid_shapes.set_validshape, rhs, 5, shapes[1][1] - 3))
     return kernel.let("result", case.op.build([lhs, part], {}))
@@ -468,13 +468,13 @@ def _grown(kernel: Kernel, case: Case, dtype: DataType, shapes: tuple[Shape, ...
 
 
 def _reread(kernel: Kernel, case: Case, dtype: DataType, shapes: tuple[Shape, ...]) -> Expr:
-    """Read the bytes of a tile as elements of another type."""
+    """Reinterpret the bytes of a tile as elements of another type."""
     tile = kernel.tile(shapes[0], dtype)
     return kernel.let("result", case.op.build([tile, case.attrs["dtype"]], {}))
 
 
 def _scattered(kernel: Kernel, case: Case, dtype: DataType, shapes: tuple[Shape, ...]) -> Expr:
-    """Put elements at places, which are remainders of what is drawn."""
+    """Put elements at positions, which are remainders of random values."""
     whole, part, numbers = shapes
     target, src = kernel.tile(whole, dtype), kernel.tile(part, dtype)
     if case.op is scattering.scatter_mask:
@@ -490,7 +490,7 @@ def _scattered(kernel: Kernel, case: Case, dtype: DataType, shapes: tuple[Shape,
 
 
 def _chosen(kernel: Kernel, case: Case, dtype: DataType, shapes: tuple[Shape, ...]) -> Expr:
-    """Choose between a tile and a number by a comparison."""
+    """Select between a tile and a scalar by a comparison."""
     tile = kernel.tile(shapes[0], dtype)
     mask = kernel.let("mask", call(compare_select.cmps, tile, 2, cmp_type=4))
     tmp = kernel.let("tmp", call(new_tiles.create_tile, [1, 32], dtype))

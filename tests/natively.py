@@ -1,7 +1,7 @@
 """Compiles many kernels as one shared object, and compares arrays.
 
 A test that checks hundreds of kernels cannot start the compiler for each of them: every kernel's
-file goes into a namespace of its own of one translation unit, with an entry point of its own.
+file goes into its own namespace of a single translation unit, with an entry point of its own.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ Array = np.ndarray[Any, Any]
 
 
 def compiler() -> Toolchain:
-    """Return the C++ compiler; where there is none, what needs it is skipped."""
+    """Return the C++ compiler; without one, the test is skipped."""
     found = find_toolchain()
     if found is None:
         pytest.skip("no C++ compiler")
@@ -71,7 +71,7 @@ extern "C" PYPTO_EXPORT const char* {symbol}(
 
 
 class Text(NamedTuple):
-    """A kernel's C++ with what its launch says of it."""
+    """A kernel's C++ and its launch data."""
 
     source: str
     tensors: Sequence[LaunchTensor | None] = ()
@@ -81,9 +81,9 @@ class Text(NamedTuple):
 def compile_together(
     kernels: Sequence[Function], toolchain: Toolchain, flags: Sequence[str] = ()
 ) -> list[NativeKernel]:
-    """Return kernels, which went through the passes, compiled as one translation unit.
+    """Return kernels, which have been through the passes, compiled as one translation unit.
 
-    ``flags`` come behind those of the compiler.
+    ``flags`` follow those of the compiler.
     """
     return _load([Text(kernel_file(kernel)) for kernel in kernels], toolchain, flags)
 
@@ -93,7 +93,7 @@ def _load(
 ) -> list[NativeKernel]:
     """Return kernels compiled as one translation unit."""
     parts = ["#include <cstdint>", "#include <pto/pto-inst.hpp>", LAUNCHER]
-    # What is included here adds nothing inside of a namespace.
+    # What is included here adds nothing inside a namespace.
     lines = (line for text in texts for line in text.source.splitlines())
     parts += dict.fromkeys(line for line in lines if line.startswith("#include "))
     for number, text in enumerate(texts):
@@ -123,10 +123,10 @@ class Deferred:
         self._lock = Lock()
 
     def kernel(self, wanted: DeferredKernel) -> NativeKernel:
-        """Return a kernel, compiled with all others that wait."""
+        """Return a kernel, compiled with all others that are pending."""
         with self._lock:
             if wanted not in self._made:
-                # In an order of their own: threads ask for kernels of a program in any.
+                # In a fixed order: threads ask for kernels of a program in any order.
                 batch = sorted(self._waiting.items(), key=lambda item: item[1].source)
                 found = _load([text for _, text in batch], compiler())
                 self._made.update(zip((kernel for kernel, _ in batch), found, strict=True))
@@ -142,7 +142,7 @@ class Deferred:
         toolchain: Toolchain,
         include_dirs: Sequence[Path],
     ) -> DeferredKernel:
-        """Stand for the function of this name in `run.native`."""
+        """Replace the function of this name in `run.native`."""
         assert (toolchain, list(include_dirs)) == (compiler(), [INCLUDE])
         made = DeferredKernel(self)
         with self._lock:
@@ -151,7 +151,7 @@ class Deferred:
 
 
 class DeferredKernel:
-    """A kernel that is compiled when it runs, or when a host function asks where it is."""
+    """A kernel that is compiled when it runs, or when a host function needs its address."""
 
     def __init__(self, batch: Deferred) -> None:
         self._batch = batch
@@ -169,7 +169,7 @@ class DeferredHost:
     """A host function that is compiled when it runs: its table has the addresses of its kernels."""
 
     def __init__(self, *args: Any, **named: Any) -> None:
-        """Stand for `NativeHost`, with its arguments."""
+        """Replace `NativeHost`, with its arguments."""
         self._make = partial(NativeHost, *args, **named)
 
     @cached_property
@@ -186,10 +186,10 @@ class DeferredHost:
 
 @contextmanager
 def deferred() -> Generator[None]:
-    """Let programs that are compiled inside have their kernels compiled together.
+    """Let the kernels of programs that are compiled inside be compiled together.
 
-    That is when the first of them runs. All else is what it is outside: passes, C++, and what a
-    call does.
+    That happens when the first of them runs. Everything else is as outside: passes, C++, and
+    calls.
     """
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(compiled_kernels, "load_kernel", Deferred().load_kernel)
@@ -219,9 +219,9 @@ def batches(counts: Mapping[str, int]) -> dict[str, tuple[str, ...]]:
 
 
 def with_scratch(args: Sequence[Array], kernel: Function) -> list[Array]:
-    """Return arguments with those that the passes add: tensors that lie between ops of a kernel.
+    """Return arguments with those that the passes add: tensors between ops of a kernel.
 
-    Who calls the kernel makes them.
+    The kernel's caller allocates them.
     """
     kinds = [param.type for param in kernel.params[len(args) :]]
     made: list[Array] = []
@@ -240,7 +240,7 @@ def words(args: Sequence[Array | int]) -> list[int]:
 
 
 def bits(array: Array, *, signed_zero: bool = True) -> Array:
-    """Return the bytes of elements as integers; all NaNs look the same, and zeros if wanted."""
+    """Return the bits of elements as integers; all NaNs are equal, and zeros on request."""
     if array.dtype.kind in "iub":
         return array
     plain = np.where(np.isnan(array), array.dtype.type("nan"), array)
@@ -259,8 +259,8 @@ def assert_close(
 ) -> None:
     """Compare arrays: bit by bit without bounds, else within relative and absolute ones.
 
-    A NaN equals any NaN. Without ``signed_zero`` the zeros are equal: which of two zeros is the
-    larger one is open, and NumPy's own choice depends on the machine.
+    A NaN equals any NaN. Without ``signed_zero`` the zeros are equal: which of two zeros is
+    larger is unspecified, and NumPy's own choice depends on the machine.
     """
     assert found.dtype == wanted.dtype, note
     rtol, atol = bounds

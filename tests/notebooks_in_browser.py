@@ -1,10 +1,10 @@
-"""Open the notebooks of the tutorials in JupyterLab, in a headless browser, and run all cells.
+"""Opens the notebooks of the tutorials in JupyterLab, in a headless browser, and runs all cells.
 
     python -m tests.notebooks_in_browser SITE PICTURES [NAME...]    the folder that `make docs` has
                                                                     built; a folder for screenshots
 
 Each notebook is opened as users do, in a JupyterLab that this starts, and every cell is run. Then
-no cell shows an error, the console of the browser has none, and a picture of the page is kept. A
+no cell may show an error, the browser's console must have none, and a screenshot is kept. A
 last notebook has a mistake, which is shown with its caret. Needs the extra `browser`, and Chromium.
 """
 
@@ -42,11 +42,11 @@ def wrong(x: pl.Tensor[[128, 64], pl.FP32], out: pl.Out[pl.Tensor[[128, 64], pl.
 wrong.parse()"""
 
 HARMLESS = re.compile(r"favicon|ResizeObserver|net::ERR_(?:INTERNET|NAME|NETWORK|CONNECTION)")
-"""What the console of JupyterLab itself says where there is no network: it asks for its news."""
+"""Errors that JupyterLab itself logs on the console without a network: it requests its news."""
 
 
 def browser_path() -> str:
-    """Return the browser of the system."""
+    """Return the path of the system's browser."""
     names = "chromium", "chromium-browser", "google-chrome"
     found = next(filter(None, map(shutil.which, names)), None)
     if found is None:
@@ -91,7 +91,7 @@ def server(folder: Path) -> Generator[str]:
 
 
 def complaints(page: Any) -> list[str]:
-    """Return a list that gets what the console of a page says as errors."""
+    """Return a list to which a page's console errors are appended."""
     said: list[str] = []
 
     def message(found: Any) -> None:
@@ -107,10 +107,10 @@ def complaints(page: Any) -> list[str]:
 
 
 def run_all(page: Any, address: str, picture: Path) -> list[str]:
-    """Open a notebook and run all its cells; return what the page shows as errors."""
+    """Open a notebook and run all its cells; return the errors that the page shows."""
     page.goto(address)
     page.locator(".jp-Notebook").wait_for(timeout=WAIT_S * 1000)
-    page.get_by_text("| Idle").wait_for(timeout=WAIT_S * 1000)  # the kernel is there
+    page.get_by_text("| Idle").wait_for(timeout=WAIT_S * 1000)  # the kernel is ready
     page.locator(".lm-MenuBar-itemLabel", has_text=re.compile("^Run$")).click()
     page.locator(".lm-Menu-itemLabel", has_text=re.compile("^Run All Cells$")).click()
     # A cell that waits or runs has a star; one that has run has a number.
@@ -125,7 +125,7 @@ def run_all(page: Any, address: str, picture: Path) -> list[str]:
     )
     page.wait_for_timeout(1000)  # for what the last cell draws
     page.screenshot(path=str(picture))
-    # What a cell prints is what its author wants to be read, as where a tutorial shows an error.
+    # Printed output is intentional, as where a tutorial shows an error.
     printed = "[data-mime-type='application/vnd.jupyter.stdout']"
     errors = page.locator(f".jp-OutputArea-output:not({printed}) pre")
     texts: list[str] = errors.all_inner_texts()
@@ -172,7 +172,7 @@ def examine(site: Path, pictures: Path, names: Sequence[str]) -> list[str]:
 
 
 def main() -> int:
-    """Look at the notebooks of the site that the command line names."""
+    """Check the notebooks of the site named on the command line."""
     if len(sys.argv) < 3:
         raise SystemExit(__doc__)
     site, pictures, *names = sys.argv[1:]

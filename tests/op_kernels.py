@@ -1,8 +1,8 @@
 """Rows of the op table, and kernels built from them.
 
-A row says with which shapes, element types, numbers and keywords an op is exercised, over what
+A row says with which shapes, element types, numbers and keywords an op is tested, over which
 range of values, and how exact the result has to be. `kernel_for` turns a row into a kernel that
-loads the operands, applies the op, and stores the result; the same kernel runs on the interpreter
+loads the operands, applies the op, and stores the result; the same kernel runs in the interpreter
 and, compiled, on the CPU.
 """
 
@@ -53,7 +53,7 @@ def call(op: AnyOp, *args: Any, **kwargs: Any) -> Any:
 
 
 def between(low: float, high: float) -> Values:
-    """Return random values of a range; integers are drawn from it too."""
+    """Return a generator of values in a range; integers are drawn from it too."""
 
     def draw(rng: np.random.Generator, shape: Shape, dtype: DataType) -> Array:
         if dtype.is_float():
@@ -66,7 +66,7 @@ def between(low: float, high: float) -> Values:
 
 
 def whole_range(rng: np.random.Generator, shape: Shape, dtype: DataType) -> Array:
-    """Return integers of the whole range of their type, so that results wrap; floats as ever."""
+    """Return integers of the full range of their type, so that results wrap; floats as usual."""
     if dtype.is_float():
         return rng.uniform(-8, 8, shape).astype(dtype.numpy)
     limits = np.iinfo(dtype.numpy)
@@ -74,18 +74,18 @@ def whole_range(rng: np.random.Generator, shape: Shape, dtype: DataType) -> Arra
 
 
 def shifted(rng: np.random.Generator, shape: Shape, dtype: DataType) -> Array:
-    """Return integers of the whole range, and among them many that are sensible shift counts."""
+    """Return integers of the full range, many of which are valid shift counts."""
     counts = between(-2, 2 + dtype.get_bit())(rng, shape, dtype)
     return np.where(rng.random(shape) < 0.5, counts, whole_range(rng, shape, dtype))
 
 
 def small(rng: np.random.Generator, shape: Shape, dtype: DataType) -> Array:
-    """Return a few whole numbers around 0, so that pairs are often equal."""
+    """Return small integers around 0, so that pairs are often equal."""
     return rng.integers(0 if dtype.is_unsigned_int() else -4, 5, shape).astype(dtype.numpy)
 
 
 def exact(rng: np.random.Generator, shape: Shape, dtype: DataType) -> Array:
-    """Return integers of the whole range, and floats whose sums are exact."""
+    """Return integers of the full range, and floats whose sums are exact."""
     values = whole_range(rng, shape, dtype)
     return np.rint(values) if dtype.is_float() else values
 
@@ -202,32 +202,32 @@ def _every(op: AnyOp) -> tuple[DataType, ...]:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Case:
-    """One row: an op and what it is tested with."""
+    """One row: an op and its test data."""
 
     op: AnyOp
     shapes: tuple[tuple[Shape, ...], ...] = ()
-    """Alternatives; each has one shape a tile or tensor operand that is no scratch."""
+    """Alternatives; each has one shape per tile or tensor operand that is not scratch."""
     dtypes: tuple[DataType, ...] = ()
-    """Element types of the operands; all that the op takes unless given."""
+    """Element types of the operands; by default all that the op accepts."""
     scalars: tuple[float, ...] = ()
     ints: tuple[tuple[int, ...], ...] = ()
     axes: tuple[int, ...] = ()
     attrs: Mapping[str, Any] = field(default_factory=dict[str, Any])
     values: Values = moderate
     indices: tuple[int, ...] = ()
-    """Inputs that have no edge values: they say where an element is."""
+    """Inputs that get no edge values, since they are positions of elements."""
     reference: Formula | None = None
     """An independent formula, on float64 or Python integers."""
     rtol: Mapping[DataType, float] = field(default_factory=dict[DataType, float])
     atol: Mapping[DataType, float] = field(default_factory=dict[DataType, float])
     build: Build | None = None
-    """Makes the kernel where the usual one does not do."""
+    """Builds the kernel if the usual one does not suit."""
     no_kernel: str = ""
-    """Why no kernel can show the op."""
+    """Why no kernel can test the op."""
 
     @property
     def name(self) -> str:
-        """The op's name and what tells its rows apart."""
+        """The op's name and what distinguishes its rows."""
         words = [getattr(v, "member", getattr(v, "name", v)) for v in self.attrs.values()]
         words += ["x".join(map(str, numbers)) for numbers in self.ints]
         words += [f"axis{axis}" for axis in self.axes]
@@ -242,7 +242,7 @@ class Case:
             object.__setattr__(self, "dtypes", _every(self.op))
 
     def tolerance(self, dtype: DataType) -> tuple[float, float]:
-        """Return relative and absolute tolerance for operands of ``dtype``; exact if unsaid."""
+        """Return relative and absolute tolerance for operands of ``dtype``; exact by default."""
         return self.rtol.get(dtype, 0.0), self.atol.get(dtype, 0.0)
 
 
@@ -298,7 +298,7 @@ def _scratch_shape(case: Case, shapes: Sequence[Shape]) -> Shape:
 def kernel_for(case: Case, dtype: DataType, shapes: tuple[Shape, ...] | None = None) -> BuiltKernel:
     """Return a kernel that loads operands, applies the row's op, and stores the result.
 
-    Operands of the matrix unit go through Mat memory; scratch tiles are created.
+    Operands of the cube core go through Mat memory; scratch tiles are created.
     """
     assert not case.no_kernel, case.no_kernel
     kernel = Kernel()
@@ -330,7 +330,7 @@ def kernel_for(case: Case, dtype: DataType, shapes: tuple[Shape, ...] | None = N
 
 
 # --------------------------------------------------------------------------------------------
-# Kernels of their own
+# Special kernels
 # --------------------------------------------------------------------------------------------
 
 
@@ -366,7 +366,7 @@ def accumulated(kernel: Kernel, case: Case, dtype: DataType, shapes: tuple[Shape
 def accumulated_rows(
     kernel: Kernel, case: Case, dtype: DataType, shapes: tuple[Shape, ...]
 ) -> Expr:
-    """Multiply rows twice, the second time onto the first product."""
+    """Multiply rows twice, accumulating the second product onto the first."""
     row, matrix = shapes
     lhs, rhs = kernel.tile(row, dtype, LEFT), kernel.tile(matrix, dtype, RIGHT)
     first = kernel.let("acc", call(matmul.gemv, lhs, rhs))
@@ -383,21 +383,21 @@ def biased(kernel: Kernel, case: Case, dtype: DataType, shapes: tuple[Shape, ...
 
 
 def biased_in_mat(kernel: Kernel, case: Case, dtype: DataType, shapes: tuple[Shape, ...]) -> Expr:
-    """Add a row that is in Mat memory, where it was loaded to."""
+    """Add a row that is in Mat memory, where it was loaded."""
     left, right, row = shapes
     lhs, rhs = kernel.tile(left, dtype, LEFT), kernel.tile(right, dtype, RIGHT)
     return kernel.let("result", case.op.build([lhs, rhs, kernel.tile(row, D.FP32, MAT)], {}))
 
 
 def moved(kernel: Kernel, case: Case, dtype: DataType, shapes: tuple[Shape, ...]) -> Expr:
-    """Multiply by what was moved to Left or Right."""
+    """Multiply by an operand that was moved to Left or Right."""
     (shape,) = shapes
     staged = kernel.tile(shape, dtype, MAT)
     return _multiplied(kernel, case, case.op.build([staged], case.attrs), dtype)
 
 
 def extracted(kernel: Kernel, case: Case, dtype: DataType, shapes: tuple[Shape, ...]) -> Expr:
-    """Multiply by a part that was taken to Left or Right."""
+    """Multiply by a part that was extracted to Left or Right."""
     (shape,) = shapes
     staged = kernel.tile(shape, dtype, MAT)
     part = case.op.build([staged, *case.scalars, list(case.ints[0])], case.attrs)
@@ -421,7 +421,7 @@ def filled(kernel: Kernel, case: Case, dtype: DataType, _shapes: tuple[Shape, ..
 
 
 def created(kernel: Kernel, case: Case, dtype: DataType, _shapes: tuple[Shape, ...]) -> Expr:
-    """Use the created tile as scratch, which is all that can be done with it."""
+    """Use the created tile as scratch, which is its only possible use."""
     value = kernel.tile(case.ints[0], dtype)
     scratch = kernel.let("scratch", case.op.build([list(case.ints[0]), dtype], {}))
     return kernel.let("result", call(reduce.row_max, value, scratch))
@@ -455,7 +455,7 @@ def element_read(kernel: Kernel, case: Case, dtype: DataType, shapes: tuple[Shap
 
 
 def reduced(kernel: Kernel, case: Case, dtype: DataType, shapes: tuple[Shape, ...]) -> Expr:
-    """Reduce a tile of one dimension to a number."""
+    """Reduce a one-dimensional tile to a scalar."""
     return plus(kernel, case.op.build([kernel.tile(shapes[0], dtype)], case.attrs), dtype)
 
 

@@ -1,12 +1,12 @@
-"""Open the playground in a headless browser, edit kernels there, and time it.
+"""Opens the playground in a headless browser, edits kernels there, and times it.
 
     python -m tests.playground_in_browser SITE PICTURES    the folder that has playground/, as
                                                            `make playground` builds it; a folder
                                                            for screenshots
 
-The folder is served on this machine only, and the browser may ask nothing else. The first program
-runs and is right; an edit gives other results; mistakes are listed with their lines; a link brings
-a program, which runs when the reader says so; what does not end is stopped. Needs the extra
+The folder is served on this machine only, and the browser may request nothing else. The first
+program runs and is right; an edit gives other results; mistakes are listed with their lines; a
+link opens a program, which runs when the reader agrees; an endless one is stopped. Needs the extra
 `browser`, and Chromium.
 """
 
@@ -34,7 +34,7 @@ TABS = ["Results", "Source and IR", "Passes", "C++", "MLIR", "Memory", "Tasks", 
 
 class _Handler(http.server.SimpleHTTPRequestHandler):
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the base class's name
-        """Say nothing of what is asked for."""
+        """Log no requests."""
 
 
 @contextlib.contextmanager
@@ -58,7 +58,7 @@ class Playground:
         self.page = page
 
     def settled(self, state: str = "done") -> None:
-        """Wait until Python has run the text that stands in the editor."""
+        """Wait until Python has run the text in the editor."""
         ended = ", ".join(f'body[data-state="{each}"]' for each in ("done", "failed"))
         self.page.wait_for_selector(ended, timeout=WAIT_MS)
         if self.page.evaluate("document.body.dataset.state") != state:
@@ -66,7 +66,7 @@ class Playground:
             raise SystemExit(f"error: not {state}: {status} {self.findings()}")
 
     def seconds(self, name: str) -> float:
-        """Return a time that the page has measured."""
+        """Return a time measured by the page."""
         return float(self.page.evaluate(f"document.body.dataset.{name}"))
 
     def edit(self, text: str, state: str = "done") -> float:
@@ -77,14 +77,14 @@ class Playground:
         return self.seconds("seconds")
 
     def tab(self, title: str) -> str:
-        """Choose a tab; return the text that it shows, with that of pages inside of it."""
+        """Select a tab; return the text that it shows, including that of nested pages."""
         self.page.get_by_role("tab", name=title, exact=True).click()
         self.page.wait_for_timeout(300)
         [frame] = [f for f in self.page.frames if f.parent_frame == self.page.main_frame]
         return "\n".join(each.locator("body").inner_text() for each in [frame, *frame.child_frames])
 
     def findings(self) -> list[str]:
-        """Return what is listed as found."""
+        """Return the listed findings."""
         return self.page.locator("#findings li").all_inner_texts()
 
 
@@ -189,7 +189,7 @@ def examine(address: str, pictures: Path) -> Generator[str]:
 
 
 def main() -> int:
-    """Use the playground of the site that the command line names."""
+    """Check the playground of the site named on the command line."""
     if len(sys.argv) != 3:
         raise SystemExit(__doc__)
     site, pictures = (Path(word).resolve() for word in sys.argv[1:])

@@ -1,4 +1,4 @@
-"""Shells at a terminal: what is typed, a tab behind it, and what becomes of it."""
+"""Shells on a terminal: what is typed, Tab after it, and the resulting command line."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SETUP: Final = {
     "bash": "",
     "zsh": "zstyle ':completion:*' insert-tab false; autoload -Uz compinit; compinit -u -D; ",
 }
-"""What a shell is told before it can complete words."""
+"""Setup commands that a shell needs before it can complete words."""
 
 CASES: Final = [
     ("pypto doc", "doctor"),
@@ -26,14 +26,14 @@ CASES: Final = [
     ("pypto show ker", "show kernel.py"),
     ("pypto show kernel.py orch", "show kernel.py orchestration"),
 ]
-"""What is typed where the folder has a file kernel.py, and the words that the command then gets."""
+"""What is typed in a folder with a file kernel.py, and the words that the command then gets."""
 
 
 def completed(shell: str, script: str, folder: Path) -> list[str]:
-    """Return what the command gets of each line of `CASES`, with a tab at its end.
+    """Return what the command gets for each line of `CASES`, with Tab at its end.
 
     ``script`` is a command of the shell that defines the completion. The program itself is a
-    function that writes what it was called with.
+    function that prints its arguments.
     """
     (folder / "kernel.py").touch()
     stand_in = 'pypto() { echo "$*" >> said; }'
@@ -43,7 +43,7 @@ def completed(shell: str, script: str, folder: Path) -> list[str]:
 
 
 def type_in(command: list[str], lines: list[str], folder: Path) -> None:
-    """Type lines at a terminal that a shell runs in, each when the shell asks for one."""
+    """Type lines on a terminal in which a shell runs, each when the shell prompts for one."""
     import pty
 
     process, terminal = pty.fork()
@@ -58,7 +58,7 @@ def type_in(command: list[str], lines: list[str], folder: Path) -> None:
                 assert select.select([terminal], [], [], 60.0)[0], said
                 said += os.read(terminal, 1 << 16)
             os.write(terminal, f"{line}\n".encode())
-        with contextlib.suppress(OSError):  # how Linux says that the other end is gone
+        with contextlib.suppress(OSError):  # how Linux says that the other end is closed
             while os.read(terminal, 1 << 16):
                 pass
     finally:

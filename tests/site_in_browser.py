@@ -1,9 +1,9 @@
-"""Look at the built documentation site in a headless browser, as its readers do.
+"""Checks the built documentation site in a headless browser, as its readers see it.
 
     python -m tests.site_in_browser SITE    SITE is the folder that `make docs` has built
 
-Pages are opened from the folder, without a server: on a desktop and on a phone nothing is too wide
-for the window, the console has no error, and the search finds an operator.
+Pages are opened from the folder, without a server: at desktop and phone size nothing is wider than
+the window, the console has no error, and the search finds an operator.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Browser:
         self.command += ["--enable-logging=stderr", f"--user-data-dir={profile}"]
 
     def opened(self, address: str, width: int) -> tuple[str, list[str]]:
-        """Return the document at ``address``, and what the console complains of."""
+        """Return the document at ``address``, and the console's errors."""
         command = [*self.command, f"--window-size={width},1000", "--virtual-time-budget=8000"]
         done = subprocess.run(
             [*command, "--dump-dom", address],
@@ -75,7 +75,7 @@ def faults(site: Path, browser: Browser) -> list[str]:
 
 
 def main() -> int:
-    """Look at the site that the command line names."""
+    """Check the site named on the command line."""
     site = Path(sys.argv[1]).resolve()
     with TemporaryDirectory() as profile:
         found = faults(site, Browser(Path(profile)))
