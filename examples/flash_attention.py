@@ -4,8 +4,8 @@ On this chip, cube and vector cores are separate and exchange data through globa
 step of the online softmax takes four kernels: the scores of a block of queries against a block of
 keys (cube), their softmax with the running maximum and sum (vector), its product with the values
 (cube), and adding that to the accumulated result, rescaled if the maximum grew (vector). Query
-blocks run in parallel, one per workspace; later blocks reuse the workspaces in turn, so
-that data passed between kernels stays in the cache however long the sequence is.
+blocks run in parallel, one per workspace; later blocks reuse the workspaces in turn, so that data
+passed between kernels stays in the cache however long the sequence is.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """All-gather fused with a matrix product: each rank has some rows of x and some columns of w.
 
-Communication overlaps computation: the rows of a rank are multiplied as soon as they have
-arrived.
+Communication overlaps computation: the rows of each rank are multiplied as soon as they arrive,
+while others are still on their way.
 """
 
 import numpy as np

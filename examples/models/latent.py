@@ -108,9 +108,9 @@ def latent(sizes):
             stream = stream + results["attended"] @ w_out
         return {"out": stream}
 
-    # Attention adds about 1 for a short request. Its error has standard deviation 0.005 at most
-    # (its bound is four of them), plus the rounding of the projections: 2**-9 of each
-    # query and result. Together 0.007; six deviations, and as much again from the layer before.
+    # Attention adds about 1 for a short request. Its error has a deviation of at most 0.005 (its
+    # bound is four of them), plus the rounding of the projections: 2**-9 of each query and
+    # result. Together 0.007; six deviations, and as much again from the layer before.
     return Built(latent_decode, inputs, reference, 0.06)
 
 

@@ -2,11 +2,11 @@
 
 ``python -m tests.run.collective_mutants [COUNT] [SEED]`` prints, for COUNT mutants of the
 collectives' own source, counts by kind, how many are found without any data, and those that nothing
-finds. Each mutant changes one statement or
-argument of a function of `pypto._src.jit.collectives`: a wait, notification, barrier or transfer is
-missing, repeated, or swapped with the statement before it; a value, peer, signal or offset is
-changed. Each collective runs twice on three ranks with different numbers, as ``check`` runs a
-program: ranks are scheduled in six orders. What it does not report is compared with NumPy.
+finds. Each mutant changes one statement or argument of a function of
+`pypto._src.jit.collectives`: a wait, notification, barrier or transfer is missing, repeated, or
+swapped with the statement before it; a value, peer, signal or offset is changed. Each
+collective runs twice on three ranks with different numbers, as ``check`` runs a program: ranks
+are scheduled in six orders. What it does not report is compared with NumPy.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Runs tests natively under sanitizers: ``python -m tests.run.sanitized thread [arguments]``.
 
 The first argument is a value of PYPTO_SANITIZE, the others are pytest's. Where they name no tests
-the whole set runs: examples, task graphs, and every op on critical values. The
-sanitizer's runtime must be loaded before Python starts, so this starts another process.
+the whole set runs: examples, task graphs, and every op on its edge-case values. The sanitizer's
+runtime must be loaded before Python starts, so this starts another process.
 """
 
 from __future__ import annotations
