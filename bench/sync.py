@@ -83,7 +83,7 @@ class PerDependence:
         for point in points_in(body):
             instruction = self.accesses.at.get(point)
             if instruction is not None:
-                needs = earlier_turn(self.history, instruction, body, before)
+                needs = earlier_iteration(self.history, instruction, body, before)
                 self._note(instruction, needs, carried=True)
 
     def _note(self, instruction: Instruction, needs: Iterable[Need], *, carried: bool) -> None:
@@ -121,7 +121,7 @@ def earlier(history: History, instruction: Instruction) -> Iterator[Need]:
     yield from _parts(history, instruction, None)
 
 
-def earlier_turn(
+def earlier_iteration(
     history: History, instruction: Instruction, body: Block, before: list[int]
 ) -> Iterator[Need]:
     """Yield all conflicts with earlier iterations of a loop; ``before`` counts what precedes it."""

@@ -74,7 +74,7 @@ const auto with_operand = [&](int64_t which, auto&& f) {
 };
 for (int64_t i = 0; i < args[3]; ++i) {
 #if PTO_HAVE_AMX
-    pto::detail::amx_in_vain[0] = pto::detail::amx_in_vain[1] = 0;
+    pto::detail::amx_skip_count[0] = pto::detail::amx_skip_count[1] = 0;
 #endif
     const int64_t* op = code + 8 * i;
     const int64_t tile = op[1], r = op[2], c = op[3], rows = op[4], cols = op[5];

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from pypto._src.ir.fresh_names import NewNames
+from pypto._src.ir.fresh_names import FreshNames
 
 
 def test_like() -> None:
     """A name that is free stays; one that is taken gets the first number that makes it new."""
-    names = NewNames(["a", "a_1", "b"])
+    names = FreshNames(["a", "a_1", "b"])
     found = [names.like(each) for each in ("a", "a", "c", "c", "b")]
     assert found == ["a_2", "a_3", "c", "c_1", "b_1"]
     assert names.like("a_2", "") == "a_21"
@@ -15,7 +15,7 @@ def test_like() -> None:
 
 def test_numbered() -> None:
     """Numbers go on where the last one for the same name ended, past those that are taken."""
-    names = NewNames(["t1"])
+    names = FreshNames(["t1"])
     assert [names.numbered("t", 0) for _ in range(3)] == ["t0", "t2", "t3"]
     assert names.numbered("u") == "u1"
     assert names.like("u1") == "u1_1"
@@ -23,7 +23,7 @@ def test_numbered() -> None:
 
 def test_many_of_one_name() -> None:
     """Each name costs the same, however many there are."""
-    names = NewNames([])
+    names = FreshNames([])
     found = [names.like("x") for _ in range(20_000)]
     assert found[:2] == ["x", "x_1"]
     assert found[-1] == "x_19999"

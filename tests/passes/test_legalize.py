@@ -76,7 +76,7 @@ def test_one_column_in_a_long_function() -> None:
     class Look(Pass):
         def transform(self, program: Program, facts: PassFacts) -> Program:
             [each] = program.functions_
-            seen.append((len(facts.one_of_each_form(each)), len(statements(each.body))))
+            seen.append((len(facts.representative_statements(each)), len(statements(each.body))))
             return program
 
     passes = [ConvertToSSA(), Look(), LegalizeTiles()]
@@ -84,7 +84,7 @@ def test_one_column_in_a_long_function() -> None:
     assert listing(made) == listing(with_legal_tiles(function))
     assert shapes(made)["m29_row"] == (1, 64)
     assert seen == [(7, 65)]
-    assert len(NOTHING_KNOWN.one_of_each_form(function)) == 65
+    assert len(NOTHING_KNOWN.representative_statements(function)) == 65
 
 
 def test_rows_and_columns_are_one_buffer() -> None:

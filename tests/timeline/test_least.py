@@ -13,7 +13,7 @@ from pypto._src.commands.programs import load
 from pypto._src.cost.model import CostModel
 from pypto._src.cost.tables import load_table
 from pypto._src.driver import compile_for_evaluator, entry_function, random_arguments
-from pypto._src.timeline.least import least_cycles
+from pypto._src.timeline.least import lower_bound_cycles
 from pypto._src.timeline.profile import ProgramSimulator
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -127,7 +127,7 @@ def both(program: ir.Program) -> tuple[float, float]:
     compiled(*random_arguments(compiled, 0, {}).values())
     profile, lowered = found[0].profile, found[0].whole
     assert profile is not None
-    least = least_cycles(lowered, entry_function(lowered, None), model, {})
+    least = lower_bound_cycles(lowered, entry_function(lowered, None), model, {})
     return least, profile.cycles - profile.launch
 
 

@@ -90,7 +90,7 @@ def write_texts(
             lowered = passes.run_passes(program, dump_ir=dump_passes, output_dir=dumps)
         if backend_type is BackendType.CCE:
             if strategy is OptimizationStrategy.PTOAS:
-                _need_flags(lowered)
+                _require_flags(lowered)
             files = with_room(lambda: cce_files(lowered, options), lowered)
         else:
             files = with_room(lambda: _pto_files(lowered, folder, assemble=not skip_ptoas), lowered)
@@ -173,7 +173,7 @@ def _check_function(function: Function) -> None:
         )
 
 
-def _need_flags(program: Program) -> None:
+def _require_flags(program: Program) -> None:
     """Refuse kernels that leave ordering their pipes to the assembler: C++ bypasses it."""
     for found in check_sync(program):
         if found.severity is DiagnosticSeverity.Error:

@@ -7,7 +7,7 @@ import sys
 from typing import TYPE_CHECKING, Any, ClassVar, Final, NoReturn
 
 from pypto._src.lazy import lazy_module
-from pypto._src.suggestions import refuse_name
+from pypto._src.suggestions import raise_unknown_name
 
 if TYPE_CHECKING:
     import numpy as np
@@ -19,7 +19,7 @@ ml_dtypes = lazy_module("ml_dtypes")
 class _ReadOnly(type):
     def __getattr__(cls, name: str) -> NoReturn:
         frame = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
-        refuse_name("DataType", name, MEMBERS, frame)
+        raise_unknown_name("DataType", name, MEMBERS, frame)
 
     def __setattr__(cls, name: str, value: object) -> NoReturn:
         raise AttributeError(f"DataType.{name} cannot be set: the element types are fixed")
@@ -195,7 +195,7 @@ PUBLIC_NAMES: Final = (*(name for name in MEMBERS if name != "FP64"), "INDEX")
 """Public names of element types in ``pypto.language`` and ``pypto.ir``."""
 
 
-def computed_in(dtype: np.dtype[Any]) -> type[np.floating[Any]]:
+def compute_dtype(dtype: np.dtype[Any]) -> type[np.floating[Any]]:
     """Return the type in which ops compute on floats: 32 bits, but 64 for arrays of 64 bits.
 
     No element type of programs is that wide: such arrays come from an exact run.
@@ -257,7 +257,7 @@ def holds(value: float, dtype: DataType) -> bool:
     return abs(value) < (int(largest) + power) // 2
 
 
-def not_held(value: float, dtype: DataType) -> str:
+def out_of_range_text(value: float, dtype: DataType) -> str:
     """Return the error text for a number that an element type does not hold."""
     smallest, largest = bounds(dtype)
     return f"{dtype.member} has no value {number_text(value)}: it has {smallest} to {largest}"

@@ -16,7 +16,7 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any, TypeVar
 
-from pypto._src.suggestions import refuse_name
+from pypto._src.suggestions import raise_unknown_name
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -60,7 +60,9 @@ def lazy_names(
             return import_module(f"{module}.{name}")
         if name not in sources:
             frame = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
-            refuse_name(f"module {module!r}", name, [*sources, *dir(sys.modules[module])], frame)
+            raise_unknown_name(
+                f"module {module!r}", name, [*sources, *dir(sys.modules[module])], frame
+            )
         source, _, other = sources[name].partition(":")
         value = getattr(import_module(source), other or name)
         setattr(sys.modules[module], name, value)

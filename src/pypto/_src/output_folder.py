@@ -52,7 +52,7 @@ class OutputFolder:
                 drafts[draft] = path
                 # File names in comments may have arbitrary bytes.
                 draft.write_bytes(text.encode(errors="surrogateescape"))
-            self._check_different(paths.values())
+            self._check_case_collisions(paths.values())
             for path in paths.values():  # a rename would fail on these
                 if path.is_dir():
                     raise IsADirectoryError(0, "there is a folder of this name", str(path))
@@ -95,7 +95,7 @@ class OutputFolder:
                 hint="remove the link, or name another folder",
             )
 
-    def _check_different(self, paths: Iterable[Path]) -> None:
+    def _check_case_collisions(self, paths: Iterable[Path]) -> None:
         """Refuse two names that are the same on a file system that ignores case."""
         known: dict[tuple[Path, str], Path] = {}
         for path in paths:

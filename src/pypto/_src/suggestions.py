@@ -126,13 +126,13 @@ def nearest_keyword(name: str, known: Collection[str]) -> str | None:
     return longer or (elsewhere if elsewhere in known else nearest(name, known))
 
 
-def meant_keyword(name: str, known: Collection[str]) -> str | None:
+def keyword_hint(name: str, known: Collection[str]) -> str | None:
     """Return a hint with the nearest keyword, None if there is none."""
     found = nearest_keyword(name, known)
     return None if found is None else f"did you mean {found}=?"
 
 
-def refuse_name(owner: str, name: str, known: Iterable[str], frame: FrameType) -> NoReturn:
+def raise_unknown_name(owner: str, name: str, known: Iterable[str], frame: FrameType) -> NoReturn:
     """Raise the error for ``owner.name``, read in ``frame``, where ``owner`` has other names.
 
     Lookups by Python and the compiler itself get a plain error, which is faster.
@@ -164,7 +164,7 @@ def refuse_keywords(
         raise KeywordError(
             f"{owner} has no argument {name!r}; it has {', '.join(known) or 'none'}",
             span_of_frame(frame),
-            (meant_keyword(name, known) or f"leave out {name}=") if known else f"write {owner}",
+            (keyword_hint(name, known) or f"leave out {name}=") if known else f"write {owner}",
         )
 
 

@@ -56,7 +56,7 @@ def span_as_data(span: Span) -> list[Any]:
     return [span.filename, span.begin_line, span.begin_column, span.end_line, span.end_column]
 
 
-def span_of_data(data: list[Any]) -> Span:
+def span_from_data(data: list[Any]) -> Span:
     """Return the location that such a list holds."""
     return Span(*data) if data else UNKNOWN_SPAN
 
@@ -73,13 +73,13 @@ def error_as_data(error: PyptoError) -> dict[str, Any]:
     }
 
 
-def error_of_data(data: Mapping[str, Any]) -> EvaluationError:
+def error_from_data(data: Mapping[str, Any]) -> EvaluationError:
     """Return the error that a rank has sent."""
     return EvaluationError(
         data["message"],
-        span_of_data(data["location"]),
+        span_from_data(data["location"]),
         hint=data["hint"],
         note=data["note"],
         slug=data["slug"],
-        related=[Label(span_of_data(span), text) for span, text in data["related"]],
+        related=[Label(span_from_data(span), text) for span, text in data["related"]],
     )

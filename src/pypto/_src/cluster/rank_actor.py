@@ -11,7 +11,7 @@ from pypto._src.cluster.messages import (
     error_as_data,
     packed,
     sent,
-    span_of_data,
+    span_from_data,
     unpacked,
 )
 from pypto._src.cluster.rank_world import Peer, PeerLostError, RankWorld, change_signal
@@ -114,7 +114,7 @@ class RankActor:
         program = self._programs[told["program"]]
         values, written = self._arguments(told, arrays)
         rank = self._world.rank
-        rank.launched = Launched(span_of_data(told["location"]), told["file"])
+        rank.launched = Launched(span_from_data(told["location"]), told["file"])
         try:
             self._world.run_here(lambda: program.run(values))
         except PeerLostError as error:

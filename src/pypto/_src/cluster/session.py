@@ -167,7 +167,7 @@ class Session:
         for rank, ref in refs:
             found = messages.unpacked(self._got(rank, ref))
             if "error" in found:
-                raise messages.error_of_data(found["error"])
+                raise messages.error_from_data(found["error"])
 
     def end(self, kept: Sequence[Array] = (), resident: Sequence[Array] = ()) -> None:
         """Copy results back to the driver's arrays, except those that stay on the ranks.
@@ -259,7 +259,7 @@ class Session:
         if "lost" in found:
             raise self.lost(found["lost"])
         if "error" in found:
-            raise messages.error_of_data(found["error"])
+            raise messages.error_from_data(found["error"])
         for array, ref in zip(results, outputs, strict=True):
             self._wrote(array, ref)
 
@@ -379,7 +379,7 @@ class Session:
                 array = names[window]
                 text = f"{name(int(array.ctypes.data) + whose * array.shape[1] + offset)} "
             what = f"rank {rank} waits for {text}{waiting['for']}"
-            labels.append(Label(messages.span_of_data(waiting["location"]), what))
+            labels.append(Label(messages.span_from_data(waiting["location"]), what))
         first, *others = labels
         count = f"all {len(labels)} ranks that still run wait" if others else "one rank waits"
         return EvaluationError(

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from pypto._src.checks import Stage, check_program
-from pypto._src.cluster.messages import span_as_data, span_of_data
+from pypto._src.cluster.messages import span_as_data, span_from_data
 from pypto._src.diagnostics import Diagnostic, DiagnosticSeverity, Label
 from pypto._src.ir.serialization.serialize import serialize
 from pypto._src.ir.stmts import Program
@@ -82,9 +82,9 @@ def _finding(data: list[Any]) -> Diagnostic:
         rule,
         code,
         message,
-        span_of_data(span),
+        span_from_data(span),
         label,
-        tuple([Label(span_of_data(at), text) for at, text in related]),
+        tuple([Label(span_from_data(at), text) for at, text in related]),
         hint,
         note,
     )

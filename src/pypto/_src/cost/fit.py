@@ -105,7 +105,7 @@ def _same(value: Value, number: float) -> Value:
 def _fit_row(row: Row, measured: Sequence[Measurement], *, from_table: bool) -> Row:
     assert row.formula is not None
     if not from_table:
-        row = _of_size(_unknown(row), measured)
+        row = _scaled_to(_unknown(row), measured)
     keys = _free(row, measured)
     if not keys:
         return row
@@ -147,10 +147,10 @@ def _fit_row(row: Row, measured: Sequence[Measurement], *, from_table: bool) -> 
         else:
             damping = damping * 8 + 1e-6
     found = _with(row, keys, values)
-    return found if from_table else _carried_over(found, row, keys)
+    return found if from_table else _extrapolated(found, row, keys)
 
 
-def _carried_over(row: Row, start: Row, keys: Sequence[Key]) -> Row:
+def _extrapolated(row: Row, start: Row, keys: Sequence[Key]) -> Row:
     """Scale the figures of types without cases by the mean change of the types with cases."""
     figures = dict(row.figures)
     for name, value in row.figures.items():
@@ -165,7 +165,7 @@ def _carried_over(row: Row, start: Row, keys: Sequence[Key]) -> Row:
     return row._replace(figures=figures)
 
 
-def _of_size(row: Row, measured: Sequence[Measurement]) -> Row:
+def _scaled_to(row: Row, measured: Sequence[Measurement]) -> Row:
     """Scale a row's figures to the magnitude of the measured times."""
     ratios = [m.cycles / max(timing_of(row, m.case).alone, 1e-9) for m in measured]
     ratio = float(np.median(ratios))

@@ -31,8 +31,8 @@ from xdsl.printer import Printer
 from xdsl.traits import NoTerminator, Pure
 
 from pypto._src.dialect.sync_ops import (
-    HAND_OVER_OPS,
-    WORD_OPS,
+    CROSS_CORE_OPS,
+    KEYWORD_OPS,
     ImportReservedBufferOp,
     ReserveBufferOp,
     SetFftsOp,
@@ -530,11 +530,11 @@ PTO: Final = Dialect(
         TrapOp,
         CubeSectionOp,
         VectorSectionOp,
-        *WORD_OPS,
+        *KEYWORD_OPS,
         SetFftsOp,
         ReserveBufferOp,
         ImportReservedBufferOp,
-        *HAND_OVER_OPS,
+        *CROSS_CORE_OPS,
     ],
     [*TYPES, *WORDS],
 )

@@ -206,9 +206,9 @@ class PtoParser(Parser):
         try:
             number = super().parse_optional_builtin_int_or_float_attr()
         except (OverflowError, VerifyException):
-            self._refuse_number(span)
+            self._reject_number(span)
         if isinstance(number, builtin.FloatAttr) and math.isinf(number.value.data):
-            self._check_finite(span)
+            self._reject_overflow(span)
         read = self.lexer.input.content[span.start : self._current_token.span.start]
         self._literal = "".join(read.partition("//")[0].partition(":")[0].split())
         text = self.lexer.input.content
@@ -218,12 +218,12 @@ class PtoParser(Parser):
                 self.raise_error(f"a float has a point: {digits[1]}.0", span)
         return number
 
-    def _check_finite(self, span: TextSpan) -> None:
+    def _reject_overflow(self, span: TextSpan) -> None:
         """Reject a decimal number that overflowed to infinity, which is written as hex bits."""
         if not span.text.startswith("0x"):
-            self._refuse_number(span)
+            self._reject_number(span)
 
-    def _refuse_number(self, first: TextSpan) -> NoReturn:
+    def _reject_number(self, first: TextSpan) -> NoReturn:
         """Reject a number out of range of its type; ``first`` is its sign, or all of it."""
         found = _NUMBER.match(self.lexer.input.content, first.start)
         whole = first if found is None else TextSpan(found.start(), found.end(), first.input)

@@ -75,7 +75,7 @@ def one_value_a_row(site: Site) -> str | None:
     return f"src1 has {src.valid_col} valid columns, wanted {32 // size} if row_major"
 
 
-def one_matches(site: Site) -> str | None:
+def one_source_matches(site: Site) -> str | None:
     """One source has the valid shape of dst and is row_major, the other has one value per row."""
     dst = site.tile("dst")
 
@@ -104,7 +104,7 @@ def no_tmp_on_a5(site: Site) -> str | None:
     return "a5 takes no tmp" if site.arch == A5 and site.has("tmp") else None
 
 
-def narrow_col_expand(site: Site) -> str | None:
+def byte_col_expand(site: Site) -> str | None:
     """8-bit elements need the module attribute, not only the option."""
     if family(site.element("src0")) != "i8" or site.declared == A5:
         return None

@@ -26,7 +26,7 @@ from pypto._src.dialect.syntax import paired, print_pair
 from pypto._src.dialect.types import Endpoint, Event, Pipe, Word
 
 
-class WordsOp(Operation):
+class KeywordsOp(Operation):
     """An op whose operands are keywords, such as ``pto.set_flag[<PIPE_V>, <PIPE_MTE3>, ..]``."""
 
     words: ClassVar[tuple[type[Word], ...]]
@@ -111,10 +111,10 @@ def _words_op(
     brackets: bool = True,
     full: bool = False,
     extra: str = "",
-) -> type[WordsOp]:
+) -> type[KeywordsOp]:
     members = {"name": f"pto.{name}", "words": words, "brackets": brackets, "full": full}
     title = name.title().replace("_", "").replace(".", "")
-    return type(f"{title}Op", (WordsOp,), members | {"extra": extra})
+    return type(f"{title}Op", (KeywordsOp,), members | {"extra": extra})
 
 
 SetFlagOp: Final = _words_op("set_flag", Pipe, Pipe, Event)
@@ -129,7 +129,7 @@ GetBufOp: Final = _words_op("get_buf", Endpoint, full=True, extra="number")
 RlsBufOp: Final = _words_op("rls_buf", Endpoint, full=True, extra="number")
 SyncSetOp: Final = _words_op("sync.set", Pipe, brackets=False, extra="number")
 SyncWaitOp: Final = _words_op("sync.wait", Pipe, brackets=False, extra="number")
-WORD_OPS: Final = (
+KEYWORD_OPS: Final = (
     SetFlagOp,
     WaitFlagOp,
     SetFlagDynOp,
@@ -269,17 +269,19 @@ class FreeOp(Operation):
         printer.print_op_attributes(self.attributes)
 
 
-def _twins(base: type[Operation], *names: str) -> tuple[type[Operation], ...]:
+def _variants(base: type[Operation], *names: str) -> tuple[type[Operation], ...]:
     return tuple(
         type(f"{name.title().replace('_', '')}Op", (base,), {"name": f"pto.{name}"})
         for name in names
     )
 
 
-INITIALIZE_PIPE_OPS: Final = _twins(InitializePipeOp, "aic_initialize_pipe", "aiv_initialize_pipe")
-HAND_OVER_OPS: Final = (
+INITIALIZE_PIPE_OPS: Final = _variants(
+    InitializePipeOp, "aic_initialize_pipe", "aiv_initialize_pipe"
+)
+CROSS_CORE_OPS: Final = (
     *INITIALIZE_PIPE_OPS,
-    *_twins(PushOp, "tpush_to_aiv", "tpush_to_aic"),
-    *_twins(PopOp, "tpop_from_aic", "tpop_from_aiv"),
-    *_twins(FreeOp, "tfree_from_aic", "tfree_from_aiv"),
+    *_variants(PushOp, "tpush_to_aiv", "tpush_to_aic"),
+    *_variants(PopOp, "tpop_from_aic", "tpop_from_aiv"),
+    *_variants(FreeOp, "tfree_from_aic", "tfree_from_aiv"),
 )

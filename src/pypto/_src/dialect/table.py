@@ -520,7 +520,7 @@ for _name, _a3, _a5 in (
         elements("src0", _a3, _a5),
         same_element("src0", "src1", "dst"),
         row_major("dst"),
-        Rule("valid-shape", own.one_matches),
+        Rule("valid-shape", own.one_source_matches),
     )
 for _name, _a3, _a5 in (
     ("tcolexpandadd", FI, FI8),
@@ -535,7 +535,7 @@ for _name, _a3, _a5 in (
         _name,
         "src0 src1",
         elements("src0", _a3, _a5),
-        Rule("target", own.narrow_col_expand),
+        Rule("target", own.byte_col_expand),
         row_major("src0", "dst"),
         same_valid("src0", "dst"),
         same_shape("src0", "dst"),

@@ -33,7 +33,7 @@ BLAYOUTS: Final = ("row_major", "col_major")
 SLAYOUTS: Final = ("none_box", "row_major", "col_major")
 PADS: Final = ("null", "zero", "max", "min")
 COMPACTS: Final = ("null", "normal", "row_plus_one")
-_NEWER: Final = frozenset({"f8E8M0FNU", "f8E3M4", "f6E2M3FN", "f6E3M2FN", "f4E2M1FN"})
+_UNSUPPORTED_FLOATS: Final = frozenset({"f8E8M0FNU", "f8E3M4", "f6E2M3FN", "f6E3M2FN", "f4E2M1FN"})
 """Element types that xDSL supports and the assembler's MLIR does not."""
 
 
@@ -99,7 +99,7 @@ def element_bytes(element: Attribute) -> int | None:
 def _parse_optional_element(parser: AttrParser) -> Attribute | None:
     start = parser.pos
     element = parser.parse_optional_type()
-    if element is not None and str(element) in _NEWER:
+    if element is not None and str(element) in _UNSUPPORTED_FLOATS:
         parser.raise_error("expected an element type that the assembler knows", start)
     return element
 
@@ -394,7 +394,7 @@ class Word(Data[str]):
         printer.print_string(f"<{self.data}>")
 
 
-class BareWord(Word, SpacedOpaqueSyntaxAttribute):
+class BareKeyword(Word, SpacedOpaqueSyntaxAttribute):
     """A keyword that the assembler accepts only as ``#pto<cmp lt>``."""
 
     @classmethod
@@ -411,7 +411,7 @@ def _word(name: str, words: str, *, bare: bool = False) -> type[Word]:
     """Return the attribute class ``pto.name``."""
     members = {"name": f"pto.{name}", "words": tuple(words.split())}
     title = name.title().replace("_", "")
-    return cast("type[Word]", type(f"{title}Attr", (BareWord if bare else Word,), members))
+    return cast("type[Word]", type(f"{title}Attr", (BareKeyword if bare else Word,), members))
 
 
 _PIPES: Final = (

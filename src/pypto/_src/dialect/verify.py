@@ -136,7 +136,7 @@ def find_faults(module: ModuleOp, options: Options) -> list[Fault]:
     declared = declared_arch(module)
     archs = [options.arch] if declared is None else sorted({declared, options.arch})
     ops_in_order = list(module.walk())
-    within = [Fault("dominance", _WITHIN, op) for op in ops_in_order if _uses_its_region(op)]
+    within = [Fault("dominance", _WITHIN, op) for op in ops_in_order if _uses_own_region(op)]
     if within:
         return within
     context = _Context(
@@ -196,7 +196,7 @@ def _op_faults(op: Operation, context: _Context) -> Broke:
 _WITHIN: Final = "an operand is defined in a region of the op itself"
 
 
-def _uses_its_region(op: Operation) -> bool:
+def _uses_own_region(op: Operation) -> bool:
     """True if an operand is defined in a region of the op.
 
     The parser reads that region before it creates the op, and so leaves a placeholder as operand,
@@ -523,7 +523,7 @@ def _for(op: scf.ForOp, context: _Context) -> Broke:
     if not all(is_signless(bound.type) or bound.type == IndexType() for bound in op.operands[:3]):
         yield Broken("scalar-type", f"a loop over {op.lb.type}")
     yield from _carried_tiles(op.iter_args, [*op.body.block.args[1:], *op.results])
-    yield from _carried_halves(op)
+    yield from _carried_16_bit_floats(op)
 
 
 def _while(op: scf.WhileOp, context: _Context) -> Broke:
@@ -548,12 +548,12 @@ def _while(op: scf.WhileOp, context: _Context) -> Broke:
     if any(isinstance(inner, scf.IfOp | scf.ForOp) for inner in inside_body):
         around = _scf_around(op)
         if around is not None:
-            yield Broken("while-body", f"{_LADEN} lies inside an {around.name}")
+            yield Broken("while-body", f"{_NESTED_IN_WHILE} lies inside an {around.name}")
         elif any(isinstance(inner, scf.WhileOp) for inner in inside_body):
-            yield Broken("while-body", f"{_LADEN} contains another scf.while")
+            yield Broken("while-body", f"{_NESTED_IN_WHILE} contains another scf.while")
 
 
-_LADEN: Final = "an scf.while whose body has an scf.if or scf.for"
+_NESTED_IN_WHILE: Final = "an scf.while whose body has an scf.if or scf.for"
 
 
 def _scf_around(op: Operation) -> Operation | None:
@@ -564,7 +564,7 @@ def _scf_around(op: Operation) -> Operation | None:
     return parent
 
 
-def _carried_halves(op: Operation) -> Broke:
+def _carried_16_bit_floats(op: Operation) -> Broke:
     """Scf.for and scf.if carry no f16 or bf16 values."""
     for result in op.results:
         if str(result.type) in ("f16", "bf16"):
@@ -594,7 +594,7 @@ def _if(op: scf.IfOp, context: _Context) -> Broke:
         last = region.blocks.last.last_op if region.blocks.last is not None else None
         if last is not None and [value.type for value in last.operands] != wanted:
             yield Broken("yields", "a branch of scf.if yields values of other types")
-    yield from _carried_halves(op)
+    yield from _carried_16_bit_floats(op)
 
 
 # --------------------------------------------------------------------------------------------
@@ -608,7 +608,7 @@ _CROSS_CORE: Final = {
 """The pipes that signal and wait between cores on a5."""
 
 
-def _cross_core(op: sync_ops.WordsOp, context: _Context) -> Broke:
+def _cross_core(op: sync_ops.KeywordsOp, context: _Context) -> Broke:
     pipe = op.attributes["word0"]
     assert isinstance(pipe, Pipe)
     if A5 in context.archs and pipe.data not in _CROSS_CORE[type(op)]:

@@ -94,7 +94,7 @@ class Operator:
             next(i for i, p in enumerate(self._order) if p.name == parameter.name)
             for parameter in self.parameters
         ]
-        self._new_shapes = [self._told_dims(output) for output in self.outputs]
+        self._new_shapes = [self._output_dims(output) for output in self.outputs]
 
     def _of_jit(self, kernel: JitFunction) -> Sequence[Parameter]:
         found: list[Parameter] = []
@@ -120,7 +120,7 @@ class Operator:
                 found.append(Parameter(parameter.name, parameter.kind, role, parameter.default))
         return found
 
-    def _told_dims(self, output: Parameter) -> list[int | tuple[int, int]]:
+    def _output_dims(self, output: Parameter) -> list[int | tuple[int, int]]:
         """Return the sizes of an output: a number, or the index and the axis of an input.
 
         Raises:

@@ -294,7 +294,7 @@ class Method(Callee):
                     hint=self._return_hint(ctx.wanted),
                     slug="return-type",
                 )
-            if any(map(_says_no_part, ctx.wanted)):
+            if any(map(_has_no_valid_part, ctx.wanted)):
                 return self._with_parts(ctx.wanted)
             return ctx.wanted
         if not ctx.returns:
@@ -324,7 +324,7 @@ class Method(Callee):
         pairs = zip(wanted, first, strict=True)
         return tuple(declared_join(ctx, self.node, kind, value.type) for kind, value in pairs)
 
-    def _way_to_write(self, output: Var) -> str:
+    def _write_hint(self, output: Var) -> str:
         if self.options.func_type is not FunctionType.Orchestration:
             return f"write {store_line(output.name, output)}"
         name = output.name
@@ -346,14 +346,14 @@ class Method(Callee):
                     warn(
                         f"output {var.name!r} of {self.name} is returned as it came, never written",
                         var.span if location is None else ctx.span(location),
-                        hint=self._way_to_write(var),
+                        hint=self._write_hint(var),
                         slug="out-never-written",
                     )
                     continue
                 raise ParserTypeError(
                     f"output {var.name!r} of {self.name} is never written",
                     var.span if location is None else ctx.span(location),
-                    hint=self._way_to_write(var),
+                    hint=self._write_hint(var),
                     slug="out-never-written",
                 )
         self._check_returned()
@@ -482,7 +482,7 @@ def _check_parts(
     )
 
 
-def _says_no_part(kind: Type) -> bool:
+def _has_no_valid_part(kind: Type) -> bool:
     """True for a tile declared without a view: how much of it is valid follows from the values."""
     return isinstance(kind, TileType) and kind.tile_view is None
 

@@ -55,9 +55,9 @@ from pypto._src.ir.stmts import (
     YieldStmt,
     statements,
 )
-from pypto._src.ir.traversal.common_parts import endless, named_parts
+from pypto._src.ir.traversal.common_parts import endless, name_shared_subexpressions
 from pypto._src.ir.traversal.recursion import nesting, room
-from pypto._src.ir.traversal.symbolic_dims import solved_dims, told_dims
+from pypto._src.ir.traversal.symbolic_dims import dependent_dims, solved_dims
 from pypto._src.ir.types import ScalarType
 from pypto._src.lazy import lazy_module
 from pypto._src.ops.layout import tile_spaces
@@ -198,7 +198,7 @@ class Plan:
     """One function as closures."""
 
     def __init__(self, function: Function, evaluator: Evaluator) -> None:
-        self.function = function = named_parts(function)
+        self.function = function = name_shared_subexpressions(function)
         why = endless(function)
         if why is not None:
             raise EvaluationError(
@@ -223,7 +223,7 @@ class Plan:
             (row.param, row.axis, self._slot(row.size), self._slot(row.var), self._value(row.value))
             for row in solved_dims(function)
         ]
-        self.told = [(i, axis, self._value(dim)) for i, axis, dim in told_dims(function)]
+        self.told = [(i, axis, self._value(dim)) for i, axis, dim in dependent_dims(function)]
         self.body = self._body(function.body, ())
 
     # ---------------------------------------------------------------------------------------

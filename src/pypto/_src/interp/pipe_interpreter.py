@@ -253,7 +253,7 @@ class StrictPlan(Plan):
                 core.owners[slot] = entry.number
                 env[slot] = target
                 if padding is not None:
-                    core.keep_only(target, padding)
+                    core.invalidate_outside(target, padding)
             else:
                 env[slot] = found[0] if result is None else result(env)
 
@@ -331,7 +331,7 @@ class Core:
             self.kept.append(owner)
         return marks
 
-    def keep_only(self, tile: Array, part: tuple[slice, ...]) -> None:
+    def invalidate_outside(self, tile: Array, part: tuple[slice, ...]) -> None:
         """Mark all of a tile except a part as unwritten."""
         marks = self.marks(tile)
         kept = marks.part(marks.valid, tile[part]).copy()

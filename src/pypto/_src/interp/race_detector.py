@@ -48,7 +48,7 @@ class _Access(NamedTuple):
     kind: AccessKind
     location: Span
 
-    def is_before(self, clocks: Clocks) -> bool:
+    def happens_before(self, clocks: Clocks) -> bool:
         """True if this access happens before ``clocks``."""
         return clocks[self.rank] >= self.clocks[self.rank]
 
@@ -134,7 +134,7 @@ class RaceDetector:
             part = window.part(marks, view)
             for number in _numbers(part):
                 earlier = self._accesses[number - 1]
-                if not earlier.is_before(clocks):
+                if not earlier.happens_before(clocks):
                     at = tuple(int(n) for n in np.argwhere(part == number)[0][:-1])
                     raise self._race(earlier, rank, kind, _address(view, at))
         access = _Access(me, clocks, kind, rank.at)

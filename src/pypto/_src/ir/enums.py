@@ -6,7 +6,7 @@ import sys
 from enum import Enum, EnumMeta, IntEnum
 from typing import Any
 
-from pypto._src.suggestions import refuse_name
+from pypto._src.suggestions import raise_unknown_name
 
 
 class _Meta(EnumMeta):
@@ -17,7 +17,7 @@ class _Meta(EnumMeta):
         if name in members:
             return members[name]
         frame = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
-        return refuse_name(f"pl.{cls.__name__}", name, members, frame)
+        return raise_unknown_name(f"pl.{cls.__name__}", name, members, frame)
 
 
 class MemorySpace(Enum, metaclass=_Meta):

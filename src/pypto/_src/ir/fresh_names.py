@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 
-class NewNames:
+class FreshNames:
     """Gives names that are not ``taken``, none of them twice."""
 
     def __init__(self, taken: Iterable[str]) -> None:

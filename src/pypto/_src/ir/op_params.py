@@ -12,7 +12,7 @@ from enum import Enum
 from typing import Any, Final, cast
 
 from pypto._src.diagnostics import UNKNOWN_SPAN, Span
-from pypto._src.dtypes import BY_CODE, DataType, bounds, holds, not_held
+from pypto._src.dtypes import BY_CODE, DataType, bounds, holds, out_of_range_text
 from pypto._src.errors import OpError, OpTypeError
 from pypto._src.ir.array_types import TensorType, TileType
 from pypto._src.ir.enums import MemorySpace, PipeType
@@ -234,7 +234,7 @@ def literal(value: float, dtype: DataType | None, span: Span = UNKNOWN_SPAN) -> 
     if not holds(value, dtype):
         is_nan = isinstance(value, float) and math.isnan(value)
         near = 0 if is_nan else bounds(dtype)[value > 0]
-        raise OpError(not_held(value, dtype), hint=f"write {near}", slug="constant-range")
+        raise OpError(out_of_range_text(value, dtype), hint=f"write {near}", slug="constant-range")
     if dtype.is_float():
         return ConstFloat(float(value), dtype, span)
     return ConstInt(int(value), dtype, span)

@@ -547,7 +547,7 @@ class _Body:
             )
         is_remote = self.whole.is_remote
         try:
-            args, named = _with_shapes(callee, args, named)
+            args, named = _fill_in_shapes(callee, args, named)
             passed = [_argument(arg, is_remote=is_remote) for arg in args]
             words = {key: _argument(arg, is_remote=is_remote) for key, arg in named.items()}
             made, values = callee.launched(passed, words, device)
@@ -592,7 +592,7 @@ def _tensors(args: Sequence[Any], values: Sequence[Any]) -> list[tuple[Any, int]
     ]
 
 
-def _with_shapes(
+def _fill_in_shapes(
     callee: JitFunction, args: list[Any], named: dict[str, Any]
 ) -> tuple[list[Any], dict[str, Any]]:
     """Return arguments whose tensors have a shape: the kernel's where none is declared."""

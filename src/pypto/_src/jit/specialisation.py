@@ -58,7 +58,7 @@ from pypto._src.records import NamedTuple
 from pypto._src.run.arguments.array_views import Argument, array_view, zeros_like_others
 from pypto._src.run.arguments.parameters import plain_number, type_text
 from pypto._src.run.toolchain import find_toolchain
-from pypto._src.suggestions import meant_keyword
+from pypto._src.suggestions import keyword_hint
 from pypto._src.usage_errors import check_kind
 
 if TYPE_CHECKING:
@@ -169,10 +169,10 @@ class Version:
                 hint=f"declare {parameter.name}: pld.DistributedTensor[[64, 64], pl.FP32]",
                 slug="argument-kind",
             )
-        rows = _Abstract((_DECLARED_RANKS, math.prod(shape)), kind.dtype.numpy)
+        rows = _ArraySpec((_DECLARED_RANKS, math.prod(shape)), kind.dtype.numpy)
         return WindowArgument(rows, shape)
 
-    def declared(self, parameter: ArrayParameter) -> _Abstract:
+    def declared(self, parameter: ArrayParameter) -> _ArraySpec:
         """Return the array that an annotation declares; named sizes are None."""
         kind = parameter.kind
         if kind is None:
@@ -184,7 +184,7 @@ class Version:
             )
         dims = parameter.with_symbols(kind).shape
         shape = [dim.value if isinstance(dim, ConstInt) else None for dim in dims]
-        return _Abstract(tuple(shape), kind.dtype.numpy)
+        return _ArraySpec(tuple(shape), kind.dtype.numpy)
 
     def declared_arguments(self, sizes: Mapping[str, int]) -> dict[str, Any]:
         """Return what annotations declare, by name; ``sizes`` has the named sizes.
@@ -207,7 +207,7 @@ class Version:
                     )
                 pairs = zip(names, view.shape, strict=True)
                 shape = [sizes[name] if name else cast("int", size) for name, size in pairs]
-                found[parameter.name] = _Abstract(tuple(shape), view.dtype)
+                found[parameter.name] = _ArraySpec(tuple(shape), view.dtype)
             elif parameter.default is REQUIRED and not isinstance(parameter, ConstantParameter):
                 found[parameter.name] = sizes.get(parameter.name, 1)
         return found
@@ -255,7 +255,7 @@ class Version:
         if unknown is not None:
             what = f"{self.definition.name} does not take argument {unknown!r}"
             error = self.refusal(what, "argument-count")
-            error.hint = meant_keyword(unknown, left) or error.hint
+            error.hint = keyword_hint(unknown, left) or error.hint
             raise error
         if len(args) > len(order):
             what = f"{self.definition.name} does not take {len(args)} arguments"
@@ -351,7 +351,7 @@ class Version:
             is_slow = made is not None and made.target != self.definition.target
             if made is not None and not (is_slow and find_toolchain() is not None):
                 return made
-            if any(isinstance(view, _Abstract) and None in view.shape for view in views):
+            if any(isinstance(view, _ArraySpec) and None in view.shape for view in views):
                 if failure is not None:
                     raise failure
                 assert made is not None
@@ -500,10 +500,10 @@ class Version:
                 hint="launch it from a function of @pl.jit.host, with pld.window(...)",
                 slug="window",
             )
-        if not isinstance(parameter, ArrayParameter) or isinstance(arg, _Abstract):
+        if not isinstance(parameter, ArrayParameter) or isinstance(arg, _ArraySpec):
             return arg
         if isinstance(arg, Tensor) and arg.dtype is not None:
-            return _Abstract(tuple(arg.shape), arg.dtype.numpy)
+            return _ArraySpec(tuple(arg.shape), arg.dtype.numpy)
         argument = Argument(
             parameter.name, self.definition.name, "an array", "np.float32", is_written=False
         )
@@ -542,7 +542,7 @@ class Version:
         hint = f"declare {parameter.name}: pl.Tensor[{list(shape)}, pl.{kind.dtype.member}]"
         raise CallError(text, hint=hint, slug="argument-shape")
 
-    def tensor_type(self, parameter: Parameter, arg: Array | _Abstract) -> TensorType:
+    def tensor_type(self, parameter: Parameter, arg: Array | _ArraySpec) -> TensorType:
         dtype = _element_types().get(arg.dtype)
         if dtype is not None:
             return TensorType(cast("tuple[int, ...]", arg.shape), dtype)
@@ -663,7 +663,7 @@ _DECLARED_RANKS: Final = 16
 """The assumed number of ranks for a kernel that is inspected but not run."""
 
 
-class _Abstract(NamedTuple):
+class _ArraySpec(NamedTuple):
     """Shape and dtype in place of an array; a size that may differ between calls is None."""
 
     shape: tuple[int | None, ...]

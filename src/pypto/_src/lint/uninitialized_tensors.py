@@ -444,7 +444,7 @@ class _Tensors(TensorParts):
             return Diagnostic(error, OUTPUT, 0, f"{what} is never written", span)
         if not is_entry:
             return None
-        branch = self._way_around({write.block for write in writes}, {w.begin for w in writes})
+        branch = self._bypass({write.block for write in writes}, {w.begin for w in writes})
         if branch is not None:
             point, holds = branch
             assert isinstance(point.stmt, IfStmt)
@@ -472,7 +472,7 @@ class _Tensors(TensorParts):
         text = f"{what} is written in part only: {left}"
         return Diagnostic(DiagnosticSeverity.Warning, PART, 0, text, span, hint=hint)
 
-    def _way_around(self, blocks: set[Block], begins: set[int]) -> tuple[ProgramPoint, bool] | None:
+    def _bypass(self, blocks: set[Block], begins: set[int]) -> tuple[ProgramPoint, bool] | None:
         """Return the branch at which a path that avoids all writes begins, and its outcome."""
         pending: list[tuple[Block, tuple[ProgramPoint, bool] | None]] = [
             (self.iterations.root, None)

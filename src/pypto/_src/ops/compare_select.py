@@ -59,11 +59,11 @@ from pypto._src.ops.rules.type_rules import (
 from pypto._src.ops.rules.valid_parts import (
     all_of,
     equal_part,
-    has_rest,
-    name_of_all,
+    has_invalid_bytes,
     on_all,
     same_part,
     valid_or_all,
+    whole_name,
 )
 
 if TYPE_CHECKING:
@@ -131,7 +131,7 @@ def _all_of_each(site: PtoSite, *tiles: int) -> list[tuple[str, str]]:
     operands = list(zip(site.args, site.arg_types, strict=True))
     for at in tiles:
         tile = site.call.args[at]
-        if has_rest(tile.type):
+        if has_invalid_bytes(tile.type):
             operands[at] = site.reinterpret(tile, all_of(tile.type))
     return operands
 
@@ -150,7 +150,7 @@ def _bits_cpp(site: CppSite) -> None:
     assert kind.tile_view is not None
     # Where a row of bits ends; the CPU model of the chip relies on it.
     site.emit(f"{site.dst}.SetValidCol({const_value(kind.tile_view.valid_shape[1])});")
-    lhs, rhs = (name_of_all(site, at) for at in (0, 1))
+    lhs, rhs = (whole_name(site, at) for at in (0, 1))
     site.emit(f"TCMP({site.dst}, {lhs}, {rhs}, CmpMode::{_mode(site.call)});")
 
 
@@ -178,7 +178,7 @@ def _chosen_type(o: Operands) -> Type:
 def _chosen_pto(site: PtoSite) -> None:
     names, types = (", ".join(each) for each in zip(*_all_of_each(site, 1, 2), strict=True))
     dst, kind = site.dst, site.dst_type
-    if has_rest(site.call.type):
+    if has_invalid_bytes(site.call.type):
         dst, kind = site.reinterpret(None, all_of(site.call.type))
     site.emit(f"pto.tsel ins({names} : {types}) outs({dst} : {kind})")
 
@@ -216,7 +216,7 @@ def _as_row(value: Expr, let: Let) -> Expr:
     assert isinstance(kind, TileType)
     shape = static_shape(kind) or (1,)
     size = math.prod(shape)
-    if not is_column(kind) and (has_rest(kind) or shape[-1] % _STEP == 0 or size % _STEP):
+    if not is_column(kind) and (has_invalid_bytes(kind) or shape[-1] % _STEP == 0 or size % _STEP):
         return value
     return let("row", reshape.build([value, [1, size]], {}))
 
@@ -227,10 +227,10 @@ def _filled(like: Expr, value: float, let: Let, name: str) -> Expr:
     assert isinstance(kind, TileType)
     if valid_part(kind) is not None:
         return let(name, expands.build([like, value], {}))
-    return _of_number(kind, literal(value, kind.dtype), let, name)
+    return _filled_with(kind, literal(value, kind.dtype), let, name)
 
 
-def _of_number(kind: TileType, number: Expr, let: Let, name: str) -> Expr:
+def _filled_with(kind: TileType, number: Expr, let: Let, name: str) -> Expr:
     """Return a tile filled with ``number``; unsigned elements are filled as signed ones."""
     dtype = SIGNED_OF.get(kind.dtype)
     if dtype is None:
@@ -246,7 +246,7 @@ def _of_number(kind: TileType, number: Expr, let: Let, name: str) -> Expr:
     return let(name, reread(filled, kind.dtype))
 
 
-def _equatable(value: Expr, let: Let) -> Expr:
+def _as_comparable(value: Expr, let: Let) -> Expr:
     """Return a tile of integers in a type that the vector unit compares, preserving equality."""
     value = signed(value, let)
     kind = value.type
@@ -270,7 +270,7 @@ def _held(lhs: Expr, rhs: Expr, mode: int, let: Let) -> tuple[Expr, bool]:
             lhs = let("larger", maximum.build([lhs, rhs], {}))
         elif mode in (GE, LT):
             rhs = let("larger", maximum.build([lhs, rhs], {}))
-        lhs, rhs, mode = _equatable(lhs, let), _equatable(rhs, let), EQ
+        lhs, rhs, mode = _as_comparable(lhs, let), _as_comparable(rhs, let), EQ
     operands, keywords = (lhs, rhs, ConstInt(8, D.INDEX)), {"cmp_type": mode}
     kind = cmp_on_target.result_type(operands, keywords)
     return let("bits", Call(cmp, operands, keywords, kind)), inverted
@@ -336,7 +336,7 @@ def mask(lhs: Array, rhs: Any, cmp_type: int = EQ) -> Array:
     return _compare(lhs, rhs, cmp_type).astype(lhs.dtype)
 
 
-def _as_choice(call: Call, let: Let) -> Expr | None:
+def _as_select(call: Call, let: Let) -> Expr | None:
     """Decompose a comparison: y = cmp(a, b)  ->  y = sel(its bits, 1, 0)."""
     if not _is_static(call):
         return None  # InitMemRef rejects the tile
@@ -358,7 +358,7 @@ def _number(like: Expr, number: Expr, let: Let) -> Expr:
     assert isinstance(kind, TileType)
     if valid_part(kind) is not None:
         return let("number", expands.build([like, number], {}))
-    return _of_number(kind, number, let, "number")
+    return _filled_with(kind, number, let, "number")
 
 
 @block_op(
@@ -368,7 +368,7 @@ def _number(like: Expr, number: Expr, let: Let) -> Expr:
     in_place=(),
     promotion=Promotion(0, 1),
     numpy=mask,
-    decomposition=_as_choice,
+    decomposition=_as_select,
     with_scratch=cmp_on_target,
 )
 def cmp(lhs: Tile, rhs: Tile, cmp_type: int = 0) -> Tile:
@@ -389,7 +389,7 @@ def cmp(lhs: Tile, rhs: Tile, cmp_type: int = 0) -> Tile:
     in_place=(),
     promotion=Promotion(0, number=1),
     numpy=lambda lhs, rhs, cmp_type=EQ: mask(lhs, beside(lhs, rhs), cmp_type),
-    decomposition=_as_choice,
+    decomposition=_as_select,
 )
 def cmps(lhs: Tile, rhs: Scalar, cmp_type: int = 0) -> Tile:
     """Return 1 where comparison ``cmp_type`` holds for ``lhs`` [R, C] and a number, else 0.

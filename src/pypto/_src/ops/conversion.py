@@ -439,7 +439,7 @@ def of_one_tile(op: AnyOp) -> Conversion:
     return convert
 
 
-def of_two_alike(op: AnyOp) -> Conversion:
+def of_two_same_shape(op: AnyOp) -> Conversion:
     """Return the conversion to a block op on two tiles that already have the same shape."""
 
     def convert(
@@ -457,7 +457,7 @@ def by_name(op: AnyOp, args: Sequence[Expr]) -> dict[str, Any]:
     return {param.name: arg for param, arg in zip(op.operands, args, strict=False)}
 
 
-def of_lines(op: AnyOp) -> Conversion:
+def linewise(op: AnyOp) -> Conversion:
     """Return the conversion to a block op with the same operands and its own scratch."""
 
     def convert(
@@ -468,7 +468,7 @@ def of_lines(op: AnyOp) -> Conversion:
     return convert
 
 
-def of_spread(op: AnyOp) -> Conversion:
+def broadcasting_second(op: AnyOp) -> Conversion:
     """Return the conversion to an op that broadcasts its second operand to the first's shape."""
 
     def convert(

@@ -11,7 +11,7 @@ from collections.abc import Callable, Set
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from pypto._src.dtypes import DataType, computed_in
+from pypto._src.dtypes import DataType, compute_dtype
 from pypto._src.ir.array_types import TileType, dtype_of, valid_part
 from pypto._src.ir.enums import MemorySpace
 from pypto._src.ir.exprs import Call, Cast, ConstFloat, Expr, MakeTuple
@@ -28,7 +28,7 @@ from pypto._src.ops.define import (
     Tile,
     block_op,
 )
-from pypto._src.ops.layout import padded_otherwise, tile_type
+from pypto._src.ops.layout import padding_differs, tile_type
 from pypto._src.ops.promotion.facts import BroadcastOps
 from pypto._src.ops.promotion.operands import Promotion
 from pypto._src.ops.rules.type_rules import (
@@ -356,7 +356,7 @@ BY_PYTHON_NAME["block", "minimums"] = mins
 
 def _in_float32(tile: Array, compute: Callable[[Array], Array]) -> Array:
     """Compute in 32 bits and round once."""
-    return compute(tile.astype(computed_in(tile.dtype))).astype(tile.dtype)
+    return compute(tile.astype(compute_dtype(tile.dtype))).astype(tile.dtype)
 
 
 def _reciprocal(x: Array) -> Array:
@@ -575,7 +575,7 @@ def _cast(tile: Array, target_type: Any, mode: RoundMode = "round") -> Array:
         if target.is_float():
             return tile.astype(np.float32).astype(target.numpy)
         return tile.astype(target.numpy)
-    wide = tile.astype(computed_in(tile.dtype))
+    wide = tile.astype(compute_dtype(tile.dtype))
     if target.is_float():
         return wide if wide.dtype == np.float64 else wide.astype(target.numpy)
     return _to_integer(_rounded(wide, _mode(mode)), target)
@@ -583,7 +583,7 @@ def _cast(tile: Array, target_type: Any, mode: RoundMode = "round") -> Array:
 
 def _on_equal_rows(call: Call, let: Let) -> Expr | None:
     """Decompose a cast whose operand and result have rows padded to different lengths."""
-    if not padded_otherwise(call.args[0].type, call.type):
+    if not padding_differs(call.args[0].type, call.type):
         return None
     from pypto._src.ops.padding import on_equal_rows
 

@@ -100,7 +100,7 @@ def is_row(shape: Sequence[Expr]) -> bool:
     return all(const_value(dim) == 1 for dim in shape[:-1])
 
 
-def _lies_unboxed(kind: TileType, view: TileView) -> bool:
+def _is_unboxed_row(kind: TileType, view: TileView) -> bool:
     """True for an unboxed single row in Left memory: `gemv` reads it as a vector, not as boxes."""
     return view.blayout is view.slayout is TileLayout.row_major and is_row(kind.shape)
 
@@ -176,7 +176,11 @@ def physical_shape(kind: TileType, space: MemorySpace | None = None) -> tuple[in
         # Partial boxes are padded for every memory that the tile moves through: their boxes differ.
         unit = whole_box(kind.dtype)
         return (
-            1 if _lies_unboxed(kind, view) else rows if rows % down == 0 else round_up(rows, unit),
+            1
+            if _is_unboxed_row(kind, view)
+            else rows
+            if rows % down == 0
+            else round_up(rows, unit),
             columns if columns % across == 0 else round_up(columns, unit),
         )
     # A row moves from Mat to Bias memory in one piece, and keeps its layout.
@@ -213,7 +217,7 @@ def is_vertical(kind: Type) -> bool:
     return shape is not None and len(shape) > 1 and shape[-1] == 1
 
 
-def padded_otherwise(a: Type, b: Type) -> bool:
+def padding_differs(a: Type, b: Type) -> bool:
     """True for two tiles of equal constant shape whose rows are padded to different lengths."""
     if not (isinstance(a, TileType) and isinstance(b, TileType)) or static_shape(a) is None:
         return False
@@ -266,7 +270,7 @@ def check_layout(kind: TileType, space: MemorySpace, what: str = "the tile") -> 
     view = effective_view(kind, space)
     rows, columns = rows_and_columns(kind)
     if view.slayout is not TileLayout.none_box:
-        if _lies_unboxed(kind, view):
+        if _is_unboxed_row(kind, view):
             _check_row(kind, what, columns)
         return
     if space is MemorySpace.Bias and rows != 1:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from pypto._src.dtypes import DataType, computed_in
+from pypto._src.dtypes import DataType, compute_dtype
 from pypto._src.ir.array_types import TileType, same_dim, same_dims
 from pypto._src.ir.enums import MemorySpace, PipeType
 from pypto._src.ir.exprs import Call, ConstInt, Expr, const_value
@@ -210,7 +210,7 @@ def _times(lhs: Array, rhs: Array) -> Array:
     if lhs.dtype.kind == "i":
         # Sums of 8-bit products are exact in 53 bits, and NumPy's float product is the fast one.
         return (lhs.astype(np.float64) @ rhs.astype(np.float64)).astype(np.int32)
-    wide = computed_in(lhs.dtype)
+    wide = compute_dtype(lhs.dtype)
     return lhs.astype(wide) @ rhs.astype(wide)
 
 
@@ -359,7 +359,7 @@ def _batch_matmul_type(o: Operands) -> Type:
 def _batched(lhs: Array, rhs: Array) -> Array:
     if lhs.dtype.kind == "i":
         return lhs @ rhs  # integers wrap
-    wide = computed_in(lhs.dtype)
+    wide = compute_dtype(lhs.dtype)
     return (lhs.astype(wide) @ rhs.astype(wide)).astype(lhs.dtype)
 
 

@@ -78,8 +78,8 @@ from pypto._src.ops.rules.valid_parts import (
     all_of,
     check_sizes,
     given,
-    has_rest,
-    name_of_all,
+    has_invalid_bytes,
+    whole_name,
 )
 
 if TYPE_CHECKING:
@@ -306,7 +306,7 @@ def store_type(o: Operands) -> Type:
             o,
             f"{called(o.op)} of a tile {dims(tile.shape)}{valid} to a region {dims(shapes)}",
             "shape-mismatch",
-            _fitting(o),
+            _fit_hint(o),
         )
     allowed = frozenset({tile.dtype})
     if space is MemorySpace.Acc:
@@ -322,7 +322,7 @@ def store_type(o: Operands) -> Type:
     return tensor
 
 
-def _fitting(o: Operands) -> str | None:
+def _fit_hint(o: Operands) -> str | None:
     """Return a hint: the tile's shape as the region's size, or the part of the tile that fits."""
     tile, offsets, sizes, tensor = o.tile(0), o.ints(1), o.ints(2), o.tensor(3)
     if len(tile.shape) != len(sizes):
@@ -585,7 +585,7 @@ def _move_pto(site: PtoSite) -> None:
     if site.call.kwargs.get("transpose"):
         tile = site.call.args[0]
         source, kind = site.reinterpret(tile, _transposed(all_of(tile.type)))
-        if has_rest(tile.type):  # bytes outside the valid part move too
+        if has_invalid_bytes(tile.type):  # bytes outside the valid part move too
             result, result_kind = site.reinterpret(None, all_of(site.call.type))
     site.emit(f"pto.tmov ins({source} : {kind}) outs({result} : {result_kind})")
 
@@ -595,7 +595,7 @@ def _move_cpp(site: CppSite) -> None:
     if site.call.kwargs.get("transpose"):
         tile = site.call.args[0]
         source = site.reinterpret(tile, _transposed(all_of(tile.type)), "t")
-        site.emit(f"TMOV({name_of_all(site, RESULT)}, {source});")
+        site.emit(f"TMOV({whole_name(site, RESULT)}, {source});")
         return
     site.emit(f"TMOV({site.dst}, {source});")
 

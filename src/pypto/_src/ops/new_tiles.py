@@ -42,7 +42,7 @@ from pypto._src.ops.layout import is_column, tile_type, with_valid
 from pypto._src.ops.reshaping import emit_reshape, scratch_shape, source_space, transpose
 from pypto._src.ops.rules.boxes import (
     elements,
-    lies_together,
+    is_contiguous,
     part_of,
     part_type,
     row_and_column,
@@ -405,7 +405,7 @@ BY_PYTHON_NAME["block", "fillpad_inplace"] = fillpad  # nothing else reads the p
 # --------------------------------------------------------------------------------------------
 
 
-def is_cut_out(call: Expr) -> bool:
+def is_strided(call: Expr) -> bool:
     """True for a `view` whose bytes are not contiguous in the tile."""
     assert isinstance(call, Call)
     kind, part = call.args[0].type, call.type
@@ -413,7 +413,7 @@ def is_cut_out(call: Expr) -> bool:
     assert isinstance(part, TileType)
     shape = static_shape(part)
     assert shape is not None
-    return not lies_together(kind, shape, elements(call.args[2]))
+    return not is_contiguous(kind, shape, elements(call.args[2]))
 
 
 def _as_swapped_rows(call: Call, let: Let) -> Expr | None:
@@ -421,7 +421,7 @@ def _as_swapped_rows(call: Call, let: Let) -> Expr | None:
 
     The tile is transposed, which makes the columns rows, and the part transposed back.
     """
-    if not is_cut_out(call):
+    if not is_strided(call):
         return None
     tile, sizes, offset = call.args
     (height, width), (row, column) = elements(sizes), elements(offset)
@@ -442,7 +442,7 @@ def _as_swapped_rows(call: Call, let: Let) -> Expr | None:
 
 
 def _refuse_cut_out(call: Call, language: str) -> None:
-    if is_cut_out(call):
+    if is_strided(call):
         raise no_form(view, language, "it is cut out of several rows")
 
 

@@ -81,7 +81,7 @@ def total(values: Array, axis: int = -1, keepdims: bool = True) -> Array:
     return np.asarray(values.sum(axis=axis, keepdims=keepdims, dtype=wide)).astype(dtype)
 
 
-def by_order(call: Call, let: Let) -> Expr | None:
+def by_signed_order(call: Call, let: Let) -> Expr | None:
     """Decompose the maximum or minimum of unsigned elements.
 
     With half their range subtracted, they have the same order as signed elements:
@@ -148,7 +148,7 @@ row_reduction: Final = partial(
 
 @row_reduction(
     numpy=lambda tile, _scratch: np.max(tile, axis=-1, keepdims=True),
-    decomposition=by_order,
+    decomposition=by_signed_order,
     pto="pto.trowmax",
     isa="TROWMAX",
 )
@@ -162,7 +162,7 @@ def row_max(tile: Tile, tmp_tile: Tile | None = None) -> Tile:
 
 @row_reduction(
     numpy=lambda tile, _scratch: np.min(tile, axis=-1, keepdims=True),
-    decomposition=by_order,
+    decomposition=by_signed_order,
     pto="pto.trowmin",
     isa="TROWMIN",
 )
@@ -268,7 +268,7 @@ def row_expand(src: Tile) -> Tile:
     ...
 
 
-def beside_a_column(o: Operands) -> Type:
+def with_column_type(o: Operands) -> Type:
     """Return the type of [R, C] with a column [R, 1] -> [R, C]."""
     check_operands(o)
     check_same_dtype(o, 0, 1)
@@ -350,7 +350,7 @@ def of_columns(op: OpDef[..., Any]) -> Decomposition:
 
 with_column: Final = partial(
     block_op,
-    types=beside_a_column,
+    types=with_column_type,
     valid=beside_column,
     dtypes=ARITHMETIC,
     in_place=(0,),
@@ -405,7 +405,7 @@ def row_expand_div(tile: Tile, row_vec: Tile) -> Tile:
     ...
 
 
-def beside_element(op: OpDef[..., Any] | None) -> Decomposition:
+def with_element(op: OpDef[..., Any] | None) -> Decomposition:
     """Return the decomposition of an op on a column and a row [1, 1]: ``op`` on two columns.
 
     y = col_expand_mul(a, b)  ->  y = mul(a, b broadcast to a column)
@@ -470,7 +470,7 @@ def _below_part(o: Operands, kind: Type) -> Type:
     in_place=(0,),
     promotion=Promotion(0, 1, broadcasts=False),
     numpy=lambda target, col_vec: np.broadcast_to(col_vec, target.shape).copy(),
-    of_padded=beside_element(None),
+    of_padded=with_element(None),
     pto=_col_expand_pto,
     isa=lambda site: site.emit(f"TCOLEXPAND({site.dst}, {site.args[1]});"),
 )
@@ -496,7 +496,7 @@ with_row: Final = partial(
 @with_row(
     numpy=lambda tile, col_vec: tile * col_vec,
     decomposition=on_signed,
-    of_padded=beside_element(mul),
+    of_padded=with_element(mul),
     pto="pto.tcolexpandmul",
     isa="TCOLEXPANDMUL",
 )
@@ -508,7 +508,7 @@ def col_expand_mul(tile: Tile, col_vec: Tile) -> Tile:
 @with_row(
     dtypes=FLOATS,
     numpy=lambda tile, col_vec: tile / col_vec,
-    of_padded=beside_element(div),
+    of_padded=with_element(div),
     pto="pto.tcolexpanddiv",
     isa="TCOLEXPANDDIV",
 )
@@ -520,7 +520,7 @@ def col_expand_div(tile: Tile, col_vec: Tile) -> Tile:
 @with_row(
     numpy=lambda tile, col_vec: tile - col_vec,
     decomposition=on_signed,
-    of_padded=beside_element(sub),
+    of_padded=with_element(sub),
     pto="pto.tcolexpandsub",
     isa="TCOLEXPANDSUB",
 )

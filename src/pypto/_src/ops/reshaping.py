@@ -79,7 +79,7 @@ def _reshape_type(o: Operands) -> Type:
             shown=(0,),
         )
     if not _is_in_mat(o.args[0], kind):
-        if not (have_same_rows(kind, result) or _is_turned(kind, result)):
+        if not (have_same_rows(kind, result) or _is_transposed_row(kind, result)):
             padded = kind if is_padded(kind) else result
             refuse(
                 o,
@@ -115,7 +115,7 @@ def have_same_rows(a: TileType, b: TileType) -> bool:
     return lines[0] == lines[1]
 
 
-def _is_turned(a: TileType, b: TileType) -> bool:
+def _is_transposed_row(a: TileType, b: TileType) -> bool:
     """True for a column [N, 1] and a row [1, N] of elements that the chip can transpose."""
     if static_shape(a) is None or static_shape(b) is None or a.dtype not in TRANSPOSED:
         return False
@@ -209,7 +209,7 @@ def reread(tile: Expr, dtype: DataType, shape: Sequence[Any] | None = None) -> C
     assert isinstance(kind, TileType)
     new = MakeTuple(kind.shape if shape is None else shape)
     operands = (tile, new, ConstInt(dtype.code(), DataType.INDEX))
-    kind = unique(_reread_type(Operands(reread_on_target, operands, {})))
+    kind = unique(_reread_type(Operands(bitcast_on_target, operands, {})))
     return Call(reshape, operands, {}, kind)
 
 
@@ -229,7 +229,7 @@ def emit_reshape(site: PtoSite) -> None:
     pto=emit_reshape,
     isa=lambda site: site.emit(f"TRESHAPE({site.dst}, {site.args[0]});"),
 )
-def reread_on_target(tile: Tile, shape: Ints, code: Axis) -> Tile:
+def bitcast_on_target(tile: Tile, shape: Ints, code: Axis) -> Tile:
     """Return the bytes of ``tile`` as elements of the type with the number ``code``."""
     ...
 
@@ -244,7 +244,7 @@ def reread_on_target(tile: Tile, shape: Ints, code: Axis) -> Tile:
     space=source_space,
     columns=(0, RESULT),
     of_padded=_as_transpose,
-    with_scratch=reread_on_target,
+    with_scratch=bitcast_on_target,
     numpy=lambda tile, shape: tile.reshape(shape),
     pto=emit_reshape,
     isa="TRESHAPE",

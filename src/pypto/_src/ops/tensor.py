@@ -44,7 +44,7 @@ from pypto._src.ops.rules.type_rules import (
     operand_name,
     poison,
     refuse,
-    why_not,
+    unsupported_reason,
 )
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def _create_type(o: Operands) -> Type:
     if dtype not in WHOLE:
         raise OpError(
             f"{called(o.op)} makes no tensors of {dtype.member}",
-            note=why_not(dtype),
+            note=unsupported_reason(dtype),
             slug="element-type",
         )
     for axis, dim in enumerate(shape):

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, ParamSpec, TypeVar
 
 from pypto._src.diagnostics import Span
-from pypto._src.dtypes import DataType, bounds, computed_in, promote
+from pypto._src.dtypes import DataType, bounds, compute_dtype, promote
 from pypto._src.errors import EvaluationError, OpError
 from pypto._src.ir.array_types import TensorType, same_dim, static_shape
 from pypto._src.ir.enums import MemorySpace
@@ -45,7 +45,7 @@ from pypto._src.ops.rules.type_rules import (
     known_size,
     operand_name,
     refuse,
-    why_not,
+    unsupported_reason,
 )
 from pypto._src.ops.tensor import check_axis
 
@@ -327,7 +327,7 @@ def _cast_type(o: Operands) -> Type:
     if target not in o.op.dtypes:
         raise OpError(
             f"{called(o.op)} makes no tensors of {target.member}",
-            note=why_not(target),
+            note=unsupported_reason(target),
             slug="element-type",
         )
     return TensorType(o.tensor(0).shape, target)
@@ -524,7 +524,7 @@ def _matmul_type(o: Operands) -> Type:
     if dtype not in o.op.dtypes:
         raise OpError(
             f"{called(o.op)} makes no tensors of {dtype.member}",
-            note=why_not(dtype),
+            note=unsupported_reason(dtype),
             slug="element-type",
         )
     lhs = _transposed(o.tensor(0).shape, attribute(o, "a_trans"))
@@ -577,7 +577,9 @@ def _matmul(
     out_dtype: DataType | None = None,
 ) -> Array:
     # Floats accumulate in 32 bits; integers may wrap once at the end, with the same result.
-    wide = np.int64 if lhs.dtype.kind in "iu" and rhs.dtype.kind in "iu" else computed_in(lhs.dtype)
+    wide = (
+        np.int64 if lhs.dtype.kind in "iu" and rhs.dtype.kind in "iu" else compute_dtype(lhs.dtype)
+    )
     left, right = lhs.astype(wide), rhs.astype(wide)
     if a_trans and left.ndim > 1:
         left = np.swapaxes(left, -1, -2)

@@ -163,7 +163,7 @@ class Pass:
         return f"<pass {self.get_name()}>"
 
 
-def makes_a_pass(make: Callable[P, Pass]) -> Callable[P, Pass]:
+def pass_factory(make: Callable[P, Pass]) -> Callable[P, Pass]:
     """Make a pass factory report that it is one if it is called with a program."""
 
     @wraps(make)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from pypto._src.diagnostics import DiagnosticSeverity, render
 from pypto._src.ir.stmts import Program
 from pypto._src.lazy import lazy_module
-from pypto._src.passes.pass_base import Pass, makes_a_pass
+from pypto._src.passes.pass_base import Pass, pass_factory
 from pypto._src.passes.verification import NOTHING_KNOWN, PassFacts
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ class RunVerifier(Pass):
         return program
 
 
-@makes_a_pass
+@pass_factory
 def run_verifier(disabled_rules: Sequence[str] = ()) -> Pass:
     """Return the pass that logs what the verifier finds, without the disabled rules."""
     return RunVerifier(disabled_rules)

@@ -162,7 +162,7 @@ class PassFacts:
         look = None if self.cache is None else self.cache.found_of(function)
         return stmts_in(function.body) if look is None else look.left
 
-    def one_of_each_form(self, function: Function) -> Sequence[Stmt]:
+    def representative_statements(self, function: Function) -> Sequence[Stmt]:
         """Return statements that include each form of the function's calls with operands.
 
         These are all statements unless the function was verified.

@@ -16,7 +16,7 @@ from pypto._src.ir.stmts import Function
 from pypto._src.ir.types import ScalarType
 from pypto._src.records import NamedTuple
 from pypto._src.run.arguments.parameters import type_text
-from pypto._src.run.arguments.symbolic_sizes import SizeWords, ToldSizes
+from pypto._src.run.arguments.symbolic_sizes import DependentSizes, SizeWords
 from pypto._src.run.effects import Effects
 
 
@@ -59,7 +59,7 @@ class KernelSignature:
         rows = zip(function.params, effects.writes, strict=True)
         self.params = [_parameter(var, writes) for var, writes in rows]
         self.sizes = SizeWords(function)
-        ToldSizes(function, len(self.params))  # raises if a size cannot be computed
+        DependentSizes(function, len(self.params))  # raises if a size cannot be computed
 
 
 class Launcher(Protocol):

@@ -14,7 +14,7 @@ from typing import Final, TypeVar
 
 T = TypeVar("T")
 
-_CLEARING_S: Final = 10.0
+_CLEANUP_S: Final = 10.0
 """How long interrupted work has to remove its files."""
 
 
@@ -107,7 +107,7 @@ def shielded(work: Callable[[], T]) -> T:
             pass
     except BaseException:
         shield.abandon()
-        done.wait(_CLEARING_S)
+        done.wait(_CLEANUP_S)
         raise
     if errors:
         raise errors[0]

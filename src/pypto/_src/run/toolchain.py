@@ -36,7 +36,7 @@ NAMES = ("c++", "g++", "clang++")  # looked for on PATH, in this order
 
 VERSION_TIMEOUT_S = 30.0
 PROBE_TIMEOUT_S = 600.0  # zig builds its C++ library at first use: 40 s on four cores
-_DYING_S = 5.0  # until killed processes are gone
+_KILL_GRACE_S = 5.0  # until killed processes are gone
 NOTICE_AFTER_S = 3.0  # how long a user waits without a message
 
 # Results have to be the same on every machine and equal NumPy's, so nothing that reorders or fuses
@@ -274,7 +274,9 @@ def run(
         except BaseException as error:
             _kill(process)
             with contextlib.suppress(subprocess.TimeoutExpired):
-                process.communicate(timeout=_DYING_S)  # its children hold the other ends of pipes
+                process.communicate(
+                    timeout=_KILL_GRACE_S
+                )  # its children hold the other ends of pipes
             if isinstance(error, subprocess.TimeoutExpired):
                 return Finished(None, "", "")
             raise

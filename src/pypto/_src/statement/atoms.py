@@ -197,7 +197,7 @@ class TypePrinter:
                     out.append(item)
                 case Var() if not isinstance(item, MemRef):
                     out.append(self.dim_name(item))
-                case ConstInt() | ConstFloat() | ConstBool() if not is_odd(item):
+                case ConstInt() | ConstFloat() | ConstBool() if not is_mistyped(item):
                     out.append(literal(item, with_type=True))
                 case _:
                     word, operands, number = _inline_parts(item)
@@ -259,7 +259,7 @@ def has_dtype(kind: Type, dtype: DataType) -> bool:
     return isinstance(kind, ScalarType) and kind.dtype is dtype
 
 
-def is_odd(value: Expr) -> bool:
+def is_mistyped(value: Expr) -> bool:
     """True for an int constant of a float type, or the reverse: its text would read as another."""
     if isinstance(value, ConstInt):
         return value.dtype.is_float()

@@ -49,7 +49,14 @@ from pypto._src.ir.stmts import (
 from pypto._src.ir.traversal.queries import uses
 from pypto._src.ir.traversal.walk import walk
 from pypto._src.ir.types import ScalarType, Type, UnknownType
-from pypto._src.statement.atoms import CONSTANTS, TypePrinter, has_dtype, is_index, is_odd, literal
+from pypto._src.statement.atoms import (
+    CONSTANTS,
+    TypePrinter,
+    has_dtype,
+    is_index,
+    is_mistyped,
+    literal,
+)
 from pypto._src.statement.form import to_statement_form
 from pypto._src.statement.mnemonics import (
     CALL,
@@ -119,13 +126,13 @@ class _Printer(TypePrinter):
         """Return a variable or constant without its type; anything else is lifted."""
         if isinstance(expr, Var) and not isinstance(expr, MemRef):
             return self.names.get(expr) or self.use(expr)
-        if isinstance(expr, CONSTANTS) and not is_odd(expr):
+        if isinstance(expr, CONSTANTS) and not is_mistyped(expr):
             return literal(expr, with_type=False)
         return self.lifted.get(expr) or self.lift(expr)
 
     def typed(self, expr: Expr) -> str:
         """Return `value` for a place without a type list: a constant has its type beside it."""
-        if isinstance(expr, CONSTANTS) and not is_odd(expr):
+        if isinstance(expr, CONSTANTS) and not is_mistyped(expr):
             return literal(expr, with_type=True)
         return self.value(expr)
 
@@ -157,7 +164,7 @@ class _Printer(TypePrinter):
                 self.lift(part)
 
     def needs_lift(self, part: Expr) -> bool:
-        if isinstance(part, CONSTANTS) and not is_odd(part):
+        if isinstance(part, CONSTANTS) and not is_mistyped(part):
             return False
         return (not isinstance(part, Var) or isinstance(part, MemRef)) and part not in self.lifted
 
@@ -166,7 +173,7 @@ class _Printer(TypePrinter):
     def op(self, node: Expr) -> str:
         """Return the right side of an op, whose operands have been lifted."""
         match node:
-            case ConstInt() | ConstFloat() if is_odd(node):
+            case ConstInt() | ConstFloat() if is_mistyped(node):
                 own = "int64" if isinstance(node, ConstInt) else "fp32"
                 return f"{CONSTANT} {node.value!r} : ({own}) -> {self.type(node.type)}"
             case ConstInt() | ConstFloat() | ConstBool():
@@ -294,7 +301,7 @@ class _Printer(TypePrinter):
 
     def evaluate(self, stmt: EvalStmt) -> None:
         self.lift_parts(stmt.expr)
-        if isinstance(stmt.expr, CONSTANTS) and not is_odd(stmt.expr):
+        if isinstance(stmt.expr, CONSTANTS) and not is_mistyped(stmt.expr):
             self.ops.append(self.plain_op(assign_word(stmt.expr), (stmt.expr,), stmt.expr.type))
         else:
             self.ops.append(self.op(stmt.expr))

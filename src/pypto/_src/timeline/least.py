@@ -123,7 +123,7 @@ class _Fastest(CoreTimeline):
         return Timing(0.0, busy, min(timing.head, rates.warm_latency))
 
 
-def least_cycles(
+def lower_bound_cycles(
     program: Program, entry: Function, model: CostModel, sizes: Mapping[str, int]
 ) -> float:
     """Return how many cycles after the launch a run takes at least."""

@@ -23,7 +23,7 @@ from pypto._src.passes.memory.memory_plan import MemoryPlan
 from pypto._src.passes.pass_manager import OptimizationStrategy
 from pypto._src.passes.sync.checker import check_sync
 from pypto._src.run.arguments.signature import Signature
-from pypto._src.timeline.least import least_cycles
+from pypto._src.timeline.least import lower_bound_cycles
 from pypto._src.timeline.profile import KernelProfile, Profile, ProgramSimulator
 from pypto._src.timeline.simulate import TooSlowError
 
@@ -66,7 +66,7 @@ def _examine(request: Mapping[str, Any]) -> dict[str, Any]:
             memory[plan.space.name] = max(memory.get(plan.space.name, 0), plan.height)
     model = CostModel(_table(request["costs"]))
     entry = entry_function(program, request["entry"])
-    least = with_room(lambda: least_cycles(program, entry, model, request["sizes"]), program)
+    least = with_room(lambda: lower_bound_cycles(program, entry, model, request["sizes"]), program)
     return {"memory": memory, "estimate": least}
 
 

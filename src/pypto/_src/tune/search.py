@@ -173,7 +173,7 @@ class _Search:
                 if limit is not None and self.found[number].estimate > limit:
                     break
                 known = self.results.get(self.keys[number])
-                if known is None or not _is_enough(known, limit):
+                if known is None or not _is_settled(known, limit):
                     request = {**self._request(number, "simulate"), "limit": limit}
                     waiting.append((number, self.keys[number], workers.ask(request)))
                 else:
@@ -242,7 +242,7 @@ class _Search:
             self.options.told(what, ready, len(self.found) if count is None else count)
 
 
-def _is_enough(known: Mapping[str, Any], limit: float | None) -> bool:
+def _is_settled(known: Mapping[str, Any], limit: float | None) -> bool:
     """True if a known run, perhaps only known to exceed a limit, need not be simulated."""
     above = known.get("above")
     return above is None or (limit is not None and above > limit)

@@ -81,11 +81,13 @@ class Calls:
         self.kernel = kernel
         self._given = kernel.context.given
         self._hints = kernel.options.scheduling_hints
-        self._names_do = not kernel.options.fold_constants  # operands can be emitted as plain names
+        self._use_names = (
+            not kernel.options.fold_constants
+        )  # operands can be emitted as plain names
         self._forms: dict[tuple[object, int], _Form] = {}  # by op and number of operands
         # By op and identity of the keywords, which are kept alive; see `lines_alone`.
         self._alone: dict[tuple[object, int], tuple[Sequence[str], object]] = {}
-        self._is_text = self._names_do and kernel.sharing is None  # addresses need no statements
+        self._is_text = self._use_names and kernel.sharing is None  # addresses need no statements
         # The GlobalTensors of regions and the lines that point them there, by the identity of what
         # they depend on, which the value keeps alive: long kernels repeat the same few lists.
         self._views: dict[tuple[int, ...], tuple[str, str, object]] = {}
@@ -108,7 +110,7 @@ class Calls:
         if op.promotion is not None and op.promotion.differ(args):
             check_equal(op, call)
         remark = self._remark(op, call) if self._hints else ""
-        if is_plain and self._names_do:
+        if is_plain and self._use_names:
             given, names = self._given, [dst] if dst else []
             for arg in args:
                 if arg not in given:
@@ -252,7 +254,7 @@ class Calls:
                 kept[axis] = self._size(f"region_begin({axis}, {text}, {size}, {limit})")
         return tuple(kept)
 
-    def moved_sizes(self, shape: Sequence[Expr], kind: TileType) -> tuple[Size, ...]:
+    def transfer_sizes(self, shape: Sequence[Expr], kind: TileType) -> tuple[Size, ...]:
         """Return the sizes of the region that a tile of type ``kind`` is loaded from or stored to.
 
         They are ``shape``, or those of the valid part of the tile.
@@ -275,7 +277,7 @@ class Calls:
             if line:
                 self.kernel.body.emit_line(line)
             return name
-        sizes = self.moved_sizes(shape, kind)
+        sizes = self.transfer_sizes(shape, kind)
         if is_column(kind):
             from pypto._src.emit.tensor_parts import check_column
 
@@ -357,7 +359,7 @@ class Site:
         tile, kind = self._moved()
         if layout == "ND":
             return calls.view(ref, offsets, shape, kind)
-        sizes = calls.moved_sizes(shape, kind)
+        sizes = calls.transfer_sizes(shape, kind)
         part = column_part(sizes, ref.strides, kind.dtype.bytes)
         address = calls.offset(ref, calls.kept(ref, offsets, sizes))
         if part.order == "ND":

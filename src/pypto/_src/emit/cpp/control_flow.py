@@ -217,12 +217,12 @@ class Flow:
                 self._body.emit_line(f"{kind} {self._context.declare(var)};")
         self._body.emit_line(f"if ({text}) {{")
         self._branch(stmt.then_body, stmt.return_vars)
-        if stmt.else_body is not None and self._says_something(stmt):
+        if stmt.else_body is not None and self._has_else_lines(stmt):
             self._body.emit_line("} else {")
             self._branch(stmt.else_body, stmt.return_vars)
         self._body.emit_line("}")
 
-    def _says_something(self, stmt: IfStmt) -> bool:
+    def _has_else_lines(self, stmt: IfStmt) -> bool:
         """True if the else branch emits a line: a statement, or a result to assign."""
         if any(not isinstance(s, YieldStmt) for s in statements(stmt.else_body)):
             return True

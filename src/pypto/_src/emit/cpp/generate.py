@@ -64,7 +64,7 @@ class CodeGenerator:
     ) -> tuple[Kernel, CodeEmitter]:
         """Run the three phases; return the generator's state and the lines of the function."""
         facts = scan(function, removed)
-        choices = find_choices(function) if facts.hands_tensors_on else NO_CHOICES
+        choices = find_choices(function) if facts.passes_tensors_on else NO_CHOICES
         kernel = Kernel(function, self.options, self._comments, facts, choices, sharing)
         declarations = Declarations(kernel)
         declarations.declare()

@@ -42,7 +42,7 @@ class Facts(NamedTuple):
     tiles: list[Var]
     """The tiles that ops assign, in textual order."""
 
-    hands_tensors_on: bool
+    passes_tensors_on: bool
     """True if a loop carries a tensor, or a branch returns one."""
 
 
@@ -52,7 +52,7 @@ def scan(function: Function, removed: frozenset[Stmt] = frozenset()) -> Facts:
     found.visit(stmts_in(function.body))
     for param in function.params:
         found.read_type(param.type)
-    return Facts(found.used(), found.tiles, found.hands_tensors_on)
+    return Facts(found.used(), found.tiles, found.passes_tensors_on)
 
 
 class TileCollector:
@@ -71,7 +71,7 @@ class _Scan:
 
     def __init__(self, removed: frozenset[Stmt]) -> None:
         self.tiles: list[Var] = []
-        self.hands_tensors_on = False
+        self.passes_tensors_on = False
         self._read: set[Var] = set()
         self._pending: dict[Var, Sequence[Expr]] = {}  # operands of scalars not read so far
         # Yields of which a value is read only if the result for it is.
@@ -158,9 +158,9 @@ class _Scan:
             if last is not None:
                 self._passed.add(last)
                 if body not in self._gone:
-                    self._expressions(self._given_on(stmt.return_vars, last.value))
+                    self._expressions(self._branch_values(stmt.return_vars, last.value))
 
-    def _given_on(self, results: Sequence[Var], values: Sequence[Expr]) -> list[Expr]:
+    def _branch_values(self, results: Sequence[Var], values: Sequence[Expr]) -> list[Expr]:
         """Note what a branch's scalar results read; return the values of the other results."""
         others: list[Expr] = []
         for var, value in zip(results, values, strict=False):
@@ -178,7 +178,7 @@ class _Scan:
     def _note_tensors(self, variables: Sequence[Var]) -> None:
         for var in variables:
             if isinstance(var.type, TensorType):
-                self.hands_tensors_on = True
+                self.passes_tensors_on = True
 
     def _expressions(self, exprs: Sequence[Expr]) -> None:
         """Note the variables in expressions; most are calls on variables, numbers and lists."""

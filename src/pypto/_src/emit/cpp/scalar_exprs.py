@@ -71,7 +71,7 @@ def _chains(kind: type[BinaryExpr], left: Expr) -> bool:
     return type(left) is kind or kind in (Add, Sub, Mul, FloatDiv)
 
 
-_SKIPPING: Final = (And, Or)
+_SHORT_CIRCUIT: Final = (And, Or)
 """Short-circuit operators: they evaluate their right side only if the left does not decide."""
 
 _Parts = tuple[str, int]
@@ -130,7 +130,7 @@ class ScalarText:
                 expr = decomposed(expr)
             if isinstance(expr, BinaryExpr):
                 if not ready:
-                    right = always and not isinstance(expr, _SKIPPING)
+                    right = always and not isinstance(expr, _SHORT_CIRCUIT)
                     pending.append((expr, True, always))
                     pending.append((expr.right, False, right))
                     pending.append((expr.left, False, always))

@@ -228,7 +228,7 @@ class _Bounds:
         start = const_value(stmt.start)
         self._factor: str | int = self._stride if step is None else step
         self._offset: str | int = self._start if start is None else start
-        self._starts_natural = scalars.is_natural(self._start)
+        self._starts_natural = scalars.is_nonnegative(self._start)
         upward = step is not None and step > 0
         self._by_iterations = not upward or not (carries or self._starts_natural)
         if self._by_iterations:
@@ -250,7 +250,7 @@ class _Bounds:
         if self._by_iterations:
             counter = scalars.sum_of_products([(counter, self._factor), (self._offset, 1)])
         elif self._starts_natural:
-            scalars.set_natural(counter)
+            scalars.set_nonnegative(counter)
         return scalars.convert(counter, DataType.INDEX, self._dtype)
 
 

@@ -147,13 +147,13 @@ def _wanted(stmt: Stmt) -> list[Expr]:
             continue
         seen.add(node)
         below = node.args if isinstance(node, Call) else parts(node)
-        if node.__class__ in _WANTING:
+        if node.__class__ in _VALUE_USES:
             found += below
         stack += below
     return [value for value in found if is_int64(value)]
 
 
-_WANTING: Final = frozenset({Call, *(row.node for row in ROWS if row.high_bits)})
+_VALUE_USES: Final = frozenset({Call, *(row.node for row in ROWS if row.high_bits)})
 """Nodes that use an integer's value: its low bits do not determine those of the result."""
 
 _NOT_GROWING: Final = tuple(row.node for row in ROWS if not row.grows)

@@ -282,11 +282,11 @@ class Scalars:
             self._natural.add(result)
         return result
 
-    def is_natural(self, name: str) -> bool:
+    def is_nonnegative(self, name: str) -> bool:
         """True if an integer is known not to be negative."""
         return name in self._natural
 
-    def set_natural(self, name: str) -> None:
+    def set_nonnegative(self, name: str) -> None:
         """Note that an integer is never negative."""
         self._natural.add(name)
 

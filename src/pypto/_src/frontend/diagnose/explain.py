@@ -60,7 +60,7 @@ from pypto._src.ops import (
     tensor_math,
 )
 from pypto._src.ops.unified import Unified, is_data, is_number, unified
-from pypto._src.suggestions import meant_keyword
+from pypto._src.suggestions import keyword_hint
 
 _MOST_SWAPPED = 5
 _WITH_OPERANDS = (ast.Call, ast.BinOp, ast.Compare, ast.AugAssign)
@@ -212,7 +212,7 @@ def _keyword_hint(site: Site, error: ParserError, _param: Param | None) -> str |
     known = [p.name for p in site.op.params]
     for word in site.node.keywords:
         if word.arg is not None and f"argument {word.arg!r}" in error.message:
-            meant = meant_keyword(word.arg, known) or moved_turned(site, word)
+            meant = keyword_hint(word.arg, known) or moved_turned(site, word)
             return meant or _without(site, word) or _arguments(site)
     return None
 

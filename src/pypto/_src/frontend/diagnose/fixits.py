@@ -411,7 +411,7 @@ def part_hint(site: Site, param: Param) -> str | None:
     tensor = loaded_from(site.ctx, value)
     try:
         part = new_tiles.view.build([value, site.value(box[2]), site.value(box[1])], {})
-        is_copied = new_tiles.is_cut_out(part)
+        is_copied = new_tiles.is_strided(part)
     except (PyptoError, TypeError, ValueError):
         if tensor is None:
             return None

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any, Final, cast
 
 from pypto._src.diagnostics import line_at
-from pypto._src.dtypes import DataType, bounds, holds, not_held
+from pypto._src.dtypes import DataType, bounds, holds, out_of_range_text
 from pypto._src.errors import InvalidOperationError, ParserError, ParserSyntaxError, ParserTypeError
 from pypto._src.frontend.source.python_names import items_of
 from pypto._src.frontend.state.context import Context
@@ -100,7 +100,7 @@ def refuse_too_large(ctx: Context, node: Any, left: Any, right: Any) -> None:
         dtype = DataType.INT64 if beside_int else DataType.FP32
         if not holds(value, dtype):
             raise ParserTypeError(
-                not_held(value, dtype),
+                out_of_range_text(value, dtype),
                 ctx.span(operand_node),
                 hint=f"write {bounds(dtype)[value > 0]}",
                 slug="constant-range",

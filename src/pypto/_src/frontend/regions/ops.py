@@ -381,7 +381,7 @@ def part(ctx: Context, tile: Any, shape: Sequence[Any], begins: Sequence[Any], n
             if not is_constant:
                 raise
         else:
-            if not new_tiles.is_cut_out(made):
+            if not new_tiles.is_strided(made):
                 return made
     return op_call(ctx, memory.load, (scratch(ctx, tile, node), begins, shape), {}, node)
 

@@ -373,7 +373,7 @@ def _region(
     made: list[Stmt] = []
     try:
         ctx.run(node.body)
-        made = _handed_out(ctx, node, region, read_later)
+        made = _store_results(ctx, node, region, read_later)
         stmts = without_unused_loads(ctx.block, region)
         if region.writes_elements and not ctx.broken:
             from pypto._src.frontend.regions.store_paths import check_store_paths
@@ -438,7 +438,7 @@ def _keep(ctx: Context, bound: dict[str, Any], read_later: Collection[str]) -> N
             ctx.names.bind(name, value)
 
 
-def _handed_out(
+def _store_results(
     ctx: Context, node: ast.With | ast.For, region: Region, found: Collection[str]
 ) -> list[Stmt]:
     """Store tiles that are read after a region in tensors of their own; return what makes these."""

@@ -8,7 +8,7 @@ from typing import Any
 
 from pypto._src.errors import ParserTypeError
 from pypto._src.frontend.state.context import Context
-from pypto._src.suggestions import meant_keyword
+from pypto._src.suggestions import keyword_hint
 
 
 def refuse_unknown_keyword(
@@ -35,7 +35,7 @@ def refuse_unknown_keyword(
         raise ParserTypeError(
             f"{ctx.source.text(node.func)} has no argument {word.arg!r}",
             ctx.span(word),
-            hint=meant_keyword(word.arg, [name for name in names if name not in given])
+            hint=keyword_hint(word.arg, [name for name in names if name not in given])
             or f"its arguments are {', '.join(names)}",
             slug="unknown-keyword",
         )

@@ -26,7 +26,7 @@ Maker: TypeAlias = Callable[[Sequence[Any], Span], Expr]
 """Builds an operand from the arguments of a call and its span."""
 
 
-class _Other(Exception):
+class _NotReusable(Exception):
     """Calls of this form cannot be built from what they have in common."""
 
 
@@ -91,7 +91,7 @@ def _sources(made: Call, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Sequ
                 return ()
             else:
                 found.append(_again(operand, made.span))
-    except _Other:
+    except _NotReusable:
         return ()
     return tuple(found)
 
@@ -132,7 +132,7 @@ def _again(operand: Expr, span: Span) -> Maker:
     if isinstance(operand, ConstFloat) and operand.span is span:
         value, kind = operand.value, operand.type
         return lambda _, span: checked_float(value, kind, span)
-    if isinstance(operand, MakeTuple) and _stand_nowhere(operand.elements):
+    if isinstance(operand, MakeTuple) and _have_no_span(operand.elements):
         elements, kind = operand.elements, operand.type
         return lambda _, span: checked_tuple(elements, kind, span)
     if isinstance(operand, Call) and operand.span is span:  # the scratch tile that was left out
@@ -141,19 +141,19 @@ def _again(operand: Expr, span: Span) -> Maker:
         return lambda values, span: checked_call(
             op, tuple([part(values, span) for part in parts]), keywords, result, span
         )
-    raise _Other
+    raise _NotReusable
 
 
 def _of_list(slot: Any, given: Sequence[Any], operand: MakeTuple) -> Maker:
     """Return what makes a list operand: its numbers stay, its expressions are the call's."""
     elements, kind = operand.elements, operand.type
-    if _NUMBERS.issuperset(map(type, given)) and _stand_nowhere(elements):
+    if _NUMBERS.issuperset(map(type, given)) and _have_no_span(elements):
         return lambda _, span: checked_tuple(elements, kind, span)
     pairs = list(zip(given, elements, strict=True))
     own = [at for at, (item, element) in enumerate(pairs) if item is element]
     numbers = [None if item is element else element for item, element in pairs]
-    if not _stand_nowhere([number for number in numbers if number is not None]):
-        raise _Other
+    if not _have_no_span([number for number in numbers if number is not None]):
+        raise _NotReusable
 
     def make(values: Sequence[Any], span: Span) -> Expr:
         items: list[Any] = numbers.copy()
@@ -164,7 +164,7 @@ def _of_list(slot: Any, given: Sequence[Any], operand: MakeTuple) -> Maker:
     return make
 
 
-def _stand_nowhere(items: Sequence[Expr]) -> bool:
+def _have_no_span(items: Sequence[Expr]) -> bool:
     """True for constants without a span, which are the same in all calls."""
     for item in items:
         if item.__class__ is not ConstInt or item.span is not UNKNOWN_SPAN:

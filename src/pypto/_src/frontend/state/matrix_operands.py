@@ -15,7 +15,7 @@ from pypto._src.errors import PyptoError
 from pypto._src.ir.array_types import TileType
 from pypto._src.ir.enums import MemorySpace
 from pypto._src.ir.exprs import Call, Expr, Var
-from pypto._src.ir.fresh_names import NewNames
+from pypto._src.ir.fresh_names import FreshNames
 from pypto._src.ir.op_params import TENSOR, TILE
 from pypto._src.ir.opdef import OpDef, op_of
 from pypto._src.ir.stmts import AssignStmt, Stmt, checked_assign
@@ -149,7 +149,7 @@ class _Plan:
         """Return the body with loads to Mat, keeping those to Vec whose tiles are still read."""
         body = _Calls(self.calls, self.begins).visit(body)
         read = {var for stmt in stmts_in(body) for var in uses(held_by(stmt))}
-        names = NewNames({var.name for var in read} | {var.name for var in self._made})
+        names = FreshNames({var.name for var in read} | {var.name for var in self._made})
         for var, tile in self.loads.items():
             name = names.like(tile.name) if var in read else var.name
             self.loads[var] = self.final[tile] = Var(name, tile.type, var.span)

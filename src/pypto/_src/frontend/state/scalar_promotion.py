@@ -11,7 +11,7 @@ import math
 from typing import Any, Final
 
 from pypto._src.diagnostics import Span
-from pypto._src.dtypes import MEMBERS, DataType, fits, holds, not_held
+from pypto._src.dtypes import MEMBERS, DataType, fits, holds, out_of_range_text
 from pypto._src.ir.exprs import (
     LOGICAL,
     BinaryExpr,
@@ -62,7 +62,7 @@ def _floating(value: float, dtype: DataType, span: Span) -> Expr:
     if not holds(value, dtype):
         dtype = DataType.FP32
         if not holds(value, dtype):
-            raise TypeError(not_held(value, dtype))
+            raise TypeError(out_of_range_text(value, dtype))
     return ConstFloat(float(value), dtype, span)
 
 
@@ -78,14 +78,14 @@ def typed(value: Any, dtype: DataType, span: Span) -> Expr:
         raise TypeError(f"a number was wanted, got {value!r}")
     if dtype.is_float():
         if not holds(value, dtype):
-            raise TypeError(not_held(value, dtype))
+            raise TypeError(out_of_range_text(value, dtype))
         return ConstFloat(float(value), dtype, span)
     if isinstance(value, float):
         if not math.isfinite(value) or not value.is_integer():
             raise TypeError(f"{dtype.member} has no value {value!r}")
         value = int(value)
     if not fits(value, dtype):
-        raise TypeError(not_held(value, dtype))
+        raise TypeError(out_of_range_text(value, dtype))
     return ConstInt(value, dtype, span)
 
 

@@ -25,7 +25,7 @@ from pypto._src.ir.array_types import (
 from pypto._src.ir.exprs import Var
 from pypto._src.ir.types import ScalarType, TupleType, Type, same_type
 from pypto._src.ir.unchecked import checked_var
-from pypto._src.ops.rules.type_rules import cast_text
+from pypto._src.ops.rules.type_rules import cast_code
 from pypto._src.records import NamedTuple
 
 BROKEN: Final = object()
@@ -51,7 +51,7 @@ def first_cast(name: str, old: Var, kind: Type) -> str | None:
         return None
     if not same_dims(before.shape, kind.shape) or promote(before.dtype, kind.dtype) is before.dtype:
         return None
-    text = cast_text(name, before.dtype, kind.dtype)
+    text = cast_code(name, before.dtype, kind.dtype)
     return None if text is None else f"before the loop or branch, write {name} = {text}"
 
 

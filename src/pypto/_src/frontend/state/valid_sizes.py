@@ -153,7 +153,7 @@ def _is_same(a: Expr, b: Expr) -> bool:
     return same_dim(a, b)
 
 
-def state_parts(
+def bind_valid_sizes(
     ctx: Context,
     called: Signature,
     operands: list[Expr],

@@ -55,8 +55,8 @@ def if_(ctx: Context, node: ast.If) -> None:
     finally:
         ctx.names.candidates.pop()
     then, orelse = (
-        _handing_on(then, node.body, orelse.yielded),
-        _handing_on(orelse, node.orelse, then.yielded),
+        _with_inner_yield(then, node.body, orelse.yielded),
+        _with_inner_yield(orelse, node.orelse, then.yielded),
     )
     _merge(ctx, node, then, orelse)
     results = _join(ctx, node, then, orelse)
@@ -79,7 +79,7 @@ def _decided(ctx: Context, test: ast.expr) -> bool | None:
     return value if isinstance(value, bool) else None
 
 
-def _handing_on(block: Block, body: Sequence[ast.stmt], other: Yielded | None) -> Block:
+def _with_inner_yield(block: Block, body: Sequence[ast.stmt], other: Yielded | None) -> Block:
     """Make a branch that ends with an if of its own, such as ``elif``, yield what that yields."""
     last = block.stmts[-1] if block.stmts else None
     if other is None or block.yielded is not None or not isinstance(last, IfStmt):

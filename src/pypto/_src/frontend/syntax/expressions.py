@@ -340,8 +340,8 @@ def _cast_tiles(ctx: Context, node: ast.IfExp, a: Expr, b: Expr) -> str | None:
     if not same_dims(a.type.shape, b.type.shape):
         return None
     body, test, orelse = (ctx.source.text(part) for part in (node.body, node.test, node.orelse))
-    cast_text = type_rules.cast_text(orelse, b.type.dtype, a.type.dtype)
-    return None if cast_text is None else f"write {body} if {test} else {cast_text}"
+    cast_code = type_rules.cast_code(orelse, b.type.dtype, a.type.dtype)
+    return None if cast_code is None else f"write {body} if {test} else {cast_code}"
 
 
 def _subscript(ctx: Context, node: ast.Subscript) -> Any:

@@ -8,13 +8,13 @@ from itertools import combinations
 from typing import Any
 
 from pypto._src.diagnostics import Label, Span, counted
-from pypto._src.dtypes import DataType, bounds, holds, not_held
+from pypto._src.dtypes import DataType, bounds, holds, out_of_range_text
 from pypto._src.errors import ParserTypeError
 from pypto._src.frontend.state.context import Context
 from pypto._src.frontend.state.messages import cast_hint, spell, spell_apart
 from pypto._src.frontend.state.scope import same_value_type
 from pypto._src.frontend.state.signatures import Signature, Swapped
-from pypto._src.frontend.state.valid_sizes import state_parts
+from pypto._src.frontend.state.valid_sizes import bind_valid_sizes
 from pypto._src.frontend.syntax.annotations import annotation_text
 from pypto._src.ir.array_types import (
     DYNAMIC_DIM,
@@ -32,7 +32,7 @@ from pypto._src.ir.node_base import NO_KEYWORDS
 from pypto._src.ir.traversal.symbolic_dims import map_dims
 from pypto._src.ir.types import ScalarType, TupleType, Type, UnknownType
 from pypto._src.ir.unchecked import checked_call
-from pypto._src.suggestions import meant_keyword
+from pypto._src.suggestions import keyword_hint
 
 
 def function_call(
@@ -62,7 +62,7 @@ def _called(
     ctx: Context, called: Signature, operands: list[Expr], sizes: dict[Var, Expr], span: Span
 ) -> Call:
     """Return the call with operands that fit; ``sizes`` has the caller's symbolic dimensions."""
-    state_parts(ctx, called, operands, sizes, span)
+    bind_valid_sizes(ctx, called, operands, sizes, span)
     results = [_result(called, kind, operands, sizes) for kind in called.results]
     kind = _value_type(results)
     made = checked_call(GlobalVar(called.name), tuple(operands), NO_KEYWORDS, kind, span)
@@ -107,7 +107,7 @@ def _bind(
             raise ParserTypeError(
                 f"{called.name} {problem} the parameter {key!r}",
                 ctx.span(arg_node),
-                hint=meant_keyword(key, left) or only,
+                hint=keyword_hint(key, left) or only,
                 slug="unknown-keyword",
             )
         values[key] = value
@@ -180,7 +180,7 @@ def _argument(
     if not _accepts(param.type, expr.type, sizes):
         if dtype is not None and isinstance(value, int | float) and _is_beyond(value, dtype):
             raise ParserTypeError(
-                f"parameter {param.name!r} of {called.name}: {not_held(value, dtype)}",
+                f"parameter {param.name!r} of {called.name}: {out_of_range_text(value, dtype)}",
                 ctx.span(arg_node),
                 hint=f"write {bounds(dtype)[value > 0]}",
                 slug="constant-range",
@@ -241,9 +241,9 @@ def _argument_hint(
     whole = valid_part(param.type) is None
     if same_value_type(param.type, found.type) and not same_valid_part(param.type, found.type):
         return f"write pl.fillpad({text})" if whole else None
-    cast_text = cast_hint(param.type, found.type, text)
-    if cast_text is not None or type(found.type) is not type(param.type):
-        return cast_text
+    cast_code = cast_hint(param.type, found.type, text)
+    if cast_code is not None or type(found.type) is not type(param.type):
+        return cast_code
     declared, wanted = (annotation_text(kind) for kind in (param.type, found.type))
     return None if declared == wanted else f"declare {param.name}: pl.{wanted}"
 

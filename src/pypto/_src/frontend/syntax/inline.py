@@ -222,9 +222,9 @@ def expand(
     returns = isinstance(last, ast.Return)
     inner.run(body[:-1] if returns else body)
     value = None
-    if isinstance(last, ast.Return) and last.value is not None and _no_news(ctx, errors):
+    if isinstance(last, ast.Return) and last.value is not None and _no_new_errors(ctx, errors):
         value = inner.value(last.value)
-    if not _no_news(ctx, errors):
+    if not _no_new_errors(ctx, errors):
         raise Cascade
     ctx.has_tile_ops = ctx.has_tile_ops or inner.has_tile_ops
     return value
@@ -242,7 +242,7 @@ def _without_rest(ctx: Context, function: InlineFunction, node: ast.Call, count:
     return f"write {function.name}({', '.join(texts[:count])})" if len(texts) > count else None
 
 
-def _no_news(ctx: Context, errors: int) -> bool:
+def _no_new_errors(ctx: Context, errors: int) -> bool:
     return len(ctx.errors.found) == errors
 
 

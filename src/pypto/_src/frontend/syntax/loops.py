@@ -436,7 +436,7 @@ def _refuse_endless(
     ctx: Context, test: ast.expr, condition: Expr, body: Sequence[ast.stmt]
 ) -> None:
     """Raise an error for a loop whose condition is always true and that is never left."""
-    if not isinstance(condition, ConstBool | ConstInt) or not condition.value or _is_left(body):
+    if not isinstance(condition, ConstBool | ConstInt) or not condition.value or _has_exit(body):
         return
     raise ParserSyntaxError(
         "this loop never ends: its condition is always true, and nothing leaves it",
@@ -446,7 +446,7 @@ def _refuse_endless(
     )
 
 
-def _is_left(body: Sequence[ast.stmt]) -> bool:
+def _has_exit(body: Sequence[ast.stmt]) -> bool:
     """True if a loop with this body contains a break of its own, or a return."""
     pending: list[tuple[ast.AST, bool]] = [(node, False) for node in body]
     while pending:

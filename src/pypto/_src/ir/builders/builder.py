@@ -92,7 +92,7 @@ from pypto._src.ir.stmts import (
     WhileStmt,
     seq,
 )
-from pypto._src.ir.traversal.common_parts import named_parts
+from pypto._src.ir.traversal.common_parts import name_shared_subexpressions
 from pypto._src.ir.traversal.walk import copy_with
 from pypto._src.ir.types import Type, UnknownType, same_type
 
@@ -257,7 +257,7 @@ class FunctionBuilder(Block):
 
     def _finish(self) -> Function:
         body = self._body()
-        return named_parts(
+        return name_shared_subexpressions(
             Function(self._name, self._params, self._return_types, body, self._span, self._kind)
         )
 

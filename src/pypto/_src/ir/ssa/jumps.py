@@ -62,7 +62,7 @@ def lower_function_jumps(function: Function) -> Function:
     if not _has_jumps(function.body):
         return function
     if _returns_in_loops(function.body):
-        function = function.with_body(seq(_returning_behind(statements(function.body))))
+        function = function.with_body(seq(_returns_after_loops(statements(function.body))))
     jumps = [s for s in stmts_in(function.body) if isinstance(s, BreakStmt | ContinueStmt)]
     early = _has_early_return(function.body)
     if not jumps and not early:
@@ -127,7 +127,7 @@ def _returns_in_loops(body: Stmt) -> bool:
     )
 
 
-def _returning_behind(stmts: Sequence[Stmt]) -> list[Stmt]:
+def _returns_after_loops(stmts: Sequence[Stmt]) -> list[Stmt]:
     """Return statements whose loops are left by break, with the returns after the loops.
 
     Raises:
@@ -139,12 +139,12 @@ def _returning_behind(stmts: Sequence[Stmt]) -> list[Stmt]:
             case ForStmt() | WhileStmt():
                 out += _loop_returning_behind(stmt)
             case IfStmt():
-                changes = {"then_body": seq(_returning_behind(statements(stmt.then_body)))}
+                changes = {"then_body": seq(_returns_after_loops(statements(stmt.then_body)))}
                 if stmt.else_body is not None:
-                    changes["else_body"] = seq(_returning_behind(statements(stmt.else_body)))
+                    changes["else_body"] = seq(_returns_after_loops(statements(stmt.else_body)))
                 out.append(copy_with(stmt, changes))
             case ScopeStmt():
-                body = seq(_returning_behind(statements(stmt.body)))
+                body = seq(_returns_after_loops(statements(stmt.body)))
                 out.append(copy_with(stmt, {"body": body}))
             case _:
                 out.append(stmt)
@@ -152,7 +152,7 @@ def _returning_behind(stmts: Sequence[Stmt]) -> list[Stmt]:
 
 
 def _loop_returning_behind(stmt: ForStmt | WhileStmt) -> list[Stmt]:
-    body = seq(_returning_behind(statements(stmt.body)))
+    body = seq(_returns_after_loops(statements(stmt.body)))
     returns = [inner for inner in stmts_in(body) if isinstance(inner, ReturnStmt)]
     if not returns:
         return [copy_with(stmt, {"body": body})]
@@ -163,7 +163,7 @@ def _loop_returning_behind(stmt: ForStmt | WhileStmt) -> list[Stmt]:
         )
         local = isinstance(stmt, ForStmt) and any(v is stmt.loop_var for v in each.value)
         if stmt.iter_args or not same or local or any(not isinstance(v, Var) for v in each.value):
-            raise _stray(each)
+            raise _misplaced_jump(each)
     returned = _flag("returned", first.span)
     new = _Breaking(returned).body(body)
     behind = IfStmt(condition=returned, then_body=first, else_body=None, span=first.span)
@@ -295,7 +295,7 @@ class _Lower:
 
     def _jump(self, stmt: Stmt, frame: _Frame | None) -> list[Stmt]:
         if frame is None or isinstance(stmt, ReturnStmt) == frame.is_loop:
-            raise _stray(stmt)
+            raise _misplaced_jump(stmt)
         out: list[Stmt] = []
         if isinstance(stmt, ReturnStmt):
             out = self._results(stmt, frame)
@@ -344,7 +344,7 @@ class _Lower:
 
     def _guarded(self, rest: Sequence[Stmt], stmt: Stmt, frame: _Frame | None) -> list[Stmt]:
         if frame is None:
-            raise _stray(stmt)
+            raise _misplaced_jump(stmt)
         if not frame.is_loop and any(isinstance(s, ReturnStmt) and s.value for s in stmts_in(stmt)):
             raise PassError(
                 "a return in this if leaves only some of its ways",
@@ -381,7 +381,7 @@ class _Lower:
             case ForStmt() | WhileStmt():
                 for inner in stmts_in(stmt.body):
                     if isinstance(inner, ReturnStmt):
-                        raise _stray(inner)
+                        raise _misplaced_jump(inner)
                 return _Reach(False, True)
             case _:
                 return _Reach(False, True)
@@ -494,7 +494,7 @@ def _without_iter_args(
     return before, copy_with(stmt, changes), after
 
 
-def _stray(stmt: Stmt) -> PassError:
+def _misplaced_jump(stmt: Stmt) -> PassError:
     if isinstance(stmt, ReturnStmt):
         return PassError(
             "this return is inside a loop",

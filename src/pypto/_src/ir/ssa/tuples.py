@@ -20,7 +20,7 @@ from pypto._src.ir.exprs import (
     TupleGetItemExpr,
     Var,
 )
-from pypto._src.ir.fresh_names import NewNames
+from pypto._src.ir.fresh_names import FreshNames
 from pypto._src.ir.stmts import AssignStmt, Function, Stmt
 from pypto._src.ir.traversal.mutator import Mutator
 from pypto._src.ir.traversal.queries import stmts_in, uses, variable_names
@@ -39,7 +39,7 @@ def split_tuples(function: Function) -> Function:
         found = _tuples(function)
         if not found:
             return function
-        names = NewNames(variable_names(function))
+        names = FreshNames(variable_names(function))
         function = _Split(found, names).function(function)  # items may be tuples again
 
 
@@ -116,7 +116,7 @@ def _is_plain(expr: Expr) -> bool:
 
 
 class _Split(Mutator):
-    def __init__(self, found: Sequence[Var], names: NewNames) -> None:
+    def __init__(self, found: Sequence[Var], names: FreshNames) -> None:
         super().__init__()
         self._names = names
         self._items = {var: self._new(var, "") for var in found}

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from pypto._src.ir.exprs import Var
-from pypto._src.ir.fresh_names import NewNames
+from pypto._src.ir.fresh_names import FreshNames
 from pypto._src.ir.stmts import ForStmt, Function, Stmt, WhileStmt, YieldStmt, statements
 from pypto._src.ir.text.grammar import identifier, is_plain_name, value_type
 from pypto._src.ir.types import Type, same_type
@@ -26,7 +26,7 @@ class Whole:
         self.results = {f.name: f.return_types for f in functions}
         self.declared: dict[str, str] = {}
         self.defs: dict[str, str] = {}  # names after `def`, by names of functions
-        names = NewNames(keyword.kwlist)
+        names = FreshNames(keyword.kwlist)
         for function in sorted(functions, key=lambda f: not is_plain_name(f.name)):
             self.defs[function.name] = names.like(identifier(function.name))
 

@@ -40,7 +40,7 @@ _CAN_FAIL: Final = tuple(row.node for row in ROWS if row.can_fail)
 _FIELDS: Final = ("value", "expr", "condition", "start", "stop", "step")
 
 
-def named_parts(function: Function) -> Function:
+def name_shared_subexpressions(function: Function) -> Function:
     """Return the function with variables for subexpressions that one expression has many times.
 
     Most functions are returned unchanged. The condition of a ``while`` stays too, as do parts

@@ -32,7 +32,7 @@ def dimension_vars(function: Function) -> tuple[Var, ...]:
     return tuple(var for var in found if var not in given)
 
 
-def told_dims(function: Function) -> list[tuple[int, int, Expr]]:
+def dependent_dims(function: Function) -> list[tuple[int, int, Expr]]:
     """Return the dimensions whose sizes follow from other arguments: parameter, axis and size.
 
     The sizes are expressions, or scalars that are parameters. The tensor itself does not guarantee

@@ -20,7 +20,7 @@ from pypto._src.ops.later.elements import read
 from pypto._src.ops.layout import is_column, is_padded, tile_type
 from pypto._src.ops.new_tiles import create_tile
 from pypto._src.ops.promotion.casts import on_signed
-from pypto._src.ops.reduce import by_order, row_max, row_min, row_sum, total
+from pypto._src.ops.reduce import by_signed_order, row_max, row_min, row_sum, total
 from pypto._src.ops.reshaping import reshape
 from pypto._src.ops.rules.type_rules import (
     attribute,
@@ -196,7 +196,7 @@ _reduction: Final = partial(block_op, types=_along_axis, dtypes=ARITHMETIC, in_p
 
 @_reduction(
     numpy=lambda tile, axis=0, keepdim=False: np.max(tile, axis=axis, keepdims=keepdim),
-    decomposition=_by_rows(row_max, by_order),
+    decomposition=_by_rows(row_max, by_signed_order),
     pto=_columns_pto("pto.tcolmax"),
     isa=_columns_cpp("TCOLMAX"),
 )
@@ -211,7 +211,7 @@ def max(tile: Tile, axis: int = 0, keepdim: bool = False) -> Tile:
 
 @_reduction(
     numpy=lambda tile, axis=0, keepdim=False: np.min(tile, axis=axis, keepdims=keepdim),
-    decomposition=_by_rows(row_min, by_order),
+    decomposition=_by_rows(row_min, by_signed_order),
     pto=_columns_pto("pto.tcolmin"),
     isa=_columns_cpp("TCOLMIN"),
 )

@@ -24,10 +24,8 @@ from pypto._src.ops.promotion.casts import SIGNED_OF, is_unsigned, on_signed
 from pypto._src.ops.reduce import (
     OWN_SCRATCH,
     as_one_row,
-    beside_a_column,
     beside_a_row,
-    beside_element,
-    by_order,
+    by_signed_order,
     col_expand_sub,
     of_columns,
     reduction_of_rows,
@@ -39,6 +37,8 @@ from pypto._src.ops.reduce import (
     row_sum,
     total,
     with_column,
+    with_column_type,
+    with_element,
     with_row,
 )
 from pypto._src.ops.reshaping import reread
@@ -126,7 +126,7 @@ column_reduction: Final = partial(
 
 @column_reduction(
     numpy=lambda tile: np.max(tile, axis=0, keepdims=True),
-    decomposition=by_order,
+    decomposition=by_signed_order,
     of_padded=as_one_row(lambda: row_max),
     pto="pto.tcolmax",
     isa="TCOLMAX",
@@ -138,7 +138,7 @@ def col_max(tile: Tile) -> Tile:
 
 @column_reduction(
     numpy=lambda tile: np.min(tile, axis=0, keepdims=True),
-    decomposition=by_order,
+    decomposition=by_signed_order,
     of_padded=as_one_row(lambda: row_min),
     pto="pto.tcolmin",
     isa="TCOLMIN",
@@ -319,7 +319,7 @@ def _exp_of_difference(tile: Array, vector: Array) -> Array:
 
 @block_op(
     overload="row_expand",
-    types=beside_a_column,
+    types=with_column_type,
     dtypes=ARITHMETIC,
     reads=(1,),
     in_place=(),
@@ -371,7 +371,7 @@ def row_expand_min(tile: Tile, row_vec: Tile) -> Tile:
 
 
 @block_op(
-    types=beside_a_column,
+    types=with_column_type,
     valid=beside_column,
     dtypes=FLOATS,
     in_place=(0,),
@@ -388,7 +388,7 @@ def row_expand_expdif(tile: Tile, row_vec: Tile) -> Tile:
     numpy=lambda tile, col_vec: tile + col_vec,
     decomposition=on_signed,
     pto="pto.tcolexpandadd",
-    of_padded=beside_element(add),
+    of_padded=with_element(add),
     isa="TCOLEXPANDADD",
 )
 def col_expand_add(tile: Tile, col_vec: Tile) -> Tile:
@@ -400,7 +400,7 @@ def col_expand_add(tile: Tile, col_vec: Tile) -> Tile:
     dtypes=SIGNED,
     numpy=lambda tile, col_vec: _computed(maximum, tile, col_vec),
     pto="pto.tcolexpandmax",
-    of_padded=beside_element(maximum),
+    of_padded=with_element(maximum),
     isa="TCOLEXPANDMAX",
 )
 def col_expand_max(tile: Tile, col_vec: Tile) -> Tile:
@@ -412,7 +412,7 @@ def col_expand_max(tile: Tile, col_vec: Tile) -> Tile:
     dtypes=SIGNED,
     numpy=lambda tile, col_vec: _computed(minimum, tile, col_vec),
     pto="pto.tcolexpandmin",
-    of_padded=beside_element(minimum),
+    of_padded=with_element(minimum),
     isa="TCOLEXPANDMIN",
 )
 def col_expand_min(tile: Tile, col_vec: Tile) -> Tile:

@@ -52,7 +52,7 @@ else:
     np = lazy_module("numpy")
 
 D = DataType
-COUNTED: Final = frozenset({D.INT16, D.INT32, D.UINT16, D.UINT32})
+SEQUENCE_TYPES: Final = frozenset({D.INT16, D.INT32, D.UINT16, D.UINT32})
 """Element types of sequences."""
 MOVABLE: Final = frozenset({D.FP16, D.BF16, D.FP32, D.INT16, D.INT32, D.UINT16, D.UINT32})
 """Element types that are gathered and scattered: of 16 and 32 bits."""
@@ -147,7 +147,7 @@ def _arange_cpp(site: CppSite) -> None:
 @block_op(
     pipe=PipeType.S,
     types=_arange_type,
-    dtypes=COUNTED,
+    dtypes=SEQUENCE_TYPES,
     numpy=_arange,
     decomposition=_signed_arange,
     pto=_arange_pto,
@@ -234,7 +234,7 @@ _AS_BITS: Final = {D.UINT16: D.INT16, D.UINT32: D.INT32}
 """Element types that are gathered as another type of the same width."""
 
 
-def _on_moved_bits(call: Call, let: Let) -> Expr | None:
+def _on_supported_bits(call: Call, let: Let) -> Expr | None:
     """Decompose a gather: to one of supported element types, by 32-bit indices."""
     tile, indices = call.args[:2]
     kind, numbers = tile.type, indices.type
@@ -242,7 +242,7 @@ def _on_moved_bits(call: Call, let: Let) -> Expr | None:
     assert isinstance(numbers, TileType)
     narrow, other = numbers.dtype is D.INT16, _AS_BITS.get(kind.dtype)
     if kind.dtype is D.BF16:
-        return _in_single(gather, [tile, indices], {}, call, let)
+        return _in_fp32(gather, [tile, indices], {}, call, let)
     if not narrow and other is None:
         return None
     if narrow:
@@ -255,7 +255,7 @@ def _on_moved_bits(call: Call, let: Let) -> Expr | None:
     return made if other is None else reread(let("taken", made), kind.dtype)
 
 
-def _in_single(
+def _in_fp32(
     op: OpDef[..., Any], args: Sequence[Expr], words: Mapping[str, Any], call: Call, let: Let
 ) -> Expr:
     """Return ``op`` on BF16 elements, computed in FP32, which represents them exactly."""
@@ -293,7 +293,7 @@ def _own_scratch(
     writes=(2,),
     in_place=(),
     numpy=_taken,
-    decomposition=_on_moved_bits,
+    decomposition=_on_supported_bits,
     pto="pto.tgather",
     isa="TGATHER",
 )
@@ -341,7 +341,7 @@ def _in_rows(tile: Array, indices: Array, dim: int = -1) -> Array:
     return np.where(inside, found, tile.dtype.type(0))
 
 
-def in_all(tile: Expr, indices: Expr, let: Let, call: Call) -> Expr:
+def flat_indices(tile: Expr, indices: Expr, let: Let, call: Call) -> Expr:
     """Return indices within rows as indices into the whole of ``tile``."""
     kind, numbers = tile.type, indices.type
     assert isinstance(kind, TileType)
@@ -363,7 +363,7 @@ def in_all(tile: Expr, indices: Expr, let: Let, call: Call) -> Expr:
 def _taken_in_rows(call: Call, let: Let) -> Expr:
     """Decompose a gather along rows: to a gather by indices into the whole tile."""
     tile, indices = call.args
-    made = gather.build([tile, in_all(tile, indices, let, call)], {}, call.span)
+    made = gather.build([tile, flat_indices(tile, indices, let, call)], {}, call.span)
     scratch = [let("scratch", arg) if isinstance(arg, Call) else arg for arg in made.args[2:]]
     return gather.call([*made.args[:2], *scratch], {}, call.span)
 
@@ -444,7 +444,7 @@ def _of_moved_bits(call: Call, let: Let) -> Expr | None:
     if mask == MaskPattern.P1111 and wanted is kind.dtype:
         return vec_move.call([tile], {}, call.span)
     if kind.dtype is D.BF16 and wanted is D.BF16:
-        return _in_single(gather_mask, [tile], {"mask_pattern": mask}, call, let)
+        return _in_fp32(gather_mask, [tile], {"mask_pattern": mask}, call, let)
     other = _AS_BITS.get(kind.dtype)
     if other is None:
         return None

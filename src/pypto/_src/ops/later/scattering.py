@@ -18,7 +18,7 @@ from pypto._src.lazy import lazy_module
 from pypto._src.ops.compare_select import sel
 from pypto._src.ops.define import Axis, Tile, block_op, target_form
 from pypto._src.ops.elementwise import adds, cast, muls
-from pypto._src.ops.later.indexing import INDICES, MOVABLE, arange, in_all, pattern
+from pypto._src.ops.later.indexing import INDICES, MOVABLE, arange, flat_indices, pattern
 from pypto._src.ops.layout import is_padded, tile_type
 from pypto._src.ops.new_tiles import create_tile, full
 from pypto._src.ops.promotion.casts import signed
@@ -44,7 +44,7 @@ else:
     np = lazy_module("numpy")
 
 D = DataType
-_LAST_16: Final = 2**15
+_MAX_16_BIT_INDEX: Final = 2**15
 """How many elements the indices of 16-bit elements, which have 16 bits, can address."""
 
 
@@ -71,10 +71,11 @@ def _check(o: Operands, target: int, source: int, indices: int | None) -> None:
             shown=(target,),
         )
     rows, columns = static_shape(kind) or (0, 0)
-    if kind.dtype.bytes == 2 and kind.dtype is not D.BF16 and rows * columns > _LAST_16:
+    if kind.dtype.bytes == 2 and kind.dtype is not D.BF16 and rows * columns > _MAX_16_BIT_INDEX:
         refuse(
             o,
-            f"{called(o.op)} counts {_LAST_16} elements of 16 bits, {name} has {rows * columns}",
+            f"{called(o.op)} counts {_MAX_16_BIT_INDEX} elements of 16 bits, "
+            f"{name} has {rows * columns}",
             "tile-shape",
             f"pl.cast({name}, pl.FP32)" if kind.dtype.is_float() else None,
             shown=(target,),
@@ -148,7 +149,7 @@ def scatter_on_target(dst: Tile, src: Tile, indexes: Tile, zero: Axis) -> Tile:
 _AS_BITS: Final = {D.UINT16: D.INT16, D.UINT32: D.INT32}
 
 
-def _on_zeros(call: Call, let: Let) -> Expr:
+def _onto_zeros(call: Call, let: Let) -> Expr:
     """Decompose a scatter into zeros: to one of supported element types and indices."""
     target, src, indices = call.args
     kind = target.type
@@ -189,7 +190,7 @@ def _converted(tile: Expr, dtype: DataType, let: Let, call: Call) -> Expr:
     reads=(1, 2),
     in_place=(),
     numpy=lambda dst, src, indexes: _put(np.zeros_like(dst), src, indexes),
-    decomposition=_on_zeros,
+    decomposition=_onto_zeros,
     with_scratch=scatter_on_target,
 )
 def scatter(dst: Tile, src: Tile, indexes: Tile) -> Tile:
@@ -205,7 +206,7 @@ def scatter(dst: Tile, src: Tile, indexes: Tile) -> Tile:
 # --------------------------------------------------------------------------------------------
 
 
-def _among(target: Expr, src: Expr, indices: Expr, let: Let, call: Call) -> Expr:
+def _keeping_others(target: Expr, src: Expr, indices: Expr, let: Let, call: Call) -> Expr:
     """Return ``target`` with ``src`` at ``indices`` into the whole tile."""
     kind, part = target.type, src.type
     assert isinstance(kind, TileType)
@@ -257,7 +258,7 @@ def _put_in_rows(target: Array, index: Array, src: Array, dim: int = -1) -> Arra
 
 def _along(call: Call, let: Let) -> Expr:
     target, index, src = call.args
-    return _among(target, src, in_all(target, index, let, call), let, call)
+    return _keeping_others(target, src, flat_indices(target, index, let, call), let, call)
 
 
 @block_op(
@@ -379,7 +380,7 @@ def _as_elements(call: Call, let: Let) -> Expr:
     room = let("room", create_tile.build([[count, width], D.INT32], {}, call.span))
     indices = let("places", col_expand.build([room, counts], {}, call.span))
     indices = let("places", row_expand_add.build([indices, column], {}, call.span))
-    return _among(target, src, indices, let, call)
+    return _keeping_others(target, src, indices, let, call)
 
 
 @block_op(

@@ -42,12 +42,12 @@ from pypto._src.ops.conversion import (
     ConversionContext,
     Linewise,
     Rewrite,
+    broadcasting_second,
     by_name,
     in_parts,
-    of_lines,
-    of_spread,
+    linewise,
     of_tile_and_number,
-    of_two_alike,
+    of_two_same_shape,
     of_two_tiles,
 )
 from pypto._src.ops.define import Ints, Numpy, Scalar, Tensor
@@ -162,7 +162,7 @@ def part_min(lhs: Tensor, rhs: Tensor) -> Tensor:
     ...
 
 
-@_elementwise(_alike, of_block(remainders.fmod), of_two_alike(remainders.fmod))
+@_elementwise(_alike, of_block(remainders.fmod), of_two_same_shape(remainders.fmod))
 def fmod(lhs: Tensor, rhs: Tensor) -> Tensor:
     """Return ``lhs - trunc(lhs / rhs) * rhs``, which has the sign of ``lhs``; NaN over 0."""
     ...
@@ -196,7 +196,11 @@ def _spread(target: Array, vector: Array, result: Any) -> Array:
 
 
 @_elementwise(
-    beside_column, _spread, of_spread(columns.row_expand_to), overload="row_expand", reads=[1]
+    beside_column,
+    _spread,
+    broadcasting_second(columns.row_expand_to),
+    overload="row_expand",
+    reads=[1],
 )
 def row_expand(target: Tensor, row_vec: Tensor) -> Tensor:
     """Return the column ``row_vec`` [.., M, 1] broadcast to the shape of ``target``.
@@ -206,7 +210,7 @@ def row_expand(target: Tensor, row_vec: Tensor) -> Tensor:
     ...
 
 
-@_elementwise(beside_row, _spread, of_spread(reduce.col_expand), reads=[1])
+@_elementwise(beside_row, _spread, broadcasting_second(reduce.col_expand), reads=[1])
 def col_expand(target: Tensor, col_vec: Tensor) -> Tensor:
     """Return the row ``col_vec`` [.., 1, N] broadcast to the shape of ``target``.
 
@@ -230,7 +234,7 @@ def expands(target: Tensor, scalar: Scalar) -> Tensor:
 # From no operands
 # --------------------------------------------------------------------------------------------
 
-_BY_WAY_OF: Final[dict[DataType, DataType]] = {
+_FILLED_AS: Final[dict[DataType, DataType]] = {
     D.INT8: D.FP16,
     D.UINT8: D.FP16,
     D.BF16: D.FP32,
@@ -253,7 +257,7 @@ def _full_tile(
 ) -> Expr:
     dtype: DataType = call.kwargs["dtype"]
     value = call.args[1]
-    other = _BY_WAY_OF.get(dtype, dtype)
+    other = _FILLED_AS.get(dtype, dtype)
     is_infinite = isinstance(value, ConstFloat) and math.isinf(value.value)
     if isinstance(value, ConstInt | ConstFloat):
         bits, number = dtype.get_bit(), value.value
@@ -457,7 +461,7 @@ def fillpad_expand(input: Tensor, shape: Ints, pad_value: TilePad | None = None)
 # --------------------------------------------------------------------------------------------
 
 
-def _in_lines(
+def _linewise(
     op: AnyOp,
     axis: int = -2,
     *,
@@ -478,7 +482,7 @@ def _in_lines(
             _meaning_of(op, each),
             overload=op.overload,
         )(function)
-        CONVERSIONS[made.name] = of_lines(op)
+        CONVERSIONS[made.name] = linewise(op)
         LINEWISE[made.name] = how
         return made
 
@@ -553,7 +557,7 @@ def _meaning_of(op: AnyOp, each: bool) -> Numpy:
     return meaning
 
 
-@_in_lines(columns.row_argmax)
+@_linewise(columns.row_argmax)
 def row_argmax(input: Tensor) -> Tensor:
     """Return the index of the largest element of each row of ``input`` [M, N]: [M, 1] of INT32.
 
@@ -562,7 +566,7 @@ def row_argmax(input: Tensor) -> Tensor:
     ...
 
 
-@_in_lines(columns.row_argmin)
+@_linewise(columns.row_argmin)
 def row_argmin(input: Tensor) -> Tensor:
     """Return the index of the smallest element of each row of ``input`` [M, N]: [M, 1] of INT32.
 
@@ -571,7 +575,7 @@ def row_argmin(input: Tensor) -> Tensor:
     ...
 
 
-@_in_lines(columns.col_argmax, -1)
+@_linewise(columns.col_argmax, -1)
 def col_argmax(input: Tensor) -> Tensor:
     """Return the index of the largest element of each column of ``input`` [M, N]: [1, N] of INT32.
 
@@ -580,7 +584,7 @@ def col_argmax(input: Tensor) -> Tensor:
     ...
 
 
-@_in_lines(columns.col_argmin, -1)
+@_linewise(columns.col_argmin, -1)
 def col_argmin(input: Tensor) -> Tensor:
     """Return the index of the smallest element of each column of ``input`` [M, N]: [1, N] of INT32.
 
@@ -589,13 +593,13 @@ def col_argmin(input: Tensor) -> Tensor:
     ...
 
 
-@_in_lines(reinterpreting.reinterpret_view)
+@_linewise(reinterpreting.reinterpret_view)
 def reinterpret_view(input: Tensor, dtype: DataType) -> Tensor:
     """Return the bits of each element of ``input`` [M, N] as a ``dtype`` of the same width."""
     ...
 
 
-@_in_lines(indexing.gather_along)
+@_linewise(indexing.gather_along)
 def gather(input: Tensor, dim: int, index: Tensor) -> Tensor:
     """Return the elements of each row of ``input`` [M, N] at positions ``index`` [M, K]: [M, K].
 
@@ -605,7 +609,7 @@ def gather(input: Tensor, dim: int, index: Tensor) -> Tensor:
     ...
 
 
-@_in_lines(indexing.gather_mask)
+@_linewise(indexing.gather_mask)
 def gather_mask(input: Tensor, mask_pattern: int, output_dtype: DataType | None = None) -> Tensor:
     """Return the columns of ``input`` [M, N] that a pattern selects, side by side.
 
@@ -615,7 +619,7 @@ def gather_mask(input: Tensor, mask_pattern: int, output_dtype: DataType | None 
     ...
 
 
-@_in_lines(scattering.scatter_along)
+@_linewise(scattering.scatter_along)
 def scatter(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     """Return ``input`` [M, N] with ``src`` [M, K] at the positions ``index`` [M, K] of each row.
 
@@ -624,7 +628,7 @@ def scatter(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     ...
 
 
-@_in_lines(scattering.scatter_mask)
+@_linewise(scattering.scatter_mask)
 def scatter_mask(input: Tensor, dst: Tensor, mask_pattern: int) -> Tensor:
     """Return ``dst`` [M, N] with the columns that a pattern selects replaced by those of ``input``.
 
@@ -634,7 +638,7 @@ def scatter_mask(input: Tensor, dst: Tensor, mask_pattern: int) -> Tensor:
     ...
 
 
-@_in_lines(scattering.scatter_update, -1, shared=[1])
+@_linewise(scattering.scatter_update, -1, shared=[1])
 def scatter_update(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     """Return ``input`` [M, N] with the rows of ``src`` [K, N] at the row numbers ``index``.
 
@@ -643,7 +647,7 @@ def scatter_update(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tenso
     ...
 
 
-@_in_lines(sorting.sort32, spreads=True)
+@_linewise(sorting.sort32, spreads=True)
 def sort32(src: Tensor, idx: Tensor) -> Tensor:
     """Return ``src`` [M, N], each 32 columns sorted in descending order, with numbers: [M, 2 N].
 
@@ -653,7 +657,7 @@ def sort32(src: Tensor, idx: Tensor) -> Tensor:
     ...
 
 
-@_in_lines(sorting.mrgsort, each=True)
+@_linewise(sorting.mrgsort, each=True)
 def mrgsort(src: Tensor, block_len: int) -> Tensor:
     """Return ``src`` with every four sorted runs of ``block_len`` columns of a row merged into one.
 
@@ -662,19 +666,19 @@ def mrgsort(src: Tensor, block_len: int) -> Tensor:
     ...
 
 
-@_in_lines(sorting.mrgsort2, each=True)
+@_linewise(sorting.mrgsort2, each=True)
 def mrgsort2(src0: Tensor, src1: Tensor) -> Tensor:
     """Return the sorted rows of records ``src0`` and ``src1`` merged."""
     ...
 
 
-@_in_lines(sorting.mrgsort3, each=True)
+@_linewise(sorting.mrgsort3, each=True)
 def mrgsort3(src0: Tensor, src1: Tensor, src2: Tensor) -> Tensor:
     """Return the sorted rows of records ``src0``, ``src1`` and ``src2`` merged."""
     ...
 
 
-@_in_lines(sorting.mrgsort4, each=True)
+@_linewise(sorting.mrgsort4, each=True)
 def mrgsort4(src0: Tensor, src1: Tensor, src2: Tensor, src3: Tensor) -> Tensor:
     """Return the sorted rows of records ``src0``, ``src1``, ``src2`` and ``src3`` merged."""
     ...

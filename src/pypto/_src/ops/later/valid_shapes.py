@@ -16,7 +16,7 @@ from pypto._src.ops.define import STORABLE, Ints, Tile, block_op
 from pypto._src.ops.layout import is_column, tile_type, with_valid
 from pypto._src.ops.new_tiles import filling, pad_number, padded
 from pypto._src.ops.rules.type_rules import called, check_operands, dims, operand_name, refuse
-from pypto._src.ops.rules.valid_parts import all_of, check_sizes, given, marked, name_of_all
+from pypto._src.ops.rules.valid_parts import all_of, check_sizes, given, marked, whole_name
 
 if TYPE_CHECKING:
     import numpy as np
@@ -70,7 +70,7 @@ def _copied_cpp(site: CppSite) -> None:
         result = site.reinterpret(None, _bytes_of(site.call.type), "all")
         site.emit(f"TMOV({result}, {site.reinterpret(source, _bytes_of(source.type), 'all')});")
     else:
-        site.emit(f"TMOV({name_of_all(site, RESULT)}, {name_of_all(site, 0)});")
+        site.emit(f"TMOV({whole_name(site, RESULT)}, {whole_name(site, 0)});")
 
 
 def _bytes_of(kind: Type) -> TileType:

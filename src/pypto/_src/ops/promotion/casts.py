@@ -33,7 +33,7 @@ else:
 
 D = DataType
 SIGNED_OF: Final = {D.UINT8: D.INT8, D.UINT16: D.INT16, D.UINT32: D.INT32}
-_DIGITS: Final = {D.FP32: 24, D.FP16: 11, D.BF16: 8}
+_PRECISION: Final = {D.FP32: 24, D.FP16: 11, D.BF16: 8}
 """The precision of each float: how many bits of an integer it represents exactly."""
 
 Naming = Callable[[str, Expr], Var]
@@ -57,7 +57,7 @@ def _holds(between: DataType, source: DataType) -> bool:
         return between.is_float() and between.get_bit() > source.get_bit()
     digits = source.get_bit() - (not source.is_unsigned_int())
     if between.is_float():
-        return digits <= _DIGITS.get(between, 0)
+        return digits <= _PRECISION.get(between, 0)
     return digits <= between.get_bit() - (not between.is_unsigned_int())
 
 

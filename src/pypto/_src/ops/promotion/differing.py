@@ -52,7 +52,7 @@ from pypto._src.ops.rules.type_rules import (
     operand_label,
     operand_name,
     refuse,
-    why_not,
+    unsupported_reason,
     without,
 )
 from pypto._src.ops.rules.valid_parts import parts_differ, valid_or_all
@@ -86,7 +86,7 @@ def type_of(rule: PromotionFacts, o: Operands) -> Type | None:
     _check_conversions(rule, o, dtype)
     _check_scratch(o, TileType(shape, dtype))
     try:
-        return _equal(rule, o.op, o.args, o.kwargs, _Dry(), UNKNOWN_SPAN).type
+        return _equal(rule, o.op, o.args, o.kwargs, _TypeOnlyLet(), UNKNOWN_SPAN).type
     except OpError as error:
         _check_as_equal(rule, o, dtype, shape)
         if rule.broadcasts and error.slug == "valid-shape":
@@ -157,7 +157,7 @@ def _element(rule: PromotionFacts, o: Operands) -> DataType:
     dtype, taken = _target(rule, o.args), o.op.dtypes
     integers = not any(each.is_float() for each in taken)
     found = [o.tile(at).dtype for at in rule.operands]
-    other = any(why_not(each) or (integers and each.is_float()) for each in found)
+    other = any(unsupported_reason(each) or (integers and each.is_float()) for each in found)
     if (other or dtype not in taken) and rule.number is not None:
         _check_as_equal(rule, o, found[0], _shape(rule, o))
     if other or dtype not in taken:
@@ -326,7 +326,7 @@ def _is_short(tile: Expr, dtype: DataType) -> bool:
     return math.prod(sizes) * dtype.bytes % BLOCK_BYTES != 0
 
 
-class _Dry:
+class _TypeOnlyLet:
     """A `Let` outside any program, to build calls only for their types."""
 
     def __call__(self, name: str, value: Expr) -> Var:

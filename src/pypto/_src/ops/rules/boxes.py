@@ -161,7 +161,7 @@ def part_type(o: Operands) -> Type:
             shown=(0,),
         )
     _check_bounds(o, whole, part, offset)
-    _check_begin(o, whole, part, offset)
+    _check_start_alignment(o, whole, part, offset)
     return tile_type(shape, kind, MemorySpace.Vec, "the part")
 
 
@@ -181,20 +181,20 @@ def _check_bounds(
             )
 
 
-def lies_together(kind: TileType, part: Sequence[int], offset: Sequence[Expr]) -> bool:
+def is_contiguous(kind: TileType, part: Sequence[int], offset: Sequence[Expr]) -> bool:
     """True if the bytes of a part of a tile are contiguous."""
     whole = static_shape(kind)
     assert whole is not None
     first = next((axis for axis, size in enumerate(part) if size != 1), len(part))
-    return part[first + 1 :] == whole[first + 1 :] or _is_front(kind, part, offset)
+    return part[first + 1 :] == whole[first + 1 :] or _is_row_prefix(kind, part, offset)
 
 
-def _check_begin(
+def _check_start_alignment(
     o: Operands, whole: Sequence[int], part: Sequence[int], offset: Sequence[Expr]
 ) -> None:
     """Check that a part starts at a block, or is in a matrix, whose columns can be extracted."""
     kind = o.tile(0)
-    if not lies_together(kind, part, offset):
+    if not is_contiguous(kind, part, offset):
         name = operand_name(o, 0)
         if len(part) == 2 and kind.dtype in TRANSPOSED:
             return
@@ -222,7 +222,7 @@ def _check_begin(
         )
 
 
-def _is_front(kind: TileType, part: Sequence[int], offset: Sequence[Expr]) -> bool:
+def _is_row_prefix(kind: TileType, part: Sequence[int], offset: Sequence[Expr]) -> bool:
     """True for the first elements of several rows, if they include every block of each row."""
     front = TileType(part, kind.dtype)
     same = not is_column(front) and declared_shape(front)[1] == declared_shape(kind)[1]

@@ -25,7 +25,7 @@ SPACE_DTYPES: Final = {
 """Element types of tiles by memory space."""
 
 
-def _way_to(space: MemorySpace, allowed: Sequence[MemorySpace]) -> str:
+def _path_hint(space: MemorySpace, allowed: Sequence[MemorySpace]) -> str:
     """Return a hint: how a tile gets to ``space`` from a space where the op can put it."""
     if space in FROM_MAT and MemorySpace.Mat in allowed:
         return (
@@ -42,7 +42,7 @@ def target_of(o: Operands, allowed: Sequence[MemorySpace]) -> MemorySpace:
         names = " or ".join(s.name for s in allowed)
         raise OpError(
             f"{called(o.op)} goes to {names} memory, got {space.name}",
-            hint=_way_to(space, allowed),
+            hint=_path_hint(space, allowed),
             slug="memory-space",
         )
     assert isinstance(space, MemorySpace)

@@ -137,7 +137,7 @@ def members(dtypes: Iterable[DataType]) -> str:
     return ", ".join(d.member for d in MEMBERS.values() if d in wanted)
 
 
-def why_not(dtype: DataType) -> str | None:
+def unsupported_reason(dtype: DataType) -> str | None:
     """Return why no tile can have elements of ``dtype``, None if tiles can."""
     if dtype.get_bit() < 8 and dtype is not DataType.BOOL:
         return f"elements of {dtype.member} are narrower than a byte"
@@ -182,7 +182,7 @@ def cast_steps(source: DataType, target: DataType) -> tuple[DataType, ...] | Non
     return None
 
 
-def cast_text(name: str, source: DataType, target: DataType) -> str | None:
+def cast_code(name: str, source: DataType, target: DataType) -> str | None:
     """Return the code that casts the tile ``name`` to ``target``, None if there is no cast."""
     steps = cast_steps(source, target)
     if steps is None:
@@ -275,7 +275,7 @@ def check_element(op: OpDef[..., Any], name: str, dtype: DataType, hint: str | N
         raise OpError(
             f"{called(op)} takes elements of {members(op.dtypes)}, {name} has {dtype.member}",
             hint=hint,
-            note=why_not(dtype),
+            note=unsupported_reason(dtype),
             slug="element-type",
         )
 
@@ -344,7 +344,7 @@ def cast_operand(o: Operands, index: int, dtype: DataType) -> str | None:
     if op is not None and op.overload == "cast" and isinstance(inner, Var):
         name, kind = inner.name, inner.type  # two casts would keep the loss of the first
     if isinstance(kind, TileType):
-        return name if kind.dtype is dtype else cast_text(name, kind.dtype, dtype)
+        return name if kind.dtype is dtype else cast_code(name, kind.dtype, dtype)
     return f"pl.cast({name}, pl.{dtype.member})"
 
 
@@ -440,7 +440,7 @@ def _same_size(o: Operands, first: int, second: int) -> str | None:
     )
 
 
-def _stretched(a: Expr, b: Expr) -> Expr | None:
+def _broadcast_dim(a: Expr, b: Expr) -> Expr | None:
     """Return the size that two sizes broadcast to, None if they do not."""
     if same_dim(a, b) or const_value(b) == 1:
         return a
@@ -454,7 +454,7 @@ def broadcast(a: Sequence[Expr], b: Sequence[Expr]) -> tuple[Expr, ...] | None:
     """
     longer, shorter = (a, b) if len(a) >= len(b) else (b, a)
     first = len(longer) - len(shorter)
-    found = [_stretched(x, y) for x, y in zip(longer[first:], shorter, strict=True)]
+    found = [_broadcast_dim(x, y) for x, y in zip(longer[first:], shorter, strict=True)]
     known = [dim for dim in found if dim is not None]
     return (*longer[:first], *known) if len(known) == len(found) else None
 

@@ -169,7 +169,7 @@ ELEMENTWISE: Final = (same_part, equal_part, part_of_first)
 """The rules of ops whose elements depend only on those at the same index."""
 
 
-def has_rest(kind: Type) -> bool:
+def has_invalid_bytes(kind: Type) -> bool:
     """True for a tile that occupies bytes without valid elements: partly valid, or padded."""
     return isinstance(kind, TileType) and (valid_part(kind) is not None or is_padded(kind))
 
@@ -184,11 +184,11 @@ def all_of(kind: Type) -> TileType:
     return TileType(shape, kind.dtype, kind.memref, view)
 
 
-def name_of_all(site: CppSite, at: int) -> str:
+def whole_name(site: CppSite, at: int) -> str:
     """Return the C++ name of operand ``at``, or of `RESULT`, as a whole tile."""
     tile = None if at == RESULT else site.call.args[at]
     kind = site.call.type if tile is None else tile.type
-    if has_rest(kind):
+    if has_invalid_bytes(kind):
         return site.reinterpret(tile, all_of(kind), "all")
     return site.dst if tile is None else site.args[at]
 
@@ -201,7 +201,7 @@ def on_all(name: str, *tiles: int) -> Callable[[CppSite], None]:
 
     def emit(site: CppSite) -> None:
         places = (RESULT, *range(len(site.args)))
-        named = [name_of_all(site, at) if at in tiles else "" for at in places]
+        named = [whole_name(site, at) if at in tiles else "" for at in places]
         plain = (site.dst, *site.args)
         operands = [one or other for one, other in zip(named, plain, strict=True)]
         site.emit(f"{name}({', '.join(operands)});")

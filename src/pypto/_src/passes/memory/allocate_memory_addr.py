@@ -31,7 +31,7 @@ from pypto._src.passes.memory.memory_reuse import (
     total_bytes,
 )
 from pypto._src.passes.memory.memref_assignment import MemoryPass, MemRefAssignment, MemRefs
-from pypto._src.passes.pass_base import AnyProgram, Pass, makes_a_pass
+from pypto._src.passes.pass_base import AnyProgram, Pass, pass_factory
 from pypto._src.passes.properties import IRProperty, IRPropertySet
 from pypto._src.targets import A2A3, Memory, Target
 
@@ -69,7 +69,7 @@ class AllocateMemoryAddr(MemoryPass):
         )
 
 
-@makes_a_pass
+@pass_factory
 def allocate_memory_addr() -> Pass:
     """Return the pass that assigns addresses to on-chip buffers."""
     return AllocateMemoryAddr()

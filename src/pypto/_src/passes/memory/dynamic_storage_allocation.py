@@ -264,9 +264,9 @@ def _placed(items: Sequence[Item], steps: int) -> Placement:
     if len(items) > MOST_SEARCHED:
         return best
     meets = _meetings(items)
-    best = best._replace(bound=_heaviest([item.size for item in items], meets, best.bound))
+    best = best._replace(bound=_max_weight_clique([item.size for item in items], meets, best.bound))
     if not best.optimal:
-        best = _mended(items, best)
+        best = _repaired(items, best)
     return best if best.optimal else _Search(items, meets, best).run(steps)
 
 
@@ -284,7 +284,7 @@ def _meetings(items: Sequence[Item]) -> list[int]:
 _MOST_SETS: Final = 2_000
 
 
-def _heaviest(sizes: Sequence[int], meets: Sequence[int], most: int) -> int:
+def _max_weight_clique(sizes: Sequence[int], meets: Sequence[int], most: int) -> int:
     """Return the most bytes found for items that overlap pairwise; at least ``most``.
 
     No placement is lower. It can be more than is live at any one time: with holes, each two of
@@ -334,7 +334,7 @@ def _coloured(sizes: Sequence[int], meets: Sequence[int], rest: int) -> list[tup
 _MENDINGS: Final = 150
 
 
-def _mended(items: Sequence[Item], best: Placement) -> Placement:
+def _repaired(items: Sequence[Item], best: Placement) -> Placement:
     """Repeat first fit, each time moving up in the order what was placed above the bound."""
     count = len(items)
     blame = [items[i].size for i in range(count)]
@@ -370,7 +370,7 @@ class _Search:
         self.meets = meets
         self.best = best
         count = len(items)
-        self.crowds = _crowds(items)
+        self.crowds = _live_sets(items)
         self.crowds_of = [
             [c for c, m in enumerate(self.crowds) if m >> i & 1] for i in range(count)
         ]
@@ -472,7 +472,7 @@ class _Search:
         return [item for _, _, item in found]
 
 
-def _crowds(items: Sequence[Item]) -> list[int]:
+def _live_sets(items: Sequence[Item]) -> list[int]:
     """Return the maximal sets of items that are live at one time, as bits."""
     changes: dict[int, int] = {}
     for index, item in enumerate(items):

@@ -31,7 +31,7 @@ from pypto._src.lazy import lazy_module
 from pypto._src.ops.layout import alloc_bytes
 from pypto._src.ops.memory import move
 from pypto._src.passes.memory.memref_assignment import MemoryPass, MemRefAssignment, MemRefs
-from pypto._src.passes.pass_base import AnyProgram, Pass, makes_a_pass, materialized
+from pypto._src.passes.pass_base import AnyProgram, Pass, materialized, pass_factory
 from pypto._src.passes.properties import IRProperty, IRPropertySet
 from pypto._src.records import NamedTuple
 
@@ -69,7 +69,7 @@ class InitMemRef(MemoryPass):
         return MemRefAssignment(program, [_placed(f) for f in program.functions_])
 
 
-@makes_a_pass
+@pass_factory
 def init_mem_ref() -> Pass:
     """Return the pass that gives every tensor and tile variable the buffer it lives in."""
     return InitMemRef()

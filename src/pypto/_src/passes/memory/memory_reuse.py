@@ -20,7 +20,7 @@ from pypto._src.ir.roles import Role, role
 from pypto._src.ir.stmts import Function
 from pypto._src.ops.layout import round_up
 from pypto._src.passes.memory.memref_assignment import MemoryPass, MemRefAssignment, MemRefs
-from pypto._src.passes.pass_base import AnyProgram, Pass, makes_a_pass
+from pypto._src.passes.pass_base import AnyProgram, Pass, pass_factory
 from pypto._src.passes.properties import IRProperty, IRPropertySet
 from pypto._src.targets import A2A3, Memory, Target
 
@@ -78,7 +78,7 @@ class BasicMemoryReuse(MemoryReuse):
         super().__init__(target, always=True)
 
 
-@makes_a_pass
+@pass_factory
 def basic_memory_reuse() -> Pass:
     """Return the pass that shares buffers wherever lifetimes allow."""
     return BasicMemoryReuse()

@@ -189,7 +189,7 @@ def _smaller(found: Sequence[Buffer], live: Sequence[Live], memory: Memory) -> s
                     cut[dim] = -(-shape[dim] // parts)
                     what = ("rows", "columns")[dim > 0]
                     part = _part_of_tensor(each.maker, cut, dim)
-                    now = f"{each.name} as {_retold(each.maker, cut, dim)}"
+                    now = f"{each.name} as {_call_with_shape(each.maker, cut, dim)}"
                     return (
                         f"work on {cut[dim]} {what} at a time, {part or now}: then {needed} bytes "
                         "are needed"
@@ -252,7 +252,7 @@ def _part_of_tensor(maker: Stmt | None, shape: Sequence[int], dim: int) -> str |
     return f"{name}[{parts}] for {name}"
 
 
-def _retold(maker: Stmt | None, shape: Sequence[int], dim: int) -> str:
+def _call_with_shape(maker: Stmt | None, shape: Sequence[int], dim: int) -> str:
     """Return the call of a statement with ``shape``, which is new in ``dim``."""
     call = None if maker is None else call_of(maker)
     index = None if call is None else _sizes(call)

@@ -28,7 +28,7 @@ from pypto._src.dtypes import DataType
 from pypto._src.ir.array_types import MemRef, TileType, dtype_of
 from pypto._src.ir.enums import MemorySpace
 from pypto._src.ir.exprs import Add, Cast, ConstInt, Expr, FloorDiv, IterArg, Max, Mul, Sub, Var
-from pypto._src.ir.fresh_names import NewNames
+from pypto._src.ir.fresh_names import FreshNames
 from pypto._src.ir.stmts import AssignStmt, ForStmt, Function, Stmt, YieldStmt, seq
 from pypto._src.ir.traversal.mutator import Mutator
 from pypto._src.ir.traversal.queries import defined_by, exprs_in, stmts_in, uses, variable_names
@@ -280,7 +280,7 @@ class _Pipeliner(Mutator):
         self._buffers = buffers
         self._copies: dict[tuple[MemRef, int], MemRef] = {}
         self._last = max([memref.id_ for memref in buffers.pipes], default=0)
-        self._names = NewNames(variable_names(function))
+        self._names = FreshNames(variable_names(function))
         self._values: dict[Var, Expr] = {}
 
     def visit_Var(self, var: Var) -> Expr:

@@ -14,7 +14,7 @@ from pypto._src.ir.exprs import ConstBool, ConstFloat, ConstInt, Expr, Var
 from pypto._src.ir.stmts import AssignStmt, EvalStmt, ForStmt, Function, Program, Stmt, WhileStmt
 from pypto._src.ir.traversal.mutator import Mutator, map_functions
 from pypto._src.ir.types import same_type
-from pypto._src.passes.pass_base import Pass, makes_a_pass
+from pypto._src.passes.pass_base import Pass, pass_factory
 from pypto._src.passes.properties import IRProperty, IRPropertySet
 
 _P: Final = IRProperty
@@ -32,7 +32,7 @@ class CommonSubexpr(Pass):
         return map_functions(program, lambda f: _Common(f).function(f))
 
 
-@makes_a_pass
+@pass_factory
 def common_subexpr() -> Pass:
     """Return the pass that computes equal values once."""
     return CommonSubexpr()

@@ -30,7 +30,7 @@ from pypto._src.ir.stmts import (
 from pypto._src.ir.traversal.mutator import Mutator, map_functions
 from pypto._src.ir.traversal.queries import defined_by, exprs_in, stmts_in, uses
 from pypto._src.ir.traversal.walk import copy_with
-from pypto._src.passes.pass_base import Pass, makes_a_pass
+from pypto._src.passes.pass_base import Pass, pass_factory
 from pypto._src.passes.properties import IRProperty, IRPropertySet
 
 _P: Final = IRProperty
@@ -48,7 +48,7 @@ class DeadCode(Pass):
         return map_functions(program, without_dead_code)
 
 
-@makes_a_pass
+@pass_factory
 def dead_code() -> Pass:
     """Return the pass that removes what nothing needs."""
     return DeadCode()

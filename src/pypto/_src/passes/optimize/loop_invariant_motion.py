@@ -31,7 +31,7 @@ from pypto._src.ir.stmts import (
 from pypto._src.ir.traversal.mutator import Mutator, map_functions
 from pypto._src.ir.traversal.queries import uses
 from pypto._src.ir.traversal.walk import copy_with
-from pypto._src.passes.pass_base import Pass, makes_a_pass
+from pypto._src.passes.pass_base import Pass, pass_factory
 from pypto._src.passes.properties import IRProperty, IRPropertySet
 
 _P: Final = IRProperty
@@ -49,7 +49,7 @@ class LoopInvariantMotion(Pass):
         return map_functions(program, lambda f: InvariantMover(f).function(f))
 
 
-@makes_a_pass
+@pass_factory
 def loop_invariant_motion() -> Pass:
     """Return the pass that moves values out of loops."""
     return LoopInvariantMotion()

@@ -32,7 +32,7 @@ from pypto._src.ir.stmts import (
 from pypto._src.ir.traversal.mutator import Mutator, map_functions
 from pypto._src.ir.traversal.queries import stmts_in
 from pypto._src.ir.traversal.walk import copy_with
-from pypto._src.passes.pass_base import Pass, makes_a_pass
+from pypto._src.passes.pass_base import Pass, pass_factory
 from pypto._src.passes.properties import IRProperty, IRPropertySet
 from pypto._src.usage_errors import check_kind, users_frame
 
@@ -71,7 +71,7 @@ class OverlapLoops(Pass):
         return _Marker(self.stages).function(function)
 
 
-@makes_a_pass
+@pass_factory
 def overlap_loops(stages: int = 2) -> Pass:
     """Return the pass that lets iterations of loops overlap; see `OverlapLoops`."""
     return OverlapLoops(stages)

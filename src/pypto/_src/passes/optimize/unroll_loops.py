@@ -14,7 +14,7 @@ from pypto._src.analysis.purity import trips
 from pypto._src.ir.array_types import dtype_of
 from pypto._src.ir.enums import ForKind
 from pypto._src.ir.exprs import Add, ConstInt, Expr, Var
-from pypto._src.ir.fresh_names import NewNames
+from pypto._src.ir.fresh_names import FreshNames
 from pypto._src.ir.stmts import (
     ForStmt,
     Function,
@@ -26,7 +26,7 @@ from pypto._src.ir.stmts import (
 from pypto._src.ir.traversal.mutator import Mutator, map_functions
 from pypto._src.ir.traversal.queries import stmts_in, variable_names
 from pypto._src.ir.traversal.walk import copy_with
-from pypto._src.passes.pass_base import Pass, makes_a_pass
+from pypto._src.passes.pass_base import Pass, pass_factory
 from pypto._src.passes.properties import IRProperty, IRPropertySet
 from pypto._src.passes.structure.copied_iterations import can_copy_iterations, copied_iteration
 from pypto._src.usage_errors import check_kind, users_frame
@@ -62,7 +62,7 @@ class UnrollLoops(Pass):
         return map_functions(program, lambda f: _Unroller(self, f).function(f))
 
 
-@makes_a_pass
+@pass_factory
 def unroll_loops(whole: int = 4, factor: int = 1, most: int = 1024) -> Pass:
     """Return the pass that unrolls loops; see `UnrollLoops`."""
     return UnrollLoops(whole, factor, most)
@@ -78,8 +78,8 @@ class _Unroller(Mutator):
         self._values: dict[Var, Expr] = {}
 
     @cached_property
-    def _names(self) -> NewNames:
-        return NewNames(variable_names(self._function))
+    def _names(self) -> FreshNames:
+        return FreshNames(variable_names(self._function))
 
     def visit_Var(self, var: Var) -> Expr:
         return self._values.get(var, var)

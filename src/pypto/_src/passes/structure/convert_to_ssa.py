@@ -26,7 +26,7 @@ from pypto._src.ir.stmts import (
 from pypto._src.ir.traversal.mutator import Mutator, map_functions
 from pypto._src.ir.traversal.queries import stmts_in
 from pypto._src.ir.types import TupleType, UnknownType
-from pypto._src.passes.pass_base import Pass, makes_a_pass
+from pypto._src.passes.pass_base import Pass, pass_factory
 from pypto._src.passes.properties import IRProperty, IRPropertySet
 
 _P: Final = IRProperty
@@ -124,7 +124,7 @@ def _unassigned(var: Var) -> Expr | None:
     return unassigned_value(var)
 
 
-@makes_a_pass
+@pass_factory
 def convert_to_ssa() -> Pass:
     """Return the pass that gives every definition its own variable."""
     return ConvertToSSA()

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from pypto._src.ir.array_types import MemRef, ShapedType
 from pypto._src.ir.exprs import Call, Expr, Var
-from pypto._src.ir.fresh_names import NewNames
+from pypto._src.ir.fresh_names import FreshNames
 from pypto._src.ir.stmts import (
     BreakStmt,
     ContinueStmt,
@@ -35,7 +35,7 @@ def copied_iteration(
     loop: ForStmt,
     index: Expr,
     values: Sequence[Expr],
-    names: NewNames,
+    names: FreshNames,
     memrefs: Mapping[MemRef, MemRef] = _SAME,
 ) -> tuple[list[Stmt], tuple[Expr, ...]]:
     """Return one copy of a body, and what it yields.
@@ -65,7 +65,7 @@ class _Copy(Clone):
     """Copies a body, and gives its variables new names."""
 
     def __init__(
-        self, mapping: dict[Var, Expr], names: NewNames, memrefs: Mapping[MemRef, MemRef]
+        self, mapping: dict[Var, Expr], names: FreshNames, memrefs: Mapping[MemRef, MemRef]
     ) -> None:
         super().__init__(mapping)
         self._names = names

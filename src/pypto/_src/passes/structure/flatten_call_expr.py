@@ -20,7 +20,7 @@ from pypto._src.ir.stmts import (
 )
 from pypto._src.ir.traversal.mutator import map_functions
 from pypto._src.ir.traversal.queries import calls_of, is_flat
-from pypto._src.passes.pass_base import Pass, makes_a_pass
+from pypto._src.passes.pass_base import Pass, pass_factory
 from pypto._src.passes.properties import IRProperty, IRPropertySet
 from pypto._src.passes.structure.flatten_single_stmt import flattened
 from pypto._src.passes.structure.normalize_stmt_structure import normalized
@@ -50,7 +50,7 @@ class FlattenCallExpr(Pass):
         return flattened(lifted)
 
 
-@makes_a_pass
+@pass_factory
 def flatten_call_expr() -> Pass:
     """Return the pass that lifts nested calls into variables of their own."""
     return FlattenCallExpr()

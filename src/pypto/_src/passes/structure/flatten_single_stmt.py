@@ -6,7 +6,7 @@ from typing import Final
 
 from pypto._src.ir.stmts import SIMPLE, OpStmts, Program, SeqStmts, Stmt
 from pypto._src.ir.traversal.mutator import Mutator, map_bodies
-from pypto._src.passes.pass_base import Pass, makes_a_pass
+from pypto._src.passes.pass_base import Pass, pass_factory
 from pypto._src.passes.properties import IRProperty, IRPropertySet
 
 _P: Final = IRProperty
@@ -24,7 +24,7 @@ class FlattenSingleStmt(Pass):
         return flattened(program)
 
 
-@makes_a_pass
+@pass_factory
 def flatten_single_stmt() -> Pass:
     """Return the pass that replaces sequences of one statement by the statement."""
     return FlattenSingleStmt()

@@ -47,7 +47,7 @@ from pypto._src.ir.traversal.queries import defined_by, functions_called, stmts_
 from pypto._src.ir.traversal.symbolic_dims import map_dims
 from pypto._src.ir.traversal.walk import copy_with
 from pypto._src.ir.types import ScalarType, TupleType, Type
-from pypto._src.passes.pass_base import Pass, makes_a_pass
+from pypto._src.passes.pass_base import Pass, pass_factory
 from pypto._src.passes.properties import IRProperty, IRPropertySet
 from pypto._src.passes.structure.flatten_call_expr import lift_calls
 
@@ -70,7 +70,7 @@ class InlineCalls(Pass):
         return inline_kernel_calls(program)
 
 
-@makes_a_pass
+@pass_factory
 def inline_calls() -> Pass:
     """Return the pass that expands calls inside kernels."""
     return InlineCalls()

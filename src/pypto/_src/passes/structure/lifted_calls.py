@@ -24,7 +24,7 @@ from pypto._src.ir.exprs import (
     Or,
     Var,
 )
-from pypto._src.ir.fresh_names import NewNames
+from pypto._src.ir.fresh_names import FreshNames
 from pypto._src.ir.stmts import (
     SIMPLE,
     AssignStmt,
@@ -69,8 +69,8 @@ class _Lift(Mutator):
         self._holds_call: dict[Expr, bool] = {}
 
     @cached_property
-    def _names(self) -> NewNames:
-        return NewNames(variable_names(self._function))
+    def _names(self) -> FreshNames:
+        return FreshNames(variable_names(self._function))
 
     def _name(self) -> str:
         return self._names.numbered("_t", 0)

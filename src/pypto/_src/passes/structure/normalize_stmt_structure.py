@@ -18,7 +18,7 @@ from pypto._src.ir.stmts import (
     statements,
 )
 from pypto._src.ir.traversal.mutator import Mutator, map_bodies
-from pypto._src.passes.pass_base import Pass, makes_a_pass
+from pypto._src.passes.pass_base import Pass, pass_factory
 from pypto._src.passes.properties import IRProperty, IRPropertySet
 
 _P: Final = IRProperty
@@ -36,7 +36,7 @@ class NormalizeStmtStructure(Pass):
         return normalized(program)
 
 
-@makes_a_pass
+@pass_factory
 def normalize_stmt_structure() -> Pass:
     """Return the pass that makes every body a SeqStmts with OpStmts for runs of operations."""
     return NormalizeStmtStructure()

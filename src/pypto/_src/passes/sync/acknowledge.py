@@ -40,7 +40,7 @@ def acknowledge(
     points of barriers, that acknowledgements make superfluous.
     """
     for iteration in count():
-        flow = _EventFlow(planner, function, flags, spare, in_haste=iteration >= _ROUNDS)
+        flow = _EventFlow(planner, function, flags, spare, give_up_events=iteration >= _ROUNDS)
         with suppress(RaceError):  # nothing is known about an insufficient plan
             flow.run()
         if not flow.changed:
@@ -76,12 +76,12 @@ class _EventFlow(PlanFlow):
         spare: Mapping[tuple[int, int], Sequence[int]],
         *,
         settled: bool = False,
-        in_haste: bool = False,
+        give_up_events: bool = False,
     ) -> None:
         self.numbered = flags
         self.spare = spare
         self.settled = settled
-        self.in_haste = in_haste
+        self.give_up_events = give_up_events
         self.changed = False
         super().__init__(planner, function)
 
@@ -162,7 +162,7 @@ class _EventFlow(PlanFlow):
             for event in events:
                 if not self._is_early(flag, event, state):
                     return event
-        elif self.in_haste:
+        elif self.give_up_events:
             return BARRIER
         pair = target, source
         taken = {

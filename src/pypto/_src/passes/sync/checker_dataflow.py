@@ -42,7 +42,7 @@ _BARRIERS: Final[dict[Op, PipeType]] = {
     bar_m: PipeType.M,
     bar_all: PipeType.ALL,
 }
-_MOST_TOLD_APART: Final = 3
+_MAX_DISTINGUISHED_DEPTH: Final = 3
 """Up to this nesting depth first, last and other iterations are distinguished."""
 _MOST_SPLITS: Final = 4
 """On how many repeated conditions paths are split at one time."""
@@ -283,7 +283,7 @@ class Flow:
 
     def iterations_of(self, point: ProgramPoint, trips: int | None) -> Iterations:
         """Return the iterations to distinguish in a loop, inside the open loops."""
-        blind = self.every_way or len(self.loops) >= _MOST_TOLD_APART
+        blind = self.every_way or len(self.loops) >= _MAX_DISTINGUISHED_DEPTH
         if self.loops:  # their iterations may decide conditions in this one
             return Iterations(self.conditions, point, trips, blind=blind)
         known = self.iterations.get(point)
@@ -519,21 +519,23 @@ class Iterations:
     ) -> None:
         self.counter = None if blind else conditions.counter(point)
         self.trips = trips
-        self.asks_first = not blind and trips is not None and trips > 1  # it cannot end then
-        self.asks_last = False
+        self.distinguishes_first = (
+            not blind and trips is not None and trips > 1
+        )  # it cannot end then
+        self.distinguishes_last = False
         self.modulus = 1
         self.start: int | None = None
         if self.counter is not None:
             asked = conditions.questions(point, self.counter)
-            self.asks_first = self.asks_first or asked.first
-            self.asks_last, self.modulus = asked.last, asked.modulus
+            self.distinguishes_first = self.distinguishes_first or asked.first
+            self.distinguishes_last, self.modulus = asked.last, asked.modulus
             if not self.counter.start.terms:
                 self.start = self.counter.start.constant
         self.step = 0 if self.counter is None else self.counter.step
 
     def first(self) -> list[Iteration]:
         """Return the possible first iterations."""
-        first = True if self.asks_first else None
+        first = True if self.distinguishes_first else None
         if self.modulus == 1:
             return [Iteration(first)]
         starts = range(self.modulus) if self.start is None else [self.start % self.modulus]
@@ -541,7 +543,7 @@ class Iterations:
 
     def endings(self, iteration: Iteration) -> tuple[bool | None, ...]:
         """Return the values of ``last`` to follow for an iteration; None stands for both."""
-        if not self.asks_last:
+        if not self.distinguishes_last:
             return (None,)
         return (True, False) if self.may_end(iteration) else (False,)
 
@@ -561,7 +563,9 @@ class Iterations:
         remainder = iteration.remainder
         if remainder is not None:
             remainder = (remainder + self.step) % self.modulus
-        return Iteration(False if self.asks_first else None, None, remainder, iteration.modulus)
+        return Iteration(
+            False if self.distinguishes_first else None, None, remainder, iteration.modulus
+        )
 
 
 def _common_loop(bit: Bit, instruction: Instruction) -> ProgramPoint | None:

@@ -252,7 +252,7 @@ def _settle(replaced: Sequence[Flag], planner: Planner) -> list[ProgramPoint]:
     for point in points:
         planner.bars.setdefault(point, []).append(PipeType.ALL)
     gone = set(replaced)
-    planner.has_lost = True
+    planner.dropped_any = True
     planner.flags = {
         key: flag
         for key, flag in planner.flags.items()

@@ -161,7 +161,7 @@ class Planner:
         self.bars: dict[ProgramPoint, list[PipeType]] = {}  # before a statement
         self.closing_bars: dict[Block, None] = {}  # of all pipes, at the end of a loop's body
         self.flow: Flow | None = None  # a flow over the function, for others to reuse
-        self.has_lost: bool = False  # flags or barriers on which known facts relied are gone
+        self.dropped_any: bool = False  # flags or barriers on which known facts relied are gone
 
     def barriers_only(self) -> None:
         """Put a barrier of all pipes before each instruction, and drop all flags."""
@@ -381,7 +381,7 @@ class Planner:
 
     def is_past(self, earlier: Flag, flag: Flag) -> bool:
         """True if the wait for ``earlier`` is surely over when ``flag`` of its pipes is set."""
-        if not earlier.number or not flag.number or self.has_lost:
+        if not earlier.number or not flag.number or self.dropped_any:
             return False
         number, point = earlier.number, earlier.wait_before
         if point.blocks:  # the instruction after the wait may not execute

@@ -46,7 +46,7 @@ def prune(planner: Planner, function: Function, suspects: Sequence[Suspect]) -> 
     """Remove the superfluous suspects from the plan."""
     dropped = superfluous(PlanFlow(planner, function), suspects) if suspects else ()
     if dropped:
-        planner.has_lost = True
+        planner.dropped_any = True
         planner.flags = {key: flag for key, flag in planner.flags.items() if flag not in dropped}
         planner.bars = {
             point: kinds for point, kinds in planner.bars.items() if point not in dropped
@@ -83,7 +83,7 @@ class _Verdict(Enum):
     OPEN = "the block ends before that is known"
 
 
-class _OneKind:
+class _SuspectIndex:
     """Suspects of one kind by where they act."""
 
     def __init__(self) -> None:
@@ -123,7 +123,7 @@ class _Trials:
 
     def __init__(self, flow: PlanFlow, suspects: Iterable[Suspect]) -> None:
         self.flow = flow
-        self.kinds = [_OneKind() for _ in range(3)]
+        self.kinds = [_SuspectIndex() for _ in range(3)]
         self.closing: dict[Block, list[Flag]] = defaultdict(list)  # by the body of their loop
         for suspect in suspects:
             if isinstance(suspect, Flag) and suspect.form is CLOSING:
@@ -139,7 +139,7 @@ class _Trials:
         last = max(kind.last.get(flow.root, -1) for kind in self.kinds)
         fronts = [_Front(_Path({}, {}, 0, 0), State([flow.numbering.all] * PIPES))]
         for point in flow.root.points[: last + 1]:
-            behind, dropped = self._ahead(point, fronts), len(flow.dropped)
+            behind, dropped = self._scan_ahead(point, fronts), len(flow.dropped)
             for kind in self.kinds:
                 if point in kind.points:
                     self._at(point, kind, fronts)
@@ -151,7 +151,7 @@ class _Trials:
                 fronts = behind
         return flow.dropped
 
-    def _ahead(self, point: ProgramPoint, fronts: Sequence[_Front]) -> list[_Front] | None:
+    def _scan_ahead(self, point: ProgramPoint, fronts: Sequence[_Front]) -> list[_Front] | None:
         """Return the paths after a compound statement, and find what is needed inside on the way.
 
         None if there are no suspects in it.
@@ -189,7 +189,7 @@ class _Trials:
             if known is not None and self._unknown(instruction, known):
                 self.needed.add(suspect)
 
-    def _block(self, block: Block, kind: _OneKind, fronts: list[_Front]) -> list[Suspect]:
+    def _block(self, block: Block, kind: _SuspectIndex, fronts: list[_Front]) -> list[Suspect]:
         """Try the suspects that act in a block; return those that are open at its end."""
         undecided: list[Suspect] = []
         last = kind.last.get(block, -1)
@@ -202,7 +202,9 @@ class _Trials:
                 fronts = self._advance(point, fronts)
         return undecided
 
-    def _at(self, point: ProgramPoint, kind: _OneKind, fronts: Sequence[_Front]) -> list[Suspect]:
+    def _at(
+        self, point: ProgramPoint, kind: _SuspectIndex, fronts: Sequence[_Front]
+    ) -> list[Suspect]:
         """Try the suspects at a statement; return those that are open at the end of its block."""
         suspects: list[Suspect] = []
         undecided: list[Suspect] = []
@@ -324,7 +326,7 @@ class _Trials:
     # ----- bodies -------------------------------------------------------------------------------
 
     def _inside(
-        self, point: ProgramPoint, kind: _OneKind, fronts: Sequence[_Front]
+        self, point: ProgramPoint, kind: _SuspectIndex, fronts: Sequence[_Front]
     ) -> list[Suspect]:
         """Try the suspects inside a compound statement; return those that stay open."""
         into: list[list[_Front]] = [[] for _ in point.blocks]

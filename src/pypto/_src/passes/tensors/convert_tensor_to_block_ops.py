@@ -21,7 +21,7 @@ from pypto._src.ir.roles import Role, role
 from pypto._src.ir.stmts import Function, Program
 from pypto._src.ir.traversal.queries import ops_called
 from pypto._src.ops import tensor
-from pypto._src.passes.pass_base import Pass, makes_a_pass
+from pypto._src.passes.pass_base import Pass, pass_factory
 from pypto._src.passes.properties import IRProperty, IRPropertySet
 from pypto._src.passes.verification import NOTHING_KNOWN, PassFacts
 
@@ -54,7 +54,7 @@ class ConvertTensorToBlockOps(Pass):
         return with_block_ops(program, found)
 
 
-@makes_a_pass
+@pass_factory
 def convert_tensor_to_block_ops() -> Pass:
     """Return the pass that turns ops on tensors into ops on tiles, in kernels."""
     return ConvertTensorToBlockOps()
@@ -62,7 +62,7 @@ def convert_tensor_to_block_ops() -> Pass:
 
 def _has_tensor_ops(function: Function, facts: PassFacts) -> bool:
     flat = facts.claims(_P.NoNestedCalls)
-    called = ops_called(facts.one_of_each_form(function), flat=flat)
+    called = ops_called(facts.representative_statements(function), flat=flat)
     return any(_is_work(call) for call in called.values())
 
 

@@ -117,12 +117,12 @@ def by_core(body: Sequence[Stmt]) -> list[list[Stmt]]:
     return parts
 
 
-def hand_tiles_on(parts: Sequence[Sequence[Stmt]]) -> bool:
+def tiles_cross_cores(parts: Sequence[Sequence[Stmt]]) -> bool:
     """True if a tile of one stretch, or an element of one, is used in another.
 
     Only tensors can cross cores, so the scope becomes one kernel with both kinds of work.
     """
-    if any(core_count(stmt) > 1 for part in parts for stmt in part):
+    if any(core_kinds_count(stmt) > 1 for part in parts for stmt in part):
         return True
     later: set[Var] = set()
     for part in reversed(parts):
@@ -141,7 +141,7 @@ def _reads_tile(stmt: Stmt) -> bool:
     return is_number and any(isinstance(var.type, TileType) for var in used_in(stmt))
 
 
-def core_count(stmt: Stmt) -> int:
+def core_kinds_count(stmt: Stmt) -> int:
     """Return how many kinds of cores a statement needs, nested statements included."""
     from pypto._src.ops.conversion import core_of
 

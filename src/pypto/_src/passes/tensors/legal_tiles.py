@@ -17,7 +17,7 @@ from pypto._src.errors import OpError, PassError
 from pypto._src.ir.array_types import TileType, static_shape
 from pypto._src.ir.enums import MemorySpace
 from pypto._src.ir.exprs import Call, Expr, MakeTuple, Var
-from pypto._src.ir.fresh_names import NewNames
+from pypto._src.ir.fresh_names import FreshNames
 from pypto._src.ir.inspect.source_names import user_name
 from pypto._src.ir.interning import Facts
 from pypto._src.ir.op_params import INTS
@@ -93,9 +93,9 @@ class _Rows:
         self.made: dict[Var, Call] = {}  # decomposed calls as the program has them, by result
 
     @cached_property
-    def names(self) -> NewNames:
+    def names(self) -> FreshNames:
         """Names for new variables; few functions need any."""
-        return NewNames(variable_names(self._function))
+        return FreshNames(variable_names(self._function))
 
     def edit(self, point: ProgramPoint, stmt: Stmt) -> Sequence[Stmt]:
         """Return the statements that replace a statement."""

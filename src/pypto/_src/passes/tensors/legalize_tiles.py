@@ -39,7 +39,7 @@ from pypto._src.ops.layout import (
     is_vertical,
     tile_spaces,
 )
-from pypto._src.passes.pass_base import Pass, makes_a_pass
+from pypto._src.passes.pass_base import Pass, pass_factory
 from pypto._src.passes.properties import IRProperty, IRPropertySet
 from pypto._src.passes.structure.flatten_call_expr import with_nested_calls
 from pypto._src.passes.verification import NOTHING_KNOWN, PassFacts
@@ -69,7 +69,7 @@ class LegalizeTiles(Pass):
         )
 
 
-@makes_a_pass
+@pass_factory
 def legalize_tiles() -> Pass:
     """Return the pass that makes tiles acceptable to the targets."""
     return LegalizeTiles()
@@ -82,7 +82,7 @@ def with_legal_tiles(function: Function, facts: PassFacts = NOTHING_KNOWN) -> Fu
         OpError: an op gets a tile in a memory from which it cannot read.
     """
     stmts = [*stmts_in(function.body)]
-    some = facts.one_of_each_form(function)
+    some = facts.representative_statements(function)
     if 2 * len(some) > len(stmts):  # then one search finds the statements to change
         some = stmts
     made = _made(some)

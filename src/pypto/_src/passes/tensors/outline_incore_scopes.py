@@ -12,10 +12,10 @@ from __future__ import annotations
 from operator import is_
 from typing import Final
 
-from pypto._src.ir.fresh_names import NewNames
+from pypto._src.ir.fresh_names import FreshNames
 from pypto._src.ir.stmts import Function, Program, ScopeStmt
 from pypto._src.ir.traversal.queries import stmts_in
-from pypto._src.passes.pass_base import Pass, makes_a_pass
+from pypto._src.passes.pass_base import Pass, pass_factory
 from pypto._src.passes.properties import IRProperty, IRPropertySet
 
 _P: Final = IRProperty
@@ -43,7 +43,7 @@ class OutlineIncoreScopes(Pass):
             return program
         from pypto._src.passes.tensors.outlined_scopes import outlined
 
-        names = NewNames(function.name for function in program.functions_)
+        names = FreshNames(function.name for function in program.functions_)
         out: list[Function] = []
         for function in program.functions_:
             out += outlined(function, names, self.stages)
@@ -54,7 +54,7 @@ class OutlineIncoreScopes(Pass):
         return inline_kernel_calls(program.with_functions(out))
 
 
-@makes_a_pass
+@pass_factory
 def outline_incore_scopes() -> Pass:
     """Return the pass that outlines ``with pl.incore()`` into kernels."""
     return OutlineIncoreScopes()

@@ -20,7 +20,7 @@ from pypto._src.errors import PassError
 from pypto._src.ir.array_types import ShapedType, TensorType, exprs_of_type
 from pypto._src.ir.enums import FunctionType, ParamDirection
 from pypto._src.ir.exprs import Call, Expr, GlobalVar, IterArg, TupleGetItemExpr, Var
-from pypto._src.ir.fresh_names import NewNames
+from pypto._src.ir.fresh_names import FreshNames
 from pypto._src.ir.inspect.source_names import user_name
 from pypto._src.ir.opdef import op_of
 from pypto._src.ir.roles import Role, role
@@ -59,7 +59,7 @@ _DEFINED_AND_USED: Final = 2
 """The least count of a variable of a function that something uses."""
 
 
-def outlined(function: Function, names: NewNames, stages: int) -> list[Function]:
+def outlined(function: Function, names: FreshNames, stages: int) -> list[Function]:
     """Return ``function`` with calls in place of its scopes, and the kernels that it calls."""
     scopes = [stmt for stmt in stmts_in(function.body) if isinstance(stmt, ScopeStmt)]
     if not scopes or role(function) is not Role.HOST:
@@ -83,7 +83,7 @@ def _with_own_tensors(function: Function) -> Function:
     if all(len(names) == 1 for names in roots.values()):
         return function
     _, written = _accessed(root, roots)
-    from pypto._src.passes.tensors.tensors_handed_on import with_copies
+    from pypto._src.passes.tensors.carried_tensors import with_copies
 
     return with_copies(function, roots, written)
 
@@ -171,23 +171,23 @@ class _SplitMixed(Mutator):
         super().__init__()
         self._function = function
         self._stages = stages
-        self._names = NewNames(variable_names(function))
+        self._names = FreshNames(variable_names(function))
         self._roots = alias_bases(function, number(function))
         self._own: set[Var] | None = None
 
     def visit_ScopeStmt(self, scope: ScopeStmt) -> Stmt | list[Stmt]:
         """Split a scope into scopes of one kind of work; one that has one kind stays."""
-        from pypto._src.passes.tensors.core_work import by_core, core_count, hand_tiles_on
+        from pypto._src.passes.tensors.core_work import by_core, core_kinds_count, tiles_cross_cores
 
         body = list(statements(_Dissolve().body(scope.body)))
-        if len(by_core(body)) == 1 and all(core_count(stmt) < 2 for stmt in body):
+        if len(by_core(body)) == 1 and all(core_kinds_count(stmt) < 2 for stmt in body):
             return scope
         from pypto._src.passes.tensors.split_mixed_scopes import split_scope
-        from pypto._src.passes.tensors.work_order import stored_early
+        from pypto._src.passes.tensors.work_order import hoist_accumulator_stores
 
-        body = stored_early(body, self._roots)
+        body = hoist_accumulator_stores(body, self._roots)
         whole = ScopeStmt(scope.scope_kind, seq(body, scope.span), scope.span, scope.name_hint)
-        if not hand_tiles_on(by_core(body)):
+        if not tiles_cross_cores(by_core(body)):
             return whole
         if self._own is None:
             from pypto._src.passes.tensors.slots import written_once
@@ -222,12 +222,12 @@ class _Stretch(NamedTuple):
 class _Outliner(Mutator):
     """Replaces the scopes of one host function."""
 
-    def __init__(self, function: Function, names: NewNames) -> None:
+    def __init__(self, function: Function, names: FreshNames) -> None:
         super().__init__()
         self.kernels: list[Function] = []
         self._parent = function.name
         self._function_names = names
-        self._names = NewNames(variable_names(function))
+        self._names = FreshNames(variable_names(function))
         self._uses = _counted(_used_by([function.body]))
         self._roots = alias_bases(function, number(function))
         self._made = {
@@ -275,13 +275,13 @@ class _Outliner(Mutator):
 
     def _stretches(self, body: Sequence[Stmt], outside: set[Var]) -> list[_Stretch]:
         """Return the statements of a scope by where they run, in order."""
-        from pypto._src.passes.tensors.core_work import by_core, hand_tiles_on, wanted_core
+        from pypto._src.passes.tensors.core_work import by_core, tiles_cross_cores, wanted_core
 
         cores = {core for stmt in body if (core := wanted_core(stmt)) is not None}
         splits = len(cores) > 1
         before, rest, after = _for_host(body, outside, every=splits)
         parts = by_core(rest) if splits else []
-        if not splits or hand_tiles_on(parts):
+        if not splits or tiles_cross_cores(parts):
             before, rest, after = _for_host(body, outside, every=False)
             parts = [rest] if rest else []
         out = [_Stretch(before, True), *(_Stretch(p, False) for p in parts), _Stretch(after, True)]

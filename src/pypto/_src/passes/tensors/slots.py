@@ -21,7 +21,7 @@ from pypto._src.diagnostics import Span
 from pypto._src.dtypes import DataType
 from pypto._src.ir.array_types import TensorType, same_dims
 from pypto._src.ir.exprs import Call, ConstInt, Expr, IterArg, MakeTuple, Var, const_value
-from pypto._src.ir.fresh_names import NewNames
+from pypto._src.ir.fresh_names import FreshNames
 from pypto._src.ir.opdef import op_of
 from pypto._src.ir.stmts import AssignStmt, ForStmt, Function, IfStmt, Stmt, WhileStmt
 from pypto._src.ir.traversal.queries import stmts_in, uses
@@ -32,7 +32,7 @@ from pypto._src.ops import memory, tensor
 class LoopSlots:
     """The slots of the tensors of one loop, as many as iterations may be in flight."""
 
-    def __init__(self, loop: ForStmt, names: NewNames, stages: int) -> None:
+    def __init__(self, loop: ForStmt, names: FreshNames, stages: int) -> None:
         self.head: list[Stmt] = []
         """The statements that begin an iteration and select its slots."""
         self._loop = loop

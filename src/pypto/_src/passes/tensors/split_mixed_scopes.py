@@ -25,7 +25,7 @@ from pypto._src.errors import PyptoError
 from pypto._src.ir.array_types import TensorType, TileType, static_shape, valid_part
 from pypto._src.ir.enums import CoreType, MemorySpace, PipeType
 from pypto._src.ir.exprs import Call, ConstInt, Expr, MakeTuple, Var
-from pypto._src.ir.fresh_names import NewNames
+from pypto._src.ir.fresh_names import FreshNames
 from pypto._src.ir.opdef import op_of
 from pypto._src.ir.stmts import (
     AssignStmt,
@@ -53,7 +53,7 @@ from pypto._src.passes.tensors.core_work import (
     used_in,
 )
 from pypto._src.passes.tensors.slots import LoopSlots, created
-from pypto._src.passes.tensors.work_order import gathered, stored_early
+from pypto._src.passes.tensors.work_order import gathered, hoist_accumulator_stores
 
 _ON_HOST: Final = frozenset(
     {tensor.view, tensor.reshape_view, tensor.create, tensor.dim, tensor.read}
@@ -98,7 +98,7 @@ _Node: TypeAlias = "_Part | _Lifted | Stmt"
 
 def split_scope(
     scope: ScopeStmt,
-    names: NewNames,
+    names: FreshNames,
     roots: Mapping[Var, Sequence[Var]],
     own: Container[Var],
     stages: int,
@@ -165,7 +165,7 @@ class _Splitter:
         self,
         scope: ScopeStmt,
         body: list[Stmt],
-        names: NewNames,
+        names: FreshNames,
         roots: Mapping[Var, Sequence[Var]],
         own: Container[Var],
         stages: int,
@@ -544,7 +544,7 @@ class _Splitter:
     def _in_order(self, stmts: Sequence[Stmt]) -> list[Stmt]:
         """Return the statements of a body in the order in which cores run them."""
         ordered = gathered(stmts, self._roots, self._own) if self._gathers else stmts
-        return stored_early(ordered, self._roots)
+        return hoist_accumulator_stores(ordered, self._roots)
 
     def _without_copies(self, stmts: list[Stmt]) -> list[Stmt]:
         """Return statements in which each tile that does not change has one name.

@@ -15,7 +15,7 @@ from pypto._src.analysis.stmt_tree import number
 from pypto._src.errors import PassError
 from pypto._src.ir.array_types import TensorType, exprs_of_type, same_dims
 from pypto._src.ir.exprs import Expr, Var
-from pypto._src.ir.fresh_names import NewNames
+from pypto._src.ir.fresh_names import FreshNames
 from pypto._src.ir.inspect.source_names import user_name
 from pypto._src.ir.stmts import Function, ReturnStmt, statements
 from pypto._src.ir.traversal.mutator import Mutator
@@ -30,7 +30,7 @@ class TensorBuffers:
     """
 
     def __init__(self, function: Function, shared: Sequence[SharedParams] = ()) -> None:
-        self.name = NewNames(variable_names(function)).like
+        self.name = FreshNames(variable_names(function)).like
         self._now: dict[Var, Var] = {}  # the current name of each tensor variable
         self.buffer: dict[Var, Var] = {}  # the variable that stands for a name's memory
         self.part: set[Var] = set()  # names of parts of buffers

@@ -15,7 +15,7 @@ from pypto._src.diagnostics import Span
 from pypto._src.ir.array_types import TensorType
 from pypto._src.ir.enums import CoreType, ParamDirection
 from pypto._src.ir.exprs import Call, Expr, GlobalVar, IterArg, MakeTuple, Var
-from pypto._src.ir.fresh_names import NewNames
+from pypto._src.ir.fresh_names import FreshNames
 from pypto._src.ir.opdef import op_of
 from pypto._src.ir.roles import Role, role
 from pypto._src.ir.ssa.construct import to_ssa
@@ -92,7 +92,7 @@ class _Arguments(Mutator):
     def __init__(self, function: Function, lowered: dict[str, _Lowered]) -> None:
         super().__init__()
         self._lowered = lowered
-        self._name = NewNames(variable_names(function)).like
+        self._name = FreshNames(variable_names(function)).like
 
     def visit_AssignStmt(self, stmt: AssignStmt) -> Stmt | list[Stmt]:
         """Return the call with more arguments, after what makes them."""
@@ -398,7 +398,7 @@ class _Flat(Mutator):
 
     def __init__(self, function: Function) -> None:
         super().__init__()
-        self._name = NewNames(variable_names(function)).like
+        self._name = FreshNames(variable_names(function)).like
 
     def visit_AssignStmt(self, stmt: AssignStmt) -> Stmt | list[Stmt]:
         """Return the decomposition of the assigned call."""

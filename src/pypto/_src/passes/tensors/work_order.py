@@ -36,7 +36,9 @@ from pypto._src.passes.tensors.core_work import (
 )
 
 
-def stored_early(stmts: Sequence[Stmt], roots: Mapping[Var, Sequence[Var]]) -> list[Stmt]:
+def hoist_accumulator_stores(
+    stmts: Sequence[Stmt], roots: Mapping[Var, Sequence[Var]]
+) -> list[Stmt]:
     """Return the statements with stores of accumulators as early as possible, before vector work.
 
     The vector work that reads one may come in several pieces; all of them then find it in memory,

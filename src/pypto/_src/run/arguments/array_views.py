@@ -50,7 +50,7 @@ class Argument(NamedTuple):
             slug=slug,
         )
 
-    def refuse_meaning(self, arg: object, why: str, made: str) -> NoReturn:
+    def reject_values(self, arg: object, why: str, made: str) -> NoReturn:
         """Raise the error about memory without the values; ``made`` spells an array with them."""
         # The caller must hold the array that a kernel writes to.
         hint = f"write {self.name} = {made} before the call" if self.is_written else f"pass {made}"
@@ -181,10 +181,10 @@ def _refuse_tensor(arg: Any, argument: Argument) -> None:
     if _redefines_ops(arg.__class__):
         made = f"{name}.to_tensor(0)" if hasattr(arg, "to_tensor") else f"{name}.detach().clone()"
         why = ", a kind of tensor that may mean something else than its memory holds"
-        argument.refuse_meaning(arg, why, made)
+        argument.reject_values(arg, why, made)
     if _ask(arg, "is_neg"):
         why = " whose negation is still to be done (its negative bit is set)"
-        argument.refuse_meaning(arg, why, f"{name}.resolve_neg()")
+        argument.reject_values(arg, why, f"{name}.resolve_neg()")
     storage, address = _ask(arg, "untyped_storage"), _ask(arg, "data_ptr")
     if storage is None or not arg.nbytes:
         return

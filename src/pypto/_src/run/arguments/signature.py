@@ -27,8 +27,8 @@ from pypto._src.run.arguments.parameters import (
     address_of,
     parameter_of,
 )
-from pypto._src.run.arguments.symbolic_sizes import KnownSizes, ToldSizes
-from pypto._src.suggestions import meant_keyword
+from pypto._src.run.arguments.symbolic_sizes import DependentSizes, KnownSizes
+from pypto._src.suggestions import keyword_hint
 
 if TYPE_CHECKING:
     import numpy as np
@@ -69,7 +69,7 @@ class Signature:
             (i, [j for j, q in tensors if i < j or not q.writes]) for i, p in tensors if p.writes
         ]
         self._pairs = [(i, others) for i, others in pairs if others]
-        self._told = ToldSizes(function, len(self._params))
+        self._told = DependentSizes(function, len(self._params))
 
     def __str__(self) -> str:
         """Return the call with its parameters: ``main(x: Tensor[[64], FP32], n: ...)``."""
@@ -120,7 +120,7 @@ class Signature:
                 problem = "got twice" if name in found else "does not have"
                 raise CallError(
                     f"{self.name} {problem} the argument {name!r}; it has {', '.join(names)}",
-                    hint=meant_keyword(name, [n for n in names if n not in found])
+                    hint=keyword_hint(name, [n for n in names if n not in found])
                     or f"call it as {self}",
                     slug="unknown-keyword",
                 )

@@ -17,7 +17,12 @@ from pypto._src.ir.exprs import Expr, MakeTuple, Var
 from pypto._src.ir.stmts import Function, ReturnStmt
 from pypto._src.ir.traversal.queries import uses
 from pypto._src.ir.traversal.recursion import nesting, room
-from pypto._src.ir.traversal.symbolic_dims import SolvedDim, dimension_vars, solved_dims, told_dims
+from pypto._src.ir.traversal.symbolic_dims import (
+    SolvedDim,
+    dependent_dims,
+    dimension_vars,
+    solved_dims,
+)
 from pypto._src.ir.types import ScalarType, TupleType
 from pypto._src.run.arguments.parameters import type_text
 
@@ -89,7 +94,7 @@ class Computation:
             return self._plan.call(numbers)
 
 
-class ToldSizes:
+class DependentSizes:
     """Dimensions whose sizes follow from other arguments, to be checked against the tensors."""
 
     def __init__(self, function: Function, given: int) -> None:
@@ -98,7 +103,7 @@ class ToldSizes:
         Raises:
             CallError: nothing determines a size that such a dimension depends on.
         """
-        self._axes = [axis for axis in told_dims(function) if axis[0] < given]
+        self._axes = [axis for axis in dependent_dims(function) if axis[0] < given]
         if not self._axes:  # as for most functions
             return
         dims = [dim for _, _, dim in self._axes]

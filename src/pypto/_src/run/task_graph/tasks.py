@@ -237,7 +237,7 @@ class _Buffer:
         self._enter(now)
         own = self._of_run.setdefault(now.around[0][1], {}) if now.around else {}
         for entry, _ in self.conflicts(now):
-            if not now.writes or not _lies_in(entry.box, now.box):
+            if not now.writes or not _is_inside(entry.box, now.box):
                 continue
             if entry in own:
                 del own[entry]
@@ -482,7 +482,7 @@ def _common(box: Box, other: Box) -> Box:
     )
 
 
-def _lies_in(inner: Box, outer: Box) -> bool:
+def _is_inside(inner: Box, outer: Box) -> bool:
     """True if a box is inside another one."""
     return _common(inner, outer) == inner
 

@@ -9,7 +9,7 @@ from pypto._src.analysis.purity import trips
 from pypto._src.dtypes import DataType
 from pypto._src.ir.array_types import TensorType, static_shape
 from pypto._src.ir.exprs import Call, ConstInt, Expr, GlobalVar, IterArg, MakeTuple, Var
-from pypto._src.ir.fresh_names import NewNames
+from pypto._src.ir.fresh_names import FreshNames
 from pypto._src.ir.opdef import op_of
 from pypto._src.ir.stmts import (
     AssignStmt,
@@ -265,7 +265,7 @@ class _Launches(Mutator):
         self._shorter = shorter
         self._cut = cut
         self._part = part
-        self._names = NewNames(variable_names(function))
+        self._names = FreshNames(variable_names(function))
 
     def visit_AssignStmt(self, stmt: AssignStmt) -> Stmt | list[Stmt]:
         call = stmt.value

@@ -77,7 +77,7 @@ public:
     }
 
     // Transfers ownership of the block to the caller, who calls aligned_delete.
-    void part_with(int64_t size) { live_ -= size; }
+    void release_ownership(int64_t size) { live_ -= size; }
 
     // Frees blocks, the largest first, until at most `most` bytes are unused.
     void trim(int64_t most)

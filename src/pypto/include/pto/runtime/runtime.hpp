@@ -277,7 +277,7 @@ private:
             failure_line_ = line;
             failure_kernel_ = static_cast<int32_t>(&kernel - kernels_);
             failed_at_.store(order, std::memory_order_release);
-            pto::cpu::say_over(*options_.host);  // later tasks that are running already are over
+            pto::cpu::signal_over(*options_.host);  // later tasks that are running already are over
         }
     }
 
@@ -311,7 +311,7 @@ private:
             failed_at_.store(-1, std::memory_order_release);  // no more tasks start
         }
         if (has_failed()) {
-            pto::cpu::say_over(*options_.host);  // again: the end of another call may have reset it
+            pto::cpu::signal_over(*options_.host);  // again: the end of another call may have reset it
         }
         return report_.stopped != 0;
     }
@@ -997,7 +997,7 @@ private:
             if (buffer->external < 0 && !buffer->is_given) {
                 buffer->is_given = true;
                 given_.push_back(buffer->data);
-                pool_.arena().part_with(buffer->size_bytes);
+                pool_.arena().release_ownership(buffer->size_bytes);
             }
         }
         report_.results[report_.result_count++] = result;

@@ -72,7 +72,7 @@ class Tasks:
             self._param(arg, direction)
             for arg, direction in zip(call.args, callee.param_directions, strict=True)
         ]
-        entries += [self._param(size, ParamDirection.In) for size in _told_sizes(call, callee)]
+        entries += [self._param(size, ParamDirection.In) for size in _passed_sizes(call, callee)]
         body.emit_line(f"// Task {task}: {comment_text(callee.name)}")
         body.emit_line(f"PTOParam {params}[] = {{")
         body.emit_lines(f"    {entry}," for entry in entries)
@@ -99,11 +99,11 @@ class Tasks:
             host.handle(arg).alone if isinstance(arg.type, TensorType) else host.scalars.text(arg)
             for arg in call.args
         ]
-        args += [host.scalars.text(size) for size in _told_sizes(call, callee)]
+        args += [host.scalars.text(size) for size in _passed_sizes(call, callee)]
         host.body.emit_line(f"{name}({', '.join(['rt', *args])});")
 
 
-def _told_sizes(call: Call, callee: Function) -> list[Expr]:
+def _passed_sizes(call: Call, callee: Function) -> list[Expr]:
     """Return, for ``call``, the sizes that ``callee`` takes after its parameters."""
     found: dict[Var, Expr] = {}
     for param, arg in zip(callee.params, call.args, strict=True):

@@ -63,7 +63,7 @@ from pypto._src.ir.stmts import (
     yielded,
 )
 from pypto._src.ir.text.printer import python_print
-from pypto._src.ir.traversal.symbolic_dims import dimension_vars, solved_dims, told_dims
+from pypto._src.ir.traversal.symbolic_dims import dependent_dims, dimension_vars, solved_dims
 from pypto._src.ir.traversal.walk import children
 from pypto._src.ir.types import ScalarType, TupleType, Type
 from pypto._src.ops import tensor as tensor_ops
@@ -191,7 +191,7 @@ class HostFunction:
             size = f"pto2_rt_solved(rt, {scalars.text(row.value)}, {wanted})"
             self.line(f"const int64_t {name} = {size};")
             self.line(f"(void){name};")
-        told = {(index, axis): dim for index, axis, dim in told_dims(function)}
+        told = {(index, axis): dim for index, axis, dim in dependent_dims(function)}
         for index in dict.fromkeys(index for index, _ in told):
             param, text = function.params[index], args[index]
             kind = param.type
@@ -412,7 +412,7 @@ class HostFunction:
                 zip(call.args, callee.params, callee.param_directions, strict=True)
             )
         ]
-        if told_dims(callee):
+        if dependent_dims(callee):
             args = [f"({self.value(arg)})" for arg in call.args]
             values = self._told(callee, args, "__LINE__")
             solved = {row.var for row in solved_dims(callee)}

@@ -44,12 +44,12 @@ inline thread_local Told told = {};
 
 // True if the kernel has reported that the next transfer leaves a dimension. Until then no tensor is known (the count is
 // negative), so that other transfers need no extra test; afterwards the tensors are known again.
-bool take_refusal();
+bool take_pending_error();
 
 // True if a region `place` elements from the start of a tensor stays in each of its dimensions. Where a dimension has a larger
 // stride than all inner ones, these together must stay within one step of it, in whatever shape the tensor is viewed. Other
 // strides (equal ones, those of a transposed tensor, the 1 of a padding dimension) imply nothing.
-bool keeps_dimensions(int64_t place, Sizes n, Sizes step, bool dn);
+bool stays_in_dimensions(int64_t place, Sizes n, Sizes step, bool dn);
 
 // For a transfer that leaves the tensor at `origin`. If no tensor begins there (the kernel chose one at run time), returns the
 // start of the tensor that the transfer begins in; otherwise records an error and returns 0.

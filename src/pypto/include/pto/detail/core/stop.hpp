@@ -36,7 +36,7 @@ constexpr int32_t kTick = 1;    // the main thread must check for signals
 constexpr int32_t kOver = 256;  // some run is over and has threads that may not know yet
 
 inline int32_t attention_of(const Host& host) { return __atomic_load_n(&host.attention, __ATOMIC_RELAXED); }
-inline void say_over(Host& host) { __atomic_fetch_or(&host.attention, kOver, __ATOMIC_RELAXED); }
+inline void signal_over(Host& host) { __atomic_fetch_or(&host.attention, kOver, __ATOMIC_RELAXED); }
 inline void unsay_over(Host& host) { __atomic_fetch_and(&host.attention, ~kOver, __ATOMIC_RELAXED); }
 
 // Returned for a call that Python made too early: it starts the ticking thread, and calls again.

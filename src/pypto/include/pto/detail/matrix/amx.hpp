@@ -188,7 +188,7 @@ constexpr uint64_t amx_form()
 }
 PTO_INLINE int64_t amx_width(uint64_t form) { return static_cast<int64_t>(form & 0xffffffffu); }
 // For how many more Left and Right tiles that format is skipped, because one had to be converted back.
-inline thread_local int amx_in_vain[2] = {};
+inline thread_local int amx_skip_count[2] = {};
 
 // Convert them back to boxes, for readers other than products on these registers.
 PTO_COLD inline void amx_settle_left(const Held& note)
@@ -207,7 +207,7 @@ PTO_COLD inline void amx_settle_left(const Held& note)
             }
         }
     }
-    amx_in_vain[0] = 16;
+    amx_skip_count[0] = 16;
     fence();
 }
 PTO_COLD inline void amx_settle_right(const Held& note)
@@ -226,7 +226,7 @@ PTO_COLD inline void amx_settle_right(const Held& note)
             }
         }
     }
-    amx_in_vain[1] = 16;
+    amx_skip_count[1] = 16;
     fence();
 }
 
@@ -241,8 +241,8 @@ PTO_COLD inline bool amx_write(bool left, bool by_row, void* tile, int64_t eleme
     if (!fits || rows == 0 || !amx_granted()) {
         return false;
     }
-    if (amx_in_vain[left ? 0 : 1] > 0) {
-        --amx_in_vain[left ? 0 : 1];
+    if (amx_skip_count[left ? 0 : 1] > 0) {
+        --amx_skip_count[left ? 0 : 1];
         return false;
     }
     unsigned char* first = static_cast<unsigned char*>(tile);

@@ -7,14 +7,14 @@
 namespace pto {
 namespace detail {
 
-PTO_LEAST PTO_ONCE bool take_refusal()
+PTO_LEAST PTO_ONCE bool take_pending_error()
 {
     const bool refused = kernel_state.extents.count < 0;
     kernel_state.extents.count = refused ? -kernel_state.extents.count : kernel_state.extents.count;
     return refused;
 }
 
-PTO_COLD PTO_ONCE bool keeps_dimensions(int64_t place, Sizes n, Sizes step, bool dn)
+PTO_COLD PTO_ONCE bool stays_in_dimensions(int64_t place, Sizes n, Sizes step, bool dn)
 {
     int64_t reach = 1, widest = 1;
     for (int i = 4; i > 0; --i) {
@@ -30,7 +30,7 @@ PTO_COLD PTO_ONCE bool keeps_dimensions(int64_t place, Sizes n, Sizes step, bool
 
 PTO_LEAST PTO_ONCE uintptr_t another_origin(const Asked& asked, uintptr_t origin)
 {
-    const bool refused = take_refusal();
+    const bool refused = take_pending_error();
     const uintptr_t at = reinterpret_cast<uintptr_t>(asked.at);
     const Extent* around = nullptr;
     const Extent* tensor = nullptr;

@@ -36,12 +36,12 @@ PTO_LIGHT PTO_ONCE bool in_tensor(const Region& region)
 PTO_COLD PTO_ONCE bool in_some_tensor(Region region, const Asked& asked, bool dn, bool flat)
 {
     if (region.bytes == 0) {
-        take_refusal();
+        take_pending_error();
         return true;
     }
     do {
         const int64_t place = static_cast<int64_t>(region.begin - region.origin) / region.size;
-        if (in_tensor(region) && (flat || kernel_state.extents.count == 0 || keeps_dimensions(place, asked.n, asked.step, dn))) {
+        if (in_tensor(region) && (flat || kernel_state.extents.count == 0 || stays_in_dimensions(place, asked.n, asked.step, dn))) {
             return true;
         }
         region.origin = another_origin(asked, region.origin);

@@ -26,7 +26,7 @@ from pypto._src.analysis.accesses import AliasBases
 from pypto._src.ir.array_types import TensorType, static_shape
 from pypto._src.ir.enums import ScopeKind
 from pypto._src.ir.exprs import Expr, IterArg, Var
-from pypto._src.ir.fresh_names import NewNames
+from pypto._src.ir.fresh_names import FreshNames
 from pypto._src.ir.opdef import aliased, op_of
 from pypto._src.ir.stmts import (
     AssignStmt,
@@ -252,7 +252,7 @@ class _Copies(Mutator):
     def __init__(self, function: Function, survey: _Survey) -> None:
         super().__init__()
         self._survey = survey
-        self._names = NewNames(variable_names(function))
+        self._names = FreshNames(variable_names(function))
         self._memory: dict[Var, Var] = {}  # the tensor that holds a carried name
 
     def _memory_of(self, value: Expr) -> Var | None:
