@@ -28,7 +28,7 @@ from pypto._src.ops import (
     ternary,
 )
 from pypto._src.ops.define import REGISTRY
-from pypto._src.ops.later import axis_reductions, testing
+from pypto._src.ops.lazy import axis_reductions, testing
 from pypto._src.ops.rules.type_rules import CASTS
 from tests.line_cases import LINES
 from tests.more_cases import MORE

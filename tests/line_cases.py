@@ -8,7 +8,7 @@ from typing import Any, Final
 from pypto._src.dtypes import DataType
 from pypto._src.ir.enums import MaskPattern, TilePad
 from pypto._src.ir.exprs import Expr
-from pypto._src.ops.later import tensor_lines as t
+from pypto._src.ops.lazy import tensor_lines as t
 from tests.more_cases import FLOATS, NARROW, assembled, on_tensors, tensor_rows
 from tests.op_kernels import AnyOp, Case, Formula, Kernel, Shape, between, small, whole_range
 

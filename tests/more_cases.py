@@ -13,7 +13,7 @@ from pypto._src.ir.array_types import TensorType
 from pypto._src.ir.enums import ParamDirection, TilePad
 from pypto._src.ir.exprs import Expr, Var
 from pypto._src.ops import bitwise, compare_select, elementwise, new_tiles, tensor, tensor_math
-from pypto._src.ops.later import (
+from pypto._src.ops.lazy import (
     atomic_stores,
     choosing,
     columns,

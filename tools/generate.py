@@ -32,7 +32,7 @@ NAMES = f"{OPS_PACKAGE}.names"
 MARK = "Written by `make generate` from the definitions of the ops."
 
 DISPATCHED = {"bitwise", "ternary"}
-"""The families outside the room `later` that are loaded when one of their ops is called.
+"""The families outside the room `lazy` that are loaded when one of their ops is called.
 
 Few kernels use them, and nearly all their names denote ops on tiles and others as well.
 """
@@ -144,16 +144,16 @@ def families() -> list[str]:
     """Return the modules in which ops are defined."""
     modules = [path for path in sorted(OPS.glob("*.py")) if path.name != "define.py"]
     found = [m.stem for m in modules if _DEFINES.search(m.read_text(encoding="utf-8"))]
-    later = sorted((OPS / "later").glob("[a-z]*.py"))
-    return [*found, *(f"later.{path.stem}" for path in later)]
+    lazy = sorted((OPS / "lazy").glob("[a-z]*.py"))
+    return [*found, *(f"lazy.{path.stem}" for path in lazy)]
 
 
 def is_dispatched(family: str) -> bool:
     """True for a family whose names dispatch: it is loaded when one of its ops is called."""
-    return family in DISPATCHED or family.startswith("later.")
+    return family in DISPATCHED or family.startswith("lazy.")
 
 
-def is_later(family: str) -> bool:
+def is_lazy(family: str) -> bool:
     """True for a family that is not loaded with the language."""
     return family in NAMED or is_dispatched(family)
 
@@ -209,19 +209,19 @@ class Generator:
         return {path: formatted(path, text) for path, text in texts.items()}
 
     def package(self) -> str:
-        """Return the module that imports every family, or registers its ops for later."""
-        early = [name for name in self.families if not is_later(name)]
-        rows: dict[str, list[str]] = {name: [] for name in self.families if is_later(name)}
+        """Return the module that imports every family, or declares it lazy."""
+        early = [name for name in self.families if not is_lazy(name)]
+        rows: dict[str, list[str]] = {name: [] for name in self.families if is_lazy(name)}
         for (_, python_name), op in self.define.BY_PYTHON_NAME.items():
             if self.is_late(op):
                 names = (op.name, python_name, op.overload)
                 rows[self.family(op)].append(f"({', '.join(map(repr, names))})")
         return module(
             "The vocabulary: every operator, one definition each. Importing it registers all.",
-            {OPS_PACKAGE: {name: name for name in early}, DEFINE: {"later": "later"}}
+            {OPS_PACKAGE: {name: name for name in early}, DEFINE: {"lazy_family": "lazy_family"}}
             if rows
             else {OPS_PACKAGE: {name: name for name in early}},
-            "\n".join(later_call(name, ops) for name, ops in rows.items() if ops),
+            "\n".join(lazy_call(name, ops) for name, ops in rows.items() if ops),
             exported=early,
         )
 
@@ -231,7 +231,7 @@ class Generator:
 
     def is_late(self, op: Any) -> bool:
         """True for an op of a family that is not loaded with the language."""
-        return is_later(self.family(op))
+        return is_lazy(self.family(op))
 
     def is_dispatched(self, op: Any) -> bool:
         """True for an op whose name dispatches, so that the name loads nothing."""
@@ -294,7 +294,7 @@ class Generator:
         late = {
             name: source if name == own else f"{source}:{own}"
             for source, names in self.singles(short).items()
-            if is_later(source.removeprefix(f"{OPS_PACKAGE}."))
+            if is_lazy(source.removeprefix(f"{OPS_PACKAGE}."))
             for name, own in names.items()
         }
         early = {name: op for name, op in short.items() if name not in late}
@@ -422,10 +422,10 @@ class Generator:
         raise LookupError(f"{op.name} has no name in the module that defines it")
 
 
-def later_call(family: str, ops: Sequence[str]) -> str:
-    """Return the call that registers the ops of a family that is loaded later."""
+def lazy_call(family: str, ops: Sequence[str]) -> str:
+    """Return the call that declares a lazy family and its ops."""
     how = "" if is_dispatched(family) else ", dispatched=False"
-    return f"later({family!r}, [{', '.join(ops)},]{how})"
+    return f"lazy_family({family!r}, [{', '.join(ops)},]{how})"
 
 
 def names_annotated(args: ast.arguments) -> list[str]:

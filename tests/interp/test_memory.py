@@ -17,7 +17,7 @@ from pypto._src.ir.enums import MemorySpace
 from pypto._src.ir.exprs import Var
 from pypto._src.ir.stmts import AssignStmt, EvalStmt, Function, SeqStmts, Stmt
 from pypto._src.ops import elementwise, memory, new_tiles, reduce, reshaping
-from pypto._src.ops.later import columns
+from pypto._src.ops.lazy import columns
 from tests.cases import Array, call
 
 D = DataType

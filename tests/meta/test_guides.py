@@ -36,7 +36,7 @@ class Guide:
 
 
 OPS = "src/pypto/_src/ops/elementwise.py", "tests/cases.py"
-ON_TENSORS = "src/pypto/_src/ops/later/tensor_forms.py", "tests/more_cases.py"
+ON_TENSORS = "src/pypto/_src/ops/lazy/tensor_forms.py", "tests/more_cases.py"
 SCALARS = "src/pypto/_src/ir/exprs.py", "src/pypto/_src/ir/scalar_ops.py"
 GUIDES = [
     Guide(

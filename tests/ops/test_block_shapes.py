@@ -18,7 +18,7 @@ from pypto._src.ir.exprs import Call, ConstInt, Max, Min, Var
 from pypto._src.ir.stmts import Program
 from pypto._src.ir.types import MemRefType, ScalarType, UnknownType, same_type, scalar_type
 from pypto._src.ops import layout, matmul, memory, new_tiles, reduce, reshaping
-from pypto._src.ops.later import axis_reductions, testing
+from pypto._src.ops.lazy import axis_reductions, testing
 from pypto._src.ops.lookup import create_op_call
 from pypto._src.ops.rules.type_rules import BOXED
 from tests.cases import AnyOp, Array, call

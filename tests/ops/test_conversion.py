@@ -16,7 +16,7 @@ from pypto._src.ir.array_types import static_shape
 from pypto._src.ir.op_params import SCALAR, TENSOR
 from pypto._src.ops import tensor_math
 from pypto._src.ops.conversion import CONVERSIONS, Converted, converted
-from pypto._src.ops.later.tensor_forms import cmp, minimum
+from pypto._src.ops.lazy.tensor_forms import cmp, minimum
 from tests.cases import Array, Kernel, between, moderate, positive, whole_range
 from tests.line_cases import LINES
 from tests.natively import lowered

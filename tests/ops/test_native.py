@@ -13,7 +13,7 @@ from pypto._src.dtypes import DataType
 from pypto._src.interp.evaluate import evaluate
 from pypto._src.ir.stmts import Function
 from pypto._src.ops import elementwise, matmul, reduce
-from pypto._src.ops.later import axis_reductions, columns
+from pypto._src.ops.lazy import axis_reductions, columns
 from pypto._src.run.native import NativeKernel
 from tests import effort
 from tests.cases import CASES, Array, BuiltKernel, Case, Shape, build_call, kernel_for

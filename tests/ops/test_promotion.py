@@ -24,7 +24,7 @@ from pypto._src.ir.exprs import ConstFloat, ConstInt, Var
 from pypto._src.ir.stmts import Function, Program
 from pypto._src.ops import bitwise, compare_select, elementwise, reduce, ternary
 from pypto._src.ops.define import REGISTRY
-from pypto._src.ops.later import columns
+from pypto._src.ops.lazy import columns
 from pypto._src.ops.promotion.casts import steps
 from pypto._src.ops.promotion.operands import Promotion
 from pypto._src.passes.memory.init_mem_ref import InitMemRef

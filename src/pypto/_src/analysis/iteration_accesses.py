@@ -35,7 +35,7 @@ from pypto._src.ir.stmts import (
 )
 from pypto._src.ir.traversal.symbolic_dims import dimension_vars
 from pypto._src.ir.types import ScalarType
-from pypto._src.ops.later.atomic_stores import store_add
+from pypto._src.ops.lazy.atomic_stores import store_add
 from pypto._src.ops.rules.type_rules import called
 from pypto._src.records import NamedTuple
 

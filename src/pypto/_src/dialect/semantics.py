@@ -21,8 +21,8 @@ from pypto._src.dialect.values import Array, Region, TileValue
 from pypto._src.errors import EvaluationError
 from pypto._src.ops.bitwise import remainder
 from pypto._src.ops.define import REGISTRY
-from pypto._src.ops.later.columns import first_best
-from pypto._src.ops.later.sorting import merged_runs, sorted_runs
+from pypto._src.ops.lazy.columns import first_best
+from pypto._src.ops.lazy.sorting import merged_runs, sorted_runs
 
 
 @dataclass(frozen=True)

@@ -4,9 +4,9 @@ Written by `make generate` from the definitions of the ops.
 """
 
 from pypto._src.ops import elementwise, memory, system, tensor
-from pypto._src.ops.define import later
+from pypto._src.ops.define import lazy_family
 
-later(
+lazy_family(
     "bitwise",
     [
         ("block.and", "and_", "and_"),
@@ -24,7 +24,7 @@ later(
         ("block.rems", "rems", "rem"),
     ],
 )
-later(
+lazy_family(
     "compare_select",
     [
         ("block.cmp", "cmp", "cmp"),
@@ -35,7 +35,7 @@ later(
     ],
     dispatched=False,
 )
-later(
+lazy_family(
     "matmul",
     [
         ("block.matmul", "matmul", "matmul"),
@@ -48,7 +48,7 @@ later(
     ],
     dispatched=False,
 )
-later(
+lazy_family(
     "new_tiles",
     [
         ("block.create_tile", "create_tile", "create_tile"),
@@ -62,7 +62,7 @@ later(
     ],
     dispatched=False,
 )
-later(
+lazy_family(
     "reduce",
     [
         ("block.row_max", "row_max", "row_max"),
@@ -80,7 +80,7 @@ later(
     ],
     dispatched=False,
 )
-later(
+lazy_family(
     "reshaping",
     [
         ("block.reshape", "reshape", "reshape"),
@@ -88,7 +88,7 @@ later(
     ],
     dispatched=False,
 )
-later(
+lazy_family(
     "tensor_math",
     [
         ("tensor.add", "add", "add"),
@@ -115,7 +115,7 @@ later(
     ],
     dispatched=False,
 )
-later(
+lazy_family(
     "ternary",
     [
         ("block.addc", "addc", "addc"),
@@ -124,28 +124,28 @@ later(
         ("block.subsc", "subsc", "subsc"),
     ],
 )
-later(
-    "later.atomic_stores",
+lazy_family(
+    "lazy.atomic_stores",
     [
         ("block.store_add", "store_add", "store_add"),
     ],
 )
-later(
-    "later.axis_reductions",
+lazy_family(
+    "lazy.axis_reductions",
     [
         ("block.max", "max", "max"),
         ("block.min", "min", "min"),
         ("block.sum", "sum", "sum"),
     ],
 )
-later(
-    "later.choosing",
+lazy_family(
+    "lazy.choosing",
     [
         ("block.sel_or_number", "sel_or_number", "sels"),
     ],
 )
-later(
-    "later.columns",
+lazy_family(
+    "lazy.columns",
     [
         ("block.col_max", "col_max", "col_max"),
         ("block.col_min", "col_min", "col_min"),
@@ -166,15 +166,15 @@ later(
         ("block.col_expand_expdif", "col_expand_expdif", "col_expand_expdif"),
     ],
 )
-later(
-    "later.elements",
+lazy_family(
+    "lazy.elements",
     [
         ("block.read", "read", "read"),
         ("block.write", "write", "write"),
     ],
 )
-later(
-    "later.indexing",
+lazy_family(
+    "lazy.indexing",
     [
         ("block.arange", "arange", "arange"),
         ("block.gather", "gather", "gather"),
@@ -182,14 +182,14 @@ later(
         ("block.gather_mask", "gather_mask", "gather"),
     ],
 )
-later(
-    "later.joining",
+lazy_family(
+    "lazy.joining",
     [
         ("block.concat", "concat", "concat"),
     ],
 )
-later(
-    "later.partial",
+lazy_family(
+    "lazy.partial",
     [
         ("block.part_add", "part_add", "part_add"),
         ("block.part_mul", "part_mul", "part_mul"),
@@ -197,28 +197,28 @@ later(
         ("block.part_min", "part_min", "part_min"),
     ],
 )
-later(
-    "later.periodic",
+lazy_family(
+    "lazy.periodic",
     [
         ("block.sin", "sin", "sin"),
         ("block.cos", "cos", "cos"),
     ],
 )
-later(
-    "later.reinterpreting",
+lazy_family(
+    "lazy.reinterpreting",
     [
         ("block.reinterpret_view", "reinterpret_view", "reinterpret_view"),
     ],
 )
-later(
-    "later.remainders",
+lazy_family(
+    "lazy.remainders",
     [
         ("block.fmod", "fmod", "fmod"),
         ("block.fmods", "fmods", "fmod"),
     ],
 )
-later(
-    "later.scattering",
+lazy_family(
+    "lazy.scattering",
     [
         ("block.scatter", "scatter", "scatter"),
         ("block.scatter_along", "scatter_along", "scatter"),
@@ -226,8 +226,8 @@ later(
         ("block.scatter_update", "scatter_update", "scatter_update"),
     ],
 )
-later(
-    "later.signals",
+lazy_family(
+    "lazy.signals",
     [
         ("system.notify", "notify", "notify"),
         ("system.wait", "wait", "wait"),
@@ -235,8 +235,8 @@ later(
         ("system.deliver", "deliver", "deliver"),
     ],
 )
-later(
-    "later.sorting",
+lazy_family(
+    "lazy.sorting",
     [
         ("block.sort32", "sort32", "sort32"),
         ("block.mrgsort", "mrgsort", "mrgsort"),
@@ -245,14 +245,14 @@ later(
         ("block.mrgsort4", "mrgsort4", "mrgsort"),
     ],
 )
-later(
-    "later.tensor_elements",
+lazy_family(
+    "lazy.tensor_elements",
     [
         ("tensor.write", "write", "write"),
     ],
 )
-later(
-    "later.tensor_forms",
+lazy_family(
+    "lazy.tensor_forms",
     [
         ("tensor.sqrt", "sqrt", "sqrt"),
         ("tensor.recip", "recip", "recip"),
@@ -299,8 +299,8 @@ later(
         ("tensor.col_prod", "col_prod", "col_prod"),
     ],
 )
-later(
-    "later.tensor_lines",
+lazy_family(
+    "lazy.tensor_lines",
     [
         ("tensor.part_add", "part_add", "part_add"),
         ("tensor.part_mul", "part_mul", "part_mul"),
@@ -334,20 +334,20 @@ later(
         ("tensor.mrgsort4", "mrgsort4", "mrgsort"),
     ],
 )
-later(
-    "later.testing",
+lazy_family(
+    "lazy.testing",
     [
         ("test.op", "op", "op"),
     ],
 )
-later(
-    "later.triangles",
+lazy_family(
+    "lazy.triangles",
     [
         ("block.tri", "tri", "tri"),
     ],
 )
-later(
-    "later.valid_shapes",
+lazy_family(
+    "lazy.valid_shapes",
     [
         ("block.set_validshape", "set_validshape", "set_validshape"),
         ("block.fillpad_expand", "fillpad_expand", "fillpad_expand"),

@@ -23,7 +23,7 @@ from pypto._src.ir.opdef import OpDef, op_of, spelling
 from pypto._src.ir.stmts import AssignStmt, Stmt
 from pypto._src.lazy import lazy_module
 from pypto._src.ops import elementwise, new_tiles, reduce, reshaping, tensor_math
-from pypto._src.ops.later import axis_reductions
+from pypto._src.ops.lazy import axis_reductions
 from pypto._src.ops.lookup import create_op_call, get_op
 from pypto._src.ops.promotion import broadcasting, casts
 from pypto._src.ops.promotion.operands import Promotion

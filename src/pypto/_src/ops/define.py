@@ -83,13 +83,13 @@ class Table(MutableMapping[K, V]):
 
     def __init__(self) -> None:
         self._held: dict[K, V] = {}
-        self.later: dict[K, tuple[str, ...]] = {}  # families by key, loaded or not
+        self.lazy: dict[K, tuple[str, ...]] = {}  # families by key, loaded or not
         self.loaded = self._held.get  # looks up a key in the loaded families only
 
     def __getitem__(self, key: K) -> V:
-        for family in self.later.get(key, ()):
+        for family in self.lazy.get(key, ()):
             load_family(family)
-        if key not in self._held and key in self.later:
+        if key not in self._held and key in self.lazy:
             raise KeyError(f"no definition has the listed {key!r}: run `make generate`")
         return self._held[key]
 
@@ -100,19 +100,19 @@ class Table(MutableMapping[K, V]):
         del self._held[key]
 
     def __contains__(self, key: object) -> bool:
-        return key in self._held or key in self.later
+        return key in self._held or key in self.lazy
 
     def __iter__(self) -> Iterator[K]:
         self._load_all()
-        early = [key for key in self._held if key not in self.later]
-        return iter([*early, *self.later])  # independent of the order of loading
+        early = [key for key in self._held if key not in self.lazy]
+        return iter([*early, *self.lazy])  # independent of the order of loading
 
     def __len__(self) -> int:
         self._load_all()
         return len(self._held)
 
     def _load_all(self) -> None:
-        for families in self.later.values():
+        for families in self.lazy.values():
             for family in families:
                 load_family(family)
 
@@ -134,7 +134,9 @@ _ORDER: Final[dict[str, int]] = {}
 """The order of ops whose names dispatch, after all others, independent of the load order."""
 
 
-def later(family: str, ops: Iterable[tuple[str, str, str]], *, dispatched: bool = True) -> None:
+def lazy_family(
+    family: str, ops: Iterable[tuple[str, str, str]], *, dispatched: bool = True
+) -> None:
     """Declare a family's ops by full name, Python name and unified name, without loading it.
 
     If ``dispatched``, its names dispatch, so that listing them loads nothing; otherwise the names
@@ -142,13 +144,13 @@ def later(family: str, ops: Iterable[tuple[str, str, str]], *, dispatched: bool 
     """
     for name, python_name, overload in ops:
         level = name.partition(".")[0]
-        REGISTRY.later[name] = (family,)
-        BY_PYTHON_NAME.later[level, python_name] = (family,)
+        REGISTRY.lazy[name] = (family,)
+        BY_PYTHON_NAME.lazy[level, python_name] = (family,)
         if dispatched:
             _ORDER[name] = len(_ORDER)
             DISPATCHED.update([(level, python_name), (level, overload), ("", overload)])
-        known = OVERLOADS.later.get(overload, ())
-        OVERLOADS.later[overload] = known if family in known else (*known, family)
+        known = OVERLOADS.lazy.get(overload, ())
+        OVERLOADS.lazy[overload] = known if family in known else (*known, family)
 
 
 def _place(op: OpDef[..., Any]) -> tuple[int, str]:
@@ -417,7 +419,7 @@ __all__ = [
     "Tensor",
     "Tile",
     "block_op",
-    "later",
+    "lazy_family",
     "load_family",
     "system_op",
     "target_form",

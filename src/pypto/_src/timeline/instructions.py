@@ -17,7 +17,7 @@ from pypto._src.ir.enums import MemorySpace, PipeType
 from pypto._src.ir.exprs import Call, ConstInt, Expr
 from pypto._src.ir.opdef import OpDef
 from pypto._src.ops.elementwise import cast
-from pypto._src.ops.later.atomic_stores import store_add
+from pypto._src.ops.lazy.atomic_stores import store_add
 from pypto._src.ops.memory import l0c_store, move
 from pypto._src.ops.new_tiles import vec_move_on_target
 from pypto._src.records import NamedTuple

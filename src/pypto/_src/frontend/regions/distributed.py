@@ -27,7 +27,7 @@ from pypto._src.ir.opdef import OpDef
 from pypto._src.ir.stmts import EvalStmt, ForStmt, Stmt, seq
 from pypto._src.ir.types import scalar_type
 from pypto._src.ops import memory, tensor
-from pypto._src.ops.later import signals
+from pypto._src.ops.lazy import signals
 from pypto._src.records import NamedTuple
 
 T = TypeVar("T")

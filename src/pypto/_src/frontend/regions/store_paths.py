@@ -18,7 +18,7 @@ from pypto._src.ir.opdef import op_of
 from pypto._src.ir.stmts import AssignStmt, EvalStmt, ForStmt, Stmt, statements
 from pypto._src.ir.traversal.queries import stmts_in, uses
 from pypto._src.ops import new_tiles
-from pypto._src.ops.later import tensor_elements
+from pypto._src.ops.lazy import tensor_elements
 
 
 def check_store_paths(stmts: Sequence[Stmt]) -> None:

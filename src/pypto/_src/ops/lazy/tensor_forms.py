@@ -34,7 +34,7 @@ from pypto._src.ops.conversion import (
     reduction_form,
 )
 from pypto._src.ops.define import Numpy, Scalar, Tensor
-from pypto._src.ops.later import axis_reductions, columns
+from pypto._src.ops.lazy import axis_reductions, columns
 from pypto._src.ops.rules.type_rules import called, dims, operand_name, refuse
 from pypto._src.ops.tensor_math import (
     check_some,

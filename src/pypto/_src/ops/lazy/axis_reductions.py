@@ -16,8 +16,8 @@ from pypto._src.ir.opdef import Decomposition, OpDef, Operands
 from pypto._src.ir.types import ScalarType, Type
 from pypto._src.lazy import lazy_module
 from pypto._src.ops.define import ARITHMETIC, Tile, block_op
-from pypto._src.ops.later.elements import read
 from pypto._src.ops.layout import is_column, is_padded, tile_type
+from pypto._src.ops.lazy.elements import read
 from pypto._src.ops.new_tiles import create_tile
 from pypto._src.ops.promotion.casts import on_signed
 from pypto._src.ops.reduce import by_signed_order, row_max, row_min, row_sum, total

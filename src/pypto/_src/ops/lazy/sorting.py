@@ -17,8 +17,8 @@ from pypto._src.ir.types import Type
 from pypto._src.lazy import lazy_module
 from pypto._src.ops.define import Tile, block_op
 from pypto._src.ops.elementwise import muls
-from pypto._src.ops.later.joining import concat
 from pypto._src.ops.layout import tile_type
+from pypto._src.ops.lazy.joining import concat
 from pypto._src.ops.new_tiles import create_tile, full, view
 from pypto._src.ops.reduce import col_expand
 from pypto._src.ops.rules.type_rules import (

@@ -18,8 +18,8 @@ from pypto._src.lazy import lazy_module
 from pypto._src.ops.compare_select import sel
 from pypto._src.ops.define import Axis, Tile, block_op, target_form
 from pypto._src.ops.elementwise import adds, cast, muls
-from pypto._src.ops.later.indexing import INDICES, MOVABLE, arange, flat_indices, pattern
 from pypto._src.ops.layout import is_padded, tile_type
+from pypto._src.ops.lazy.indexing import INDICES, MOVABLE, arange, flat_indices, pattern
 from pypto._src.ops.new_tiles import create_tile, full
 from pypto._src.ops.promotion.casts import signed
 from pypto._src.ops.reduce import col_expand, row_expand_add

@@ -8,7 +8,7 @@ from pypto._src.ir.enums import PipeType
 from pypto._src.ir.opdef import Operands
 from pypto._src.ir.types import Type, UnknownType
 from pypto._src.ops.define import Offsets, Scalar, Tensor, tensor_op
-from pypto._src.ops.later.elements import check_number, write_at
+from pypto._src.ops.lazy.elements import check_number, write_at
 from pypto._src.ops.rules.boxes import elements
 from pypto._src.ops.tensor import check_indices, with_flat_index
 

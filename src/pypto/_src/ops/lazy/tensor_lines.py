@@ -51,7 +51,7 @@ from pypto._src.ops.conversion import (
     of_two_tiles,
 )
 from pypto._src.ops.define import Ints, Numpy, Scalar, Tensor
-from pypto._src.ops.later import (
+from pypto._src.ops.lazy import (
     columns,
     indexing,
     periodic,
@@ -60,7 +60,7 @@ from pypto._src.ops.later import (
     scattering,
     sorting,
 )
-from pypto._src.ops.later.tensor_forms import beside_column, beside_row
+from pypto._src.ops.lazy.tensor_forms import beside_column, beside_row
 from pypto._src.ops.new_tiles import filling, pad_number
 from pypto._src.ops.reshaping import reread
 from pypto._src.ops.rules.type_rules import (
