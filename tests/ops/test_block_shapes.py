@@ -167,8 +167,8 @@ REFUSED = [
         (tile("planes", [2, 5, 32]), 2),
         {},
         "tile-layout",
-        "pl.min along dimension 2 of [2, 5, 32] would move rows together, which are padded to 32 "
-        "bytes",
+        "pl.min along dimension 2 of [2, 5, 32] would have to remove padding: each row is "
+        "padded to 32 bytes",
         "write pl.min(planes, axis=-1, keepdim=True)",
     ),
     Refused(
@@ -176,8 +176,8 @@ REFUSED = [
         (tile("planes", [3, 4, 5]), 0),
         {},
         "tile-layout",
-        "pl.max along dimension 0 of [3, 4, 5] would move rows together, which are padded to 32 "
-        "bytes",
+        "pl.max along dimension 0 of [3, 4, 5] would have to remove padding: each row is "
+        "padded to 32 bytes",
         "reduce tiles of two dimensions",
     ),
     Refused(
@@ -234,8 +234,8 @@ REFUSED = [
         ),
         {},
         "valid-shape",
-        "pl.fillpad takes no partly valid columns [N, 1], p is one",
-        "fill what is reduced, right there: pl.row_sum(pl.fillpad(tile))",
+        "pl.fillpad does not take partly valid columns [N, 1], such as p",
+        "pad the tile before reducing it: pl.row_sum(pl.fillpad(tile))",
     ),
     Refused(
         new_tiles.view,
@@ -265,7 +265,7 @@ REFUSED = [
         {},
         "tile-layout",
         "pl.view of a tile of INT64 takes whole rows, or a part of one row; [4, 16] of wide "
-        "[16, 32] is cut out of several rows",
+        "[16, 32] spans parts of several rows",
         "load the part from its tensor, or store it from there on",
     ),
     Refused(
@@ -274,7 +274,7 @@ REFUSED = [
         {},
         "tile-layout",
         "pl.view of a tile of 3 dimensions takes whole rows, or a part of one row; [2, 4, 16] of "
-        "cube [4, 8, 16] is cut out of several rows",
+        "cube [4, 8, 16] spans parts of several rows",
         "make it one of two dimensions: pl.reshape(cube, [32, 16])",
     ),
     Refused(
@@ -367,7 +367,7 @@ REFUSED = [
         (tile("m", [16, 32], D.FP32, MAT),),
         {"target_memory": BIAS},
         "tile-layout",
-        "the tile [16, 32] has 16 rows, Bias memory holds single ones",
+        "the tile [16, 32] has 16 rows, Bias memory holds single rows",
     ),
     Refused(
         memory.move,

@@ -216,7 +216,7 @@ def test_unknown_comparison(op: AnyOp, mode: int) -> None:
     second: Any = tile([4, 8]) if op is compare_select.cmp else 1.0
     with pytest.raises(OpError) as caught:
         op.build([tile([4, 8]), second], {"cmp_type": mode})
-    assert caught.value.message == f"pl.{op.overload} knows no comparison {mode}"
+    assert caught.value.message == f"pl.{op.overload} has no comparison {mode}"
     assert caught.value.hint == "cmp_type is one of 0 EQ, 1 NE, 2 LT, 3 LE, 4 GT, 5 GE"
 
 

@@ -99,7 +99,7 @@ REFUSED = [
         "operands of pl.shl have different element types",
         label="s is Tile[[64, 128], INT16], i is Tile[[64, 128], INT32]",
         hint="pl.cast(i, pl.INT16)",
-        note="the result has elements of INT16, and INT32 is not converted to it without a loss",
+        note="the result has elements of INT16, and INT32 cannot be converted to it exactly",
     ),
     Refused(
         compare_select.sel,
@@ -515,7 +515,7 @@ REFUSED = [
         ([4], D.INT4),
         {},
         "element-type",
-        "pl.create_tensor makes no tensors of INT4",
+        "pl.create_tensor cannot create tensors of INT4",
         note="elements of INT4 are narrower than a byte",
     ),
     Refused(
@@ -572,7 +572,7 @@ REFUSED = [
         (PipeType.V, PipeType.MTE3, 8),
         {},
         "sync",
-        "event 8 does not exist, a pair of pipes has 0 to 7",
+        "event 8 does not exist; a pair of pipes has events 0 to 7",
         hint="write event_id=0",
     ),
 ]

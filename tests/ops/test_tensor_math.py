@@ -301,7 +301,7 @@ def test_language(text: str, wanted: str) -> None:
             "of FP32 elements into a tensor of FP16",
             "write pl.assemble(x, pl.cast(pl.cast(v, pl.FP32), pl.FP16), [0, 0])",
         ),
-        ("pl.cast(x, pl.BOOL)", "makes no tensors of BOOL", None),
+        ("pl.cast(x, pl.BOOL)", "cannot create tensors of BOOL", None),
         ("pl.reshape(x, [-4, 8])", "has the size -4 in dimension 0", None),
         ("pl.row_sum(x, axis=2)", "of dimension 2, x has 2 dimensions", None),
     ],

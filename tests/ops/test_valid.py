@@ -952,7 +952,7 @@ REFUSED = [
     ("pl.sum(a, axis=0, keepdim=True)", "n, m", "pl.sum takes tiles that are valid throughout"),
     ("pl.add(a, pl.exp(s))", "n, m", "operands of pl.add have different valid parts"),
     ("pl.row_max(a, b)", "n, m", None),
-    ("pl.fillpad(pl.row_sum(a, s))", "n, m", "pl.fillpad takes no partly valid columns"),
+    ("pl.fillpad(pl.row_sum(a, s))", "n, m", "pl.fillpad does not take partly valid columns"),
     ("pl.add(a, b)", "17, 64", "pl.load has 17 valid of 16 elements in dimension 0"),
     ("pl.add(a, b)", "16", "makes partly valid tiles of at most two"),
 ]

@@ -92,7 +92,7 @@ def test_commands_take_the_kernels(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["check", str(file)]) == 0
     shown = capsys.readouterr().out
     assert "cpp     ok" in shown
-    assert "pto     skipped: the assembler knows no ranks" in shown
+    assert "pto     skipped: the assembler does not support ranks" in shown
     assert "4 ranks ok" in shown
     assert main(["show", f"{file}:gather_gemm"]) == 1
     assert "gather_gemm launches kernels, which are programs" in capsys.readouterr().err

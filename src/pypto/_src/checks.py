@@ -82,7 +82,7 @@ def check_program(program: Program, identity: FlagIdentity = FlagIdentity.PAIR) 
     yield Stage("sync", tuple(with_room(lambda: check_sync(lowered, identity=identity), lowered)))
     yield _emitted("cpp", lambda: with_room(lambda: CCECodegen().generate(lowered), lowered))
     if any(sends_signals(each.body) for each in lowered.functions_):
-        yield Stage("pto", skipped="the assembler knows no ranks")
+        yield Stage("pto", skipped="the assembler does not support ranks")
         return
     with room(nesting(program)):  # the PTO reader turns a RecursionError into a finding
         accepted = _accepted(program)

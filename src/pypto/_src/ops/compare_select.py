@@ -315,7 +315,7 @@ def check_mode(o: Operands) -> None:
         names = ", ".join(f"{number} {name}" for number, name in enumerate(MODES))
         refuse(
             o,
-            f"{called(o.op)} knows no comparison {mode}",
+            f"{called(o.op)} has no comparison {mode}",
             "argument-kind",
             f"cmp_type is one of {names}",
         )

@@ -275,7 +275,7 @@ def check_layout(kind: TileType, space: MemorySpace, what: str = "the tile") -> 
         return
     if space is MemorySpace.Bias and rows != 1:
         raise OpError(
-            f"{what} {dims(kind.shape)} has {rows} rows, Bias memory holds single ones",
+            f"{what} {dims(kind.shape)} has {rows} rows, Bias memory holds single rows",
             slug="tile-layout",
         )
 

@@ -335,7 +335,9 @@ def _fit_hint(o: Operands) -> str | None:
                 for have, want in zip(tile.shape, sizes, strict=True)
             ):
                 is_turned = len(sizes) == 2 and same_dims(tile.shape[::-1], sizes)
-                return f"turn it: pl.transpose({operand_name(o, 0)}, 0, 1)" if is_turned else None
+                return (
+                    f"transpose it: pl.transpose({operand_name(o, 0)}, 0, 1)" if is_turned else None
+                )
             zeros = dims([ConstInt(0)] * len(sizes))
             return (
                 f"store the part that fits: pl.view({operand_name(o, 0)}, {dims(sizes)}, {zeros})"

@@ -308,9 +308,10 @@ def _fillpad_type(o: Operands) -> Type:
     if is_column(o.tile(0)) and valid_part(o.tile(0)) is not None:
         refuse(
             o,
-            f"{called(o.op)} takes no partly valid columns [N, 1], {operand_name(o, 0)} is one",
+            f"{called(o.op)} does not take partly valid columns [N, 1], such as "
+            f"{operand_name(o, 0)}",
             "valid-shape",
-            "fill what is reduced, right there: pl.row_sum(pl.fillpad(tile))",
+            "pad the tile before reducing it: pl.row_sum(pl.fillpad(tile))",
         )
     return one_tile(o)
 
@@ -443,7 +444,7 @@ def _as_swapped_rows(call: Call, let: Let) -> Expr | None:
 
 def _refuse_cut_out(call: Call, language: str) -> None:
     if is_strided(call):
-        raise no_form(view, language, "it is cut out of several rows")
+        raise no_form(view, language, "it spans parts of several rows")
 
 
 def _part_pto(site: PtoSite) -> None:

@@ -33,7 +33,7 @@ def _flag_type(o: Operands) -> Type:
         )
     if not 0 <= event < A2A3.event_ids:
         raise OpError(
-            f"event {event} does not exist, a pair of pipes has 0 to {A2A3.event_ids - 1}",
+            f"event {event} does not exist; a pair of pipes has events 0 to {A2A3.event_ids - 1}",
             hint="write event_id=0",
             slug="sync",
         )

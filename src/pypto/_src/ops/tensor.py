@@ -65,7 +65,7 @@ def _create_type(o: Operands) -> Type:
     assert isinstance(dtype, DataType)
     if dtype not in WHOLE:
         raise OpError(
-            f"{called(o.op)} makes no tensors of {dtype.member}",
+            f"{called(o.op)} cannot create tensors of {dtype.member}",
             note=unsupported_reason(dtype),
             slug="element-type",
         )

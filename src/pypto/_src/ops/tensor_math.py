@@ -326,7 +326,7 @@ def _cast_type(o: Operands) -> Type:
     assert isinstance(target, DataType)
     if target not in o.op.dtypes:
         raise OpError(
-            f"{called(o.op)} makes no tensors of {target.member}",
+            f"{called(o.op)} cannot create tensors of {target.member}",
             note=unsupported_reason(target),
             slug="element-type",
         )
@@ -370,7 +370,7 @@ def check_some(o: Operands, axis: int) -> None:
             f"{called(o.op)} along dimension {axis} of {operand_name(o, 0)} {dims(shape)} has no "
             "elements to choose from",
             "no-elements",
-            f"pl.{o.op.overload} where that size is above 0",
+            f"call pl.{o.op.overload} only if that size is above 0",
         )
 
 
@@ -523,7 +523,7 @@ def _matmul_type(o: Operands) -> Type:
     dtype = attribute(o, "out_dtype") or promoted
     if dtype not in o.op.dtypes:
         raise OpError(
-            f"{called(o.op)} makes no tensors of {dtype.member}",
+            f"{called(o.op)} cannot create tensors of {dtype.member}",
             note=unsupported_reason(dtype),
             slug="element-type",
         )

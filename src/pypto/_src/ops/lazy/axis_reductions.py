@@ -80,8 +80,8 @@ def _check_planes(o: Operands, kind: TileType, result: TileType, axis: int) -> N
         name = operand_name(o, 0)
         refuse(
             o,
-            f"{called(o.op)} along dimension {axis} of {dims(kind.shape)} would move rows "
-            "together, which are padded to 32 bytes",
+            f"{called(o.op)} along dimension {axis} of {dims(kind.shape)} would have to "
+            "remove padding: each row is padded to 32 bytes",
             "tile-layout",
             f"write pl.{o.op.overload}({name}, axis=-1, keepdim=True)"
             if axis

@@ -41,8 +41,8 @@ def _joined(o: Operands) -> Type:
     if not same_dims(o.tile(0).shape[:1], o.tile(1).shape[:1]):
         refuse(
             o,
-            f"{called(o.op)} puts tiles of as many rows side by side, got {dims(o.tile(0).shape)} "
-            f"and {dims(o.tile(1).shape)}",
+            f"{called(o.op)} puts tiles with equal numbers of rows side by side, got "
+            f"{dims(o.tile(0).shape)} and {dims(o.tile(1).shape)}",
             "shape-mismatch",
             f"pl.reshape({operand_name(o, 1)}, ...) to {first[0]} rows",
         )

@@ -48,7 +48,7 @@ def _type(o: Operands) -> Type:
     if dtype is kind.dtype:
         refuse(
             o,
-            f"{called(o.op)} reads {name} as {dtype.member}, which it is",
+            f"{called(o.op)} reads {name} as {dtype.member}, which it already is",
             "dtype-mismatch",
             f"write {name}",
             shown=(0,),

@@ -101,7 +101,7 @@ def _flat_type(o: Operands) -> Type:
     if not same_dims(o.tile(1).shape, o.tile(2).shape):
         refuse(
             o,
-            f"{called(o.op)} takes an index for each element, got {dims(o.tile(2).shape)} for "
+            f"{called(o.op)} takes one index per element, got {dims(o.tile(2).shape)} for "
             f"{dims(o.tile(1).shape)}",
             "shape-mismatch",
             shown=(1, 2),
@@ -241,7 +241,7 @@ def _along_type(o: Operands) -> Type:
     if not same_dims(o.tile(1).shape, o.tile(2).shape) or rows[0] != rows[1]:
         refuse(
             o,
-            f"{called(o.op)} takes an index for each element, in as many rows; got "
+            f"{called(o.op)} takes one index per element, with equal row counts; got "
             f"{dims(o.tile(1).shape)} for {dims(o.tile(2).shape)} in {dims(o.tile(0).shape)}",
             "shape-mismatch",
             shown=(0,),

@@ -79,7 +79,7 @@ def _wait(
 
 def _no_pto(site: PtoSite) -> None:
     raise EmitError(
-        f"{site.call.op.name} has no PTO text: the assembler knows no ranks",
+        f"{site.call.op.name} has no PTO text: the assembler does not support ranks",
         site.call.span,
         hint="run the program from its function of @pl.jit.host",
         slug="emit-op",

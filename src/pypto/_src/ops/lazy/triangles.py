@@ -51,7 +51,7 @@ def _tri_type(o: Operands) -> Type:
     if not found.is_int():
         refuse(
             o,
-            f"{called(o.op)} has the number of a diagonal first, got one of {found.member}",
+            f"{called(o.op)} takes an integer diagonal first, got {found.member}",
             "dtype-mismatch",
             f"pl.cast({operand_name(o, 0)}, pl.INT32)",
             shown=(0,),

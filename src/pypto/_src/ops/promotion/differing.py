@@ -202,8 +202,8 @@ def _check_conversions(rule: PromotionFacts, o: Operands, dtype: DataType) -> No
             "dtype-mismatch",
             cast_operand(o, at, dtype)
             or f"give {name} elements of {dtype.member} in the tensor that it is loaded from",
-            f"the result has elements of {dtype.member}, and {source.member} is not converted "
-            "to it without a loss"
+            f"the result has elements of {dtype.member}, and {source.member} cannot be "
+            "converted to it exactly"
             if cast_operand(o, at, dtype)
             else f"the A2/A3 chip does not convert {source.member} to {members((dtype,))}",
             shown=shown,

@@ -156,7 +156,7 @@ def part_type(o: Operands) -> Type:
     if not same_tile_view(effective_view(kind), TileView()):
         refuse(
             o,
-            f"{called(o.op)} takes tiles that lie row by row and are valid throughout",
+            f"{called(o.op)} takes row-major, fully valid tiles",
             "tile-layout",
             shown=(0,),
         )
@@ -203,7 +203,7 @@ def _check_start_alignment(
         refuse(
             o,
             f"{called(o.op)} of a tile {what} takes whole rows, or a part of one row; "
-            f"{dims(o.ints(1))} of {name} {dims(kind.shape)} is cut out of several rows",
+            f"{dims(o.ints(1))} of {name} {dims(kind.shape)} spans parts of several rows",
             "tile-layout",
             f"make it one of two dimensions: pl.reshape({name}, {flat})"
             if len(part) != 2

@@ -398,7 +398,7 @@ def check_sizes(o: Operands, kind: ShapedType, shape: Sequence[Expr]) -> None:
         hint = f"write {called(o.op)}({operand_name(o, 0)}, {found})" if not rest else None
     refuse(
         o,
-        f"{called(o.op)} takes the sizes themselves, got {dims(shape)}",
+        f"{called(o.op)} does not infer sizes, got {dims(shape)}",
         "tile-shape",
         hint,
         None,
@@ -549,12 +549,12 @@ def new_array(shape: Sequence[int], dtype: np.dtype[Any]) -> np.ndarray[Any, Any
     except ValueError:
         sizes = [int(size) for size in shape]
         raise EvaluationError(
-            f"a tensor of the sizes {sizes} cannot be made", slug="tensor-size"
+            f"cannot allocate a tensor of shape {sizes}", slug="tensor-size"
         ) from None
     except MemoryError:
         count = math.prod(int(size) for size in shape) * dtype.itemsize
         raise EvaluationError(
-            f"a tensor of {count} bytes cannot be made", slug="out-of-memory"
+            f"cannot allocate a tensor of {count} bytes", slug="out-of-memory"
         ) from None
 
 

@@ -37,7 +37,7 @@ def check_sizes(o: Operands, shape: Sequence[Expr], valid: Sequence[Expr]) -> No
             f"{called(o.op)} makes partly valid tiles of at most two dimensions, got the shape "
             f"{dims(shape)} and {len(valid)} valid sizes",
             "valid-shape",
-            f"give one size a dimension, as in {dims(shape)}"
+            f"give one size per dimension, as in {dims(shape)}"
             if len(shape) <= 2
             else f"declare the tensor with two dimensions, and load {dims(shape[-2:])} of it",
             shown=(0,),
@@ -65,7 +65,7 @@ def check_sizes(o: Operands, shape: Sequence[Expr], valid: Sequence[Expr]) -> No
                 o,
                 f"the valid size in dimension {axis} is computed in the call of {called(o.op)}",
                 COMPUTED_SIZE,
-                "give it a name in a line before: count = ...",
+                "assign it to a variable first: count = ...",
                 shown=(0,),
             )
 
@@ -132,7 +132,7 @@ def reduced_rows(o: Operands, kind: Type) -> Type:
             o,
             f"{called(o.op)} takes a whole tile as scratch, {operand_name(o, 1)} is valid in part"
             if part is None
-            else f"{called(o.op)} takes no partly valid columns [N, 1]",
+            else f"{called(o.op)} does not take partly valid columns [N, 1]",
             "valid-shape",
         )
     return with_valid(kind, (part[0], ConstInt(1)))
@@ -153,7 +153,7 @@ def beside_row(o: Operands, kind: Type) -> Type:
 def _beside(o: Operands, kind: Type, axis: int) -> Type:
     whole, part = valid_or_all(o.tile(0)), valid_or_all(o.tile(1))
     if is_column(o.tile(0)):
-        refuse(o, f"{called(o.op)} takes no partly valid columns [N, 1] first", "valid-shape")
+        refuse(o, f"{called(o.op)} does not take a partly valid column [N, 1] first", "valid-shape")
     other = const_value(part[1 - axis]) == 1
     if not other or not (same_dim(part[axis], whole[axis]) or valid_part(o.tile(1)) is None):
         parts_differ(o, 0, 1)

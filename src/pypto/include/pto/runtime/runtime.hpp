@@ -398,7 +398,7 @@ private:
         }
         if (!fits) {
             std::vector<int64_t> sizes(shape, shape + ndim);
-            fail(line, "tensor-size", ("a tensor of the sizes " + list_text(sizes.data(), ndim) + " cannot be made").c_str());
+            fail(line, "tensor-size", ("cannot allocate a tensor of shape " + list_text(sizes.data(), ndim)).c_str());
             return nullptr;
         }
         if (has_failed()) {
@@ -459,7 +459,7 @@ private:
             block = pool_.arena().take(bytes, size);
         }
         if (block == nullptr) {
-            fail(line, "out-of-memory", ("a tensor of " + std::to_string(bytes) + " bytes cannot be made").c_str());
+            fail(line, "out-of-memory", ("cannot allocate a tensor of " + std::to_string(bytes) + " bytes").c_str());
             return nullptr;
         }
         Buffer* buffer = new_buffer();
