@@ -887,7 +887,7 @@ def no_value_at_all(ib: ir.IRBuilder, f: FunctionBuilder, n: ir.Var) -> int:
             no_value_in_loop,
             "'y' is first assigned in this loop, and read by the next iteration or after it",
         ),
-        (no_value_at_all, "'y' is read here, and some ways to this statement do not assign it"),
+        (no_value_at_all, "'y' is read here, and some paths to this statement do not assign it"),
     ],
 )
 def test_missing_values(build: Callable[..., int], message: str) -> None:

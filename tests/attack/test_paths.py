@@ -83,9 +83,9 @@ def test_links_out_of_the_folder(tmp_path: Path) -> None:
     folder = tmp_path / "folder"
     folder.mkdir()
     (folder / "kernels").symlink_to(outside, target_is_directory=True)
-    with pytest.raises(OutputError, match="leads out of"):
+    with pytest.raises(OutputError, match="through a link"):
         OutputFolder(folder).write({"kernels/x.cpp": "x"})
-    with pytest.raises(OutputError, match="leads out of"):
+    with pytest.raises(OutputError, match="through a link"):
         OutputFolder(folder).write({"kernels/aiv/x.cpp": "x"})
     assert inside(outside) == ["kept"]
     (folder / "file").symlink_to(outside / "kept")

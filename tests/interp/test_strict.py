@@ -142,7 +142,7 @@ def test_a_missing_flag(order: OrderName) -> None:
     """The report is at the access that is too early, and points at the one in progress."""
     error = failure(LOAD, ADD, *both("V", "MTE3"), STORE, END, strict=order)
     assert error.message == (
-        "RAW race: pl.add on V starts while pl.load on MTE2 is under way, on the same bytes"
+        "RAW race: pl.add on V starts while pl.load on MTE2 is in flight, on the same bytes"
     )
     assert error.location.begin_line == 13
     assert [(at.span.begin_line, at.text) for at in error.related] == [(12, "pl.load on MTE2")]
@@ -152,7 +152,7 @@ def test_a_missing_barrier() -> None:
     """Vector ops overlap unless there is a barrier between them."""
     lines = (LOAD, *both("MTE2", "V"), ADD, "b = pl.mul(b, b)", *both("V", "MTE3"), STORE, END)
     assert failure(*lines).message == (
-        "RAW race: pl.mul on V starts while pl.add on V is under way, on the same bytes"
+        "RAW race: pl.mul on V starts while pl.add on V is in flight, on the same bytes"
     )
     mended = (*lines[:4], "pl.system.bar_v()", *lines[4:])
     assert np.array_equal(run(program(*mended))[:16], ((X + 1) ** 2)[:16])
@@ -179,7 +179,7 @@ def test_a_buffer_that_is_loaded_again_too_early() -> None:
         (
             (flag("sync_dst", "MTE2", "V"), END),
             "sync-deadlock",
-            "V waits for ever: flag 0 of MTE2 -> V is not raised",
+            "V waits forever: flag 0 of MTE2 -> V is not raised",
         ),
         (
             (flag("sync_src", "MTE2", "V"), flag("sync_src", "MTE2", "V"), END),
@@ -194,12 +194,12 @@ def test_a_buffer_that_is_loaded_again_too_early() -> None:
         (
             (LOAD,),
             "sync-tail",
-            "pl.load on MTE2 may still be under way when 'kernel' ends",
+            "pl.load on MTE2 may still be in flight when 'kernel' ends",
         ),
         (
             (flag("sync_dst", "MTE2", "S"), END),
             "sync-deadlock",
-            "S waits for ever: flag 0 of MTE2 -> S is not raised",
+            "S waits forever: flag 0 of MTE2 -> S is not raised",
         ),
     ],
 )
@@ -219,8 +219,8 @@ def test_two_pipes_that_wait_for_each_other() -> None:
         flag("sync_src", "V", "MTE2"),
         END,
     )
-    assert error.message == "MTE2 waits for ever: flag 0 of V -> MTE2 is not raised"
-    assert [label.text for label in error.related] == ["V stands here", "S stands here"]
+    assert error.message == "MTE2 waits forever: flag 0 of V -> MTE2 is not raised"
+    assert [label.text for label in error.related] == ["V is blocked here", "S is blocked here"]
 
 
 @pytest.mark.parametrize(
@@ -244,8 +244,8 @@ def test_two_pipes_that_wait_for_each_other() -> None:
 def test_a_deadlock_is_where_it_begins(lines: Sequence[str]) -> None:
     """A deadlock is reported for the first pipe, not for pipes that wait for it."""
     error = failure(*lines, END)
-    assert error.message == "V waits for ever: flag 0 of MTE3 -> V is not raised"
-    assert [label.text for label in error.related] == ["MTE2 stands here", "S stands here"]
+    assert error.message == "V waits forever: flag 0 of MTE3 -> V is not raised"
+    assert [label.text for label in error.related] == ["MTE2 is blocked here", "S is blocked here"]
 
 
 def test_uninitialized_memory() -> None:
@@ -410,7 +410,7 @@ def test_tensors_are_compared_by_element() -> None:
     )
     assert run(program(*[line.format(16) for line in lines]))[16:32].sum() == X[:16].sum()
     assert failure(*[line.format(15) for line in lines]).message == (
-        "WAW race: pl.store on MTE3 starts while pl.store on MTE3 is under way, on the same bytes"
+        "WAW race: pl.store on MTE3 starts while pl.store on MTE3 is in flight, on the same bytes"
     )
 
 

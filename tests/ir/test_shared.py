@@ -230,9 +230,9 @@ def test_what_cannot_be_written_out(place: str) -> None:
     x = variable()
     value = connected(x, DEPTH)
     whole = asked(place, value, x)
-    times = f"{DEPTH + 3} parts of one expression stand in it {2 ** (DEPTH + 2) - 1} times"
+    times = f"{DEPTH + 3} parts of one expression occur in it {2 ** (DEPTH + 2) - 1} times"
     if place == "value":
-        times = f"{DEPTH + 4} parts of one expression stand in it {2 ** (DEPTH + 2)} times"
+        times = f"{DEPTH + 4} parts of one expression occur in it {2 ** (DEPTH + 2)} times"
     with pytest.raises(TextError) as caught:
         str(whole)
     assert caught.value.message == f"this Program is too long to be printed: {times}"
@@ -241,7 +241,7 @@ def test_what_cannot_be_written_out(place: str) -> None:
         str(value)
     with pytest.raises(PassError) as refused:
         PassManager.get_strategy().run_passes(whole)
-    assert refused.value.message == f"a statement would be written out without end: {times}"
+    assert refused.value.message == f"a statement is too large to print: {times}"
     assert IRVerifier.create_default().verify(whole) == []
     again = ir.deserialize(ir.serialize(whole))
     assert ir.structural_equal(again, whole)
@@ -249,7 +249,7 @@ def test_what_cannot_be_written_out(place: str) -> None:
     if (
         place == "while"
     ):  # its parts are computed before each iteration, so no name can stand before it
-        with pytest.raises(EvaluationError, match=r"f would be computed without end: .* times"):
+        with pytest.raises(EvaluationError, match=r"f is too large to compute: .* times"):
             evaluate(whole, [9])
     else:
         assert evaluate(whole, [3]) == 1
@@ -266,9 +266,9 @@ def test_items_without_end() -> None:
     whole = program(x, ir.TupleGetItemExpr(pair, 0))
     with pytest.raises(TextError, match="this Program is too long to be printed"):
         str(whole)
-    with pytest.raises(PassError, match="a statement would be written out without end"):
+    with pytest.raises(PassError, match="a statement is too large to print"):
         PassManager.get_strategy().run_passes(whole)
-    with pytest.raises(EvaluationError, match="f would be computed without end"):
+    with pytest.raises(EvaluationError, match="f is too large to compute"):
         evaluate(whole, [3])
 
 

@@ -328,7 +328,7 @@ def test_first_and_last_iterations_are_told_apart(first: str, later: str, found:
     elif later == "i >= 2":
         assert "sync-deadlock" in got
     else:
-        # The second iteration takes the flag, the third waits for ever.
+        # The second iteration takes the flag, the third waits forever.
         assert got == ["sync-deadlock", "sync-leak"]
 
 

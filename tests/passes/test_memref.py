@@ -290,7 +290,7 @@ def test_an_accumulator_that_would_need_a_copy_is_an_error() -> None:
     """Two carried accumulators that start from one product need two buffers of Acc."""
     with pytest.raises(PassError, match="a tile in Acc memory cannot be copied") as caught:
         with_memrefs(product(twice=True))
-    assert caught.value.hint == "make 'first' a second time, for 'acc2_out' alone"
+    assert caught.value.hint == "create a separate 'first' for 'acc2_out'"
 
 
 @given(st.data(), st.integers(5, 40), st.integers(0, 3))

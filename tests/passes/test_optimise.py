@@ -463,7 +463,9 @@ def test_optional_passes_stand_before_the_verifier() -> None:
     plain = PassManager.get_strategy().pass_names
     place = plain.index("RunVerifier")
     assert names == [*plain[:place], "DeadCode", "UnrollLoops", *plain[place:]]
-    with pytest.raises(ValueError, match="no optional pass is 'Dead'; there are UnrollLoops, "):
+    with pytest.raises(
+        ValueError, match="there is no optional pass 'Dead'; available: UnrollLoops, "
+    ):
         PassManager.get_strategy(optional=["Dead"])
 
 

@@ -364,7 +364,7 @@ def test_a_scalar_that_only_the_kernel_knows() -> None:
         out = pl.assemble(out, pl.view(y, [8, 32], [k, 0]), [0, 0])
         return out
         """
-    with pytest.raises(PassError, match=r"hands out 'k', which is no tensor"):
+    with pytest.raises(PassError, match=r"'k' is used after the scope but is not a tensor"):
         outlined(body)
 
 

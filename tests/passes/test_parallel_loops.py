@@ -34,7 +34,7 @@ def test_text() -> None:
         "   |         ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n"
         "12 |             acc = pl.add(acc, pl.load(x, [i, 0], [16, 32]))\n"
         "   |                   ----------------------------------------- "
-        "what an earlier iteration has made of it\n"
+        "uses the value of an earlier iteration\n"
         "   = hint: write for i in pl.range(...)"
     )
 

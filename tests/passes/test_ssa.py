@@ -536,7 +536,7 @@ def test_shared_statement_is_converted_in_each_place() -> None:
                 x = n
                 return y
             """,
-            "'x' is read here, and some ways to this statement do not assign it",
+            "'x' is read here, and some paths to this statement do not assign it",
             2,
         ),
         (
@@ -559,7 +559,7 @@ def test_shared_statement_is_converted_in_each_place() -> None:
                     n = 2
                 return n
             """,
-            "a return in this if leaves only some of its ways",
+            "a return in this if leaves only on some paths",
             2,
         ),
         (
@@ -568,7 +568,7 @@ def test_shared_statement_is_converted_in_each_place() -> None:
                 if n < 5:
                     return 1
             """,
-            "some ways through 'f' end without a return, others return a value",
+            "some paths through 'f' end without a return, others return a value",
             1,
         ),
     ],

@@ -417,7 +417,7 @@ def test_a_barrier_stands_for_an_acknowledgement_without_an_event(
     [record] = caplog.records
     assert record.getMessage() == (
         "kernel 'k': no event is free for acknowledgements before 1 flags (MTE3 -> V); a barrier "
-        "of all pipes stands for them: before the loop at line 2"
+        "of all pipes replaces them: before the loop at line 2"
     )
 
 
@@ -726,7 +726,7 @@ def test_more_flags_than_events_across_a_loop_become_barriers(
     assert report.full_barriers == 2
     [record] = caplog.records
     assert record.getMessage() == (
-        "kernel 'k': no event is free for 2 flags (V -> MTE2); a barrier of all pipes stands for "
+        "kernel 'k': no event is free for 2 flags (V -> MTE2); a barrier of all pipes replaces "
         "them: at the end of the loop at line 1"
     )
     # The barrier at the end of the loop does for all the other flags to its next iteration.

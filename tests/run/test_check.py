@@ -130,9 +130,9 @@ def test_tiles_that_do_not_fit(tmp_path: Path, capsys: pytest.CaptureFixture[str
     assert out.splitlines()[1:] == [
         "  rules   ok",
         "  memory  1 error",
-        "  sync    skipped: the passes do not get so far",
-        "  cpp     skipped: the passes do not get so far",
-        "  pto     skipped: the passes do not get so far",
+        "  sync    skipped: the passes failed earlier",
+        "  cpp     skipped: the passes failed earlier",
+        "  pto     skipped: the passes failed earlier",
     ]
     assert err.startswith("error: Vec memory of kernel 'kernel' overflows: ")
 
@@ -283,7 +283,7 @@ def test_input_written_by_a_call(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert status == 1
     assert "rules   1 error\n" in out
     assert err.replace(str(path), "kernels.py") == (
-        "error: main writes 'y', though it is no output as other parameters are  [input-written]\n"
+        "error: main writes 'y', although it is not declared as an output  [input-written]\n"
         "  --> kernels.py:16:9\n"
         "   |\n"
         "16 |         y: pl.Tensor[[16, 32], pl.FP32],\n"

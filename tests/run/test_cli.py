@@ -418,7 +418,7 @@ def test_show_with_optional_passes(double: str, capsys: pytest.CaptureFixture[st
     assert names[:1] + names[-1:] == ["pass", "all"]
     assert names.index("Simplify") + 1 == names.index("DeadCode")
     text = refused(capsys, "show", double, "--with", "Magic")
-    assert text.splitlines()[0] == "error: no optional pass is 'Magic'  [pass-name]"
+    assert text.splitlines()[0] == "error: there is no optional pass 'Magic'  [pass-name]"
     text = refused(capsys, "show", double, "cpp", "--stats", status=2)
     assert text == "pypto show: error: --stats goes with ir\n"
 

@@ -316,7 +316,7 @@ def test_comparisons() -> None:
     assert not golden.ratio_reldiff(max_diff_hd=0.001)(actual, expected, **run)[0]
     actual[0, 0] = np.nan
     assert golden.ratio_allclose()(actual, expected, **run) == (
-        False, "1 of 200 elements are no finite numbers")  # fmt: skip
+        False, "1 of 200 elements are not finite")  # fmt: skip
 
 
 def test_indices_and_pools() -> None:

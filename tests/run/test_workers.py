@@ -236,7 +236,9 @@ def test_log_levels(capsys: pytest.CaptureFixture[str]) -> None:
         pypto.log_error("seen again")
     found = [line.split("| ")[1] for line in capsys.readouterr().err.splitlines()]
     assert found == ["seen", "seen again"]
-    with pytest.raises(ValueError, match="there is no log level 'loud'; there are DEBUG, INFO"):
+    with pytest.raises(
+        ValueError, match="there is no log level 'loud'; the levels are DEBUG, INFO"
+    ):
         runtime.configure_log("loud")
 
 

@@ -77,7 +77,7 @@ def check_program(program: Program, identity: FlagIdentity = FlagIdentity.PAIR) 
         stage, lowered = _lowered(program, OptimizationStrategy.Default, identity)
         yield stage
     if lowered is None:
-        yield from (Stage(name, skipped="the passes do not get so far") for name in STAGES[2:])
+        yield from (Stage(name, skipped="the passes failed earlier") for name in STAGES[2:])
         return
     yield Stage("sync", tuple(with_room(lambda: check_sync(lowered, identity=identity), lowered)))
     yield _emitted("cpp", lambda: with_room(lambda: CCECodegen().generate(lowered), lowered))
@@ -112,8 +112,8 @@ def _written_inputs(program: Program) -> Iterator[Diagnostic]:
                     DiagnosticSeverity.Error,
                     "input-written",
                     0,
-                    f"{function.name} writes {param.name!r}, though it is no output as other "
-                    "parameters are",
+                    f"{function.name} writes {param.name!r}, although it is not declared as an "
+                    "output",
                     param.span,
                     hint=f"write {param.name}: pl.InOut[...], or pass another tensor",
                 )

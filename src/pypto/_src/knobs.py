@@ -159,7 +159,7 @@ SANITIZE = Choice(
     "PYPTO_SANITIZE",
     ("none", "address,undefined", "thread", "poison"),
     "build with these sanitizers, whose runtime Python must have been started with; poison needs "
-    "none: what nobody has written is NaN",
+    "none: uninitialized memory is NaN",
 )
 VERIFY_LEVEL = Choice(
     "PYPTO_VERIFY_LEVEL", ("basic", "none"), "what is verified between compiler passes"

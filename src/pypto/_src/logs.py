@@ -124,7 +124,7 @@ def _named(level: LogLevel | int | str) -> LogLevel | int:
     name = {"WARNING": "WARN", "CRITICAL": "FATAL"}.get(level.upper(), level.upper())
     if name not in LogLevel.__members__:
         known = ", ".join(LogLevel.__members__)
-        raise ValueError(f"there is no log level {level!r}; there are {known}")
+        raise ValueError(f"there is no log level {level!r}; the levels are {known}")
     return LogLevel[name]
 
 

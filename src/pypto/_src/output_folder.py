@@ -91,7 +91,7 @@ class OutputFolder:
         """Refuse a path that a link leads out of the folder."""
         if not path.parent.resolve().is_relative_to(self.path.resolve()):
             raise OutputError(
-                f"{shortened(name)} leads out of {self.path}, over a link",
+                f"{shortened(name)} leaves {self.path} through a link",
                 hint="remove the link, or name another folder",
             )
 

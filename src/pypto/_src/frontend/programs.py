@@ -362,7 +362,7 @@ class Method(Callee):
                 location = self._annotation(var.name if isinstance(var, Var) else "")
                 text = "..." if location is None else ctx.source.text(location)
                 raise ParserTypeError(
-                    f"{var} is written, though it is no output as other parameters are",
+                    f"{var} is written, although it is not declared as an output",
                     call.span,
                     hint=f"write {var}: pl.InOut[{text}]",
                     slug="input-written",

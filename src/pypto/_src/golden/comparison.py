@@ -70,7 +70,7 @@ def ratio_allclose(
         allowed = round(max_error_ratio * found.size)
         not_finite = int((~np.isfinite(found) | ~np.isfinite(wanted)).sum())
         if not_finite:
-            return False, f"{not_finite} of {found.size} elements are no finite numbers"
+            return False, f"{not_finite} of {found.size} elements are not finite"
         return _verdict(found, wanted, is_far, allowed, max_show)
 
     return compare

@@ -202,7 +202,7 @@ class Plan:
         why = endless(function)
         if why is not None:
             raise EvaluationError(
-                f"{function.name} would be computed without end: {why}",
+                f"{function.name} is too large to compute: {why}",
                 hint="give the shared parts names: assign them to variables",
                 slug="too-deep",
             )

@@ -197,7 +197,7 @@ class Queues:
         if left or stuck:
             entry = (left or stuck)[-1]
             raise EvaluationError(
-                f"{entry.what or entry.kind.value} on {entry.pipe.name} may still be under way "
+                f"{entry.what or entry.kind.value} on {entry.pipe.name} may still be in flight "
                 f"when {self.name!r} ends",
                 entry.span,
                 "pl.system.bar_all() before the end",
@@ -287,10 +287,12 @@ class Queues:
         entry = (causes or waits or stuck)[0]
         what = flag_text(entry.triple) if entry.triple is not None else "the other pipes"
         raise EvaluationError(
-            f"{entry.pipe.name} waits for ever: {what} is not raised",
+            f"{entry.pipe.name} waits forever: {what} is not raised",
             entry.span,
             slug="sync-deadlock",
-            related=[Label(e.span, f"{e.pipe.name} stands here") for e in stuck if e is not entry],
+            related=[
+                Label(e.span, f"{e.pipe.name} is blocked here") for e in stuck if e is not entry
+            ],
         )
 
 
@@ -304,7 +306,7 @@ def race(first: Entry, second: Entry, kind: str) -> EvaluationError:
     """Return the report of two accesses of which the second is not ordered after the first."""
     return EvaluationError(
         f"{kind} race: {second.what} on {second.pipe.name} starts while {first.what} on "
-        f"{first.pipe.name} is under way, on the same bytes",
+        f"{first.pipe.name} is in flight, on the same bytes",
         second.span,
         slug="sync-race",
         related=[Label(first.span, f"{first.what} on {first.pipe.name}")],

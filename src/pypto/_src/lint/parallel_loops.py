@@ -134,10 +134,10 @@ def _carried(stmt: ForStmt, read: dict[Var, Span]) -> Iterator[Diagnostic]:
             continue
         name = user_name(var)
         if arg in read:
-            label = Label(read[arg], "what an earlier iteration has made of it")
+            label = Label(read[arg], "uses the value of an earlier iteration")
             yield _error(stmt, f"each uses the {name} of the one before", stmt.span, label)
         elif var in read:
-            label = Label(read[var], "what the last iteration has made of it")
+            label = Label(read[var], "uses the value of the last iteration")
             yield _error(stmt, f"the {name} of the last one is used", stmt.span, label)
 
 

@@ -112,7 +112,7 @@ def optional_pass(name: str) -> Pass:
         ValueError: no optional pass has that name.
     """
     if name not in OPTIONAL:
-        raise ValueError(f"no optional pass is {name!r}; there are {', '.join(OPTIONAL)}")
+        raise ValueError(f"there is no optional pass {name!r}; available: {', '.join(OPTIONAL)}")
     module = import_module(f"pypto._src.passes.optimize.{OPTIONAL[name]}")
     return getattr(module, name)()
 

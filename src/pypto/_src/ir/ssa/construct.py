@@ -515,7 +515,7 @@ class _Rewrite(Mutator):
         self._finite = self._stmt
         if why is not None:
             raise PassError(
-                f"a statement would be written out without end: {why}",
+                f"a statement is too large to print: {why}",
                 self._stmt.span,
                 "give the shared parts names: assign them to variables",
                 slug="too-deep",
@@ -526,7 +526,7 @@ class _Rewrite(Mutator):
         return self._error(
             self._stmt.span,
             var,
-            f"'{var.name}' is read here, and some ways to this statement do not assign it",
+            f"'{var.name}' is read here, and some paths to this statement do not assign it",
             f"assign '{var.name}' before",
         )
 

@@ -73,7 +73,7 @@ def lower_function_jumps(function: Function) -> Function:
     body = lower.body(stmts, frame if early else None)
     if frame.results and lower.falls(stmts):
         raise PassError(
-            f"some ways through '{function.name}' end without a return, others return a value",
+            f"some paths through '{function.name}' end without a return, others return a value",
             function.span,
             _last_value(function, stmts),
             slug="missing-return",
@@ -347,7 +347,7 @@ class _Lower:
             raise _misplaced_jump(stmt)
         if not frame.is_loop and any(isinstance(s, ReturnStmt) and s.value for s in stmts_in(stmt)):
             raise PassError(
-                "a return in this if leaves only some of its ways",
+                "a return in this if leaves only on some paths",
                 stmt.span,
                 "assign the value to a variable, and return that at the end",
                 slug="early-return",

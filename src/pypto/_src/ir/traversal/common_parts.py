@@ -71,7 +71,7 @@ def endless(node: IRNode) -> str | None:
                 sizes[id(part)] = 1 + sum(sizes[id(inner)] for inner in _operands(part))
             size = sizes[id(root)]
             if size > _MOST_WRITTEN and size > 2 * len(order):
-                return f"{len(order)} parts of one expression stand in it {size} times"
+                return f"{len(order)} parts of one expression occur in it {size} times"
     return None
 
 

@@ -296,19 +296,19 @@ class _Plan:
             return
         stmt = copy.value.point.stmt
         source, target = source_names.user_name(copy.source), source_names.user_name(copy.target)
-        what = "loop" if copy.value.iter_arg is not None else "branch"
+        what = "loop carries" if copy.value.iter_arg is not None else "branch yields"
         if space is not other:
             raise PassError(
-                f"the {what} hands on {target!r} in {space.name} memory, "
+                f"the {what} {target!r} in {space.name} memory, "
                 f"but {source!r} is in {other.name} memory",
                 copy.point.stmt.span,
                 hint=f"move {source!r} to {space.name} memory first",
             )
         raise PassError(
-            f"{source!r} is needed beside {target!r}, which the {what} "
-            f"hands on, and a tile in {space.name} memory cannot be copied",
+            f"{source!r} is still needed while {target!r}, which the {what}, is live, "
+            f"and a tile in {space.name} memory cannot be copied",
             copy.point.stmt.span if copy.last is not None else stmt.span,
-            hint=f"make {source!r} a second time, for {target!r} alone",
+            hint=f"create a separate {source!r} for {target!r}",
         )
 
 

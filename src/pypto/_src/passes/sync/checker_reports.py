@@ -234,7 +234,7 @@ class Findings:
         self.report(
             "sync-deadlock",
             (triple, point),
-            f"{PipeType(triple.target).name} waits for ever: {triple} {why}",
+            f"{PipeType(triple.target).name} waits forever: {triple} {why}",
             point.stmt.span,
             *labels,
             hint=hint,
@@ -278,7 +278,7 @@ class Findings:
         self.report(
             "sync-overtake",
             (triple,),
-            f"{triple} may be raised again while its last wait is still under way",
+            f"{triple} may be raised again while its last wait is still in flight",
             point.stmt.span,
             hint=hint,
             severity=DiagnosticSeverity.Warning,
@@ -300,7 +300,7 @@ class Findings:
         self.report(
             "sync-tail",
             (instruction.pipe,),
-            f"{self._call(instruction)} on {instruction.pipe.name} may still be under way when "
+            f"{self._call(instruction)} on {instruction.pipe.name} may still be in flight when "
             f"{name!r} ends",
             instruction.point.stmt.span,
             hint="pl.system.bar_all() before the end",

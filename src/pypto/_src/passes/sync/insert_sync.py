@@ -219,7 +219,7 @@ def _say(function: Function, flags: Sequence[Flag], *, acknowledgements: bool = 
 
     log_event(
         f"kernel {function.name!r}: no event is free {what} {len(flags)} flags ({names}); a "
-        f"barrier of all pipes stands for them: {listed}{more}"
+        f"barrier of all pipes replaces them: {listed}{more}"
     )
 
 

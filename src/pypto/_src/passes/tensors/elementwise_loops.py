@@ -618,8 +618,8 @@ def _no_fit(emission: Emission) -> MemoryPlanError:
     what = "the copy" if first is None else called(_op(first.call))
     span = emission.b.span if first is None else first.call.span
     return MemoryPlanError(
-        f"{what} and what belongs to it work on tensors of {dims(group.space)}, of which no tile "
-        f"fits the {emission.memory} bytes of vector memory",
+        f"no tile of {what} and the ops fused with it, on tensors of {dims(group.space)}, fits the "
+        f"{emission.memory} bytes of vector memory",
         span,
         hint="end the with statement before this statement, and begin another one",
         slug="tensor-tile",

@@ -100,7 +100,7 @@ def _check_length(var: Var, axis: int, call: Call) -> None:
     if known_size(shape[-3 - axis]) is None:
         word = "rows" if axis == -2 else "columns"
         raise PassError(
-            f"{user_call(call)} in a kernel wants {word} of constant length, {user_name(var)} has "
+            f"{user_call(call)} in a kernel needs {word} of constant length, {user_name(var)} has "
             f"the shape {dims(shape)}",
             call.span,
             hint="load parts of constant size in a region: x[i : i + 1, 0:64]",

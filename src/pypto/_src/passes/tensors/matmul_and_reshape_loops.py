@@ -160,7 +160,7 @@ def write_reshape(b: Builder, call: Call, target: Var, chip: Target = A2A3) -> V
             return _write_run(b, source, target, chip)
         wanted = "constant sizes" if is_part else "sizes that have names"
         raise PassError(
-            f"pl.reshape from {dims(shapes[0])} to {dims(shapes[1])} in a kernel wants {wanted}",
+            f"pl.reshape from {dims(shapes[0])} to {dims(shapes[1])} in a kernel needs {wanted}",
             call.span,
             hint=outside if is_part else 'declare it: n = pl.dynamic("n"), and write n for -1',
             slug="tensor-tile",

@@ -424,8 +424,8 @@ def _counted(variables: Iterable[Var]) -> dict[Var, int]:
 
 def _no_result(var: Var, span: Span) -> PassError:
     return PassError(
-        f"the scope hands out '{user_name(var)}', which is no tensor: a kernel returns tensors "
-        "only",
+        f"'{user_name(var)}' is used after the scope but is not a tensor; a kernel can return only "
+        "tensors",
         span,
         hint="compute it before the with statement",
         slug="scope-result",
@@ -540,7 +540,7 @@ def check_merges(function: Function) -> None:
                     if is_one
                     else f"'{either}' is '{source}' or another tensor, and '{source}' is written",
                     var.span,
-                    hint=f"keep one tensor, and copy what it is to hold into it, in a region: "
+                    hint=f"use one tensor, and copy the values into it, in a region: "
                     f"{either}[:] = ..."
                     if role(function) is Role.HOST
                     else f"copy it: {either} = pl.add({source}, 0)",
