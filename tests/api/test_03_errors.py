@@ -80,14 +80,14 @@ MAPPING: list[tuple[str, Callable[[], object], type[Exception], str]] = [
         ValueError,
         "argument 'lhs' of block.add is a Tensor, a Tile was wanted",
     ),
-    ("bytes", lambda: ir.deserialize(b"\x01"), ValueError, "these bytes are no serialised IR"),
+    ("bytes", lambda: ir.deserialize(b"\x01"), ValueError, "these bytes are not serialised IR"),
     ("two functions", lambda: ir.Program([F, F], "p"), ValueError, "two functions"),
     ("kind of object", lambda: ir.add(X, None), TypeError, "got NoneType"),
     ("kind of operand", lambda: ir.add(X, T), TypeError, "scalar operators take scalars"),
     ("dtypes", lambda: ir.add(X, 1.5), TypeError, "two ints or two floats, got int64 and fp32"),
     ("kind of argument", lambda: ir.serialize(NOT_A_NODE), TypeError, "takes an IR node"),
-    ("builder", lambda: ir.IRBuilder().emit(ir.BreakStmt()), RuntimeError, "outside of a function"),
-    ("nested", lambda: ir.IRBuilder().for_loop(X, 0, 1, 1), RuntimeError, "outside of a function"),
+    ("builder", lambda: ir.IRBuilder().emit(ir.BreakStmt()), RuntimeError, "outside a function"),
+    ("nested", lambda: ir.IRBuilder().for_loop(X, 0, 1, 1), RuntimeError, "outside a function"),
     (
         "unimplemented",
         lambda: passes.Pass().run(ir.Program([], "p")),
@@ -490,7 +490,7 @@ BACKTRACE: list[tuple[dict[str, str], str, str]] = [
     ({"PTO_BACKTRACE": "0"}, SHOWN, ""),
     ({"PTO_BACKTRACE": "1"}, SHOWN, "Traceback (most recent call last):\n"),
     ({"PYPTO_DEBUG": "1"}, SHOWN, "Traceback (most recent call last):\n"),
-    ({"PTO_BACKTRACE": "2"}, SHOWN, "KnobError: PTO_BACKTRACE is '2'; it wants 0 or 1\n"),
+    ({"PTO_BACKTRACE": "2"}, SHOWN, "KnobError: PTO_BACKTRACE is '2'; it takes 0 or 1\n"),
 ]
 
 

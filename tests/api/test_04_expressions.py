@@ -350,7 +350,10 @@ CONSTRUCTORS: Table = {
         (True, 1),
     ),
     "TupleGetItemExpr has the element's type": (lambda: ir.TupleGetItemExpr(pair, 1).type, FP32),
-    "an item of no tuple": (lambda: ir.TupleGetItemExpr(x, 0), Refused(ValueError, "is no tuple")),
+    "an item of no tuple": (
+        lambda: ir.TupleGetItemExpr(x, 0),
+        Refused(ValueError, "is not a tuple"),
+    ),
     "a negative index": (lambda: ir.TupleGetItemExpr(pair, -1), Refused(ValueError, "index -1")),
     "an index too large": (lambda: ir.TupleGetItemExpr(pair, 2), Refused(ValueError, "tuple of 2")),
     "Op": (

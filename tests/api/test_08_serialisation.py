@@ -229,17 +229,17 @@ REFUSED: Table = {
     ),
     "no bytes": (
         lambda: ir.deserialize(b""),
-        Refused(SerializeError, "these bytes are no serialised IR"),
+        Refused(SerializeError, "these bytes are not serialised IR"),
     ),
     "other bytes": (
         lambda: ir.deserialize(b"\x93abc"),
-        Refused(SerializeError, "no serialised IR"),
+        Refused(SerializeError, "not serialised IR"),
     ),
     "cut short": (lambda: ir.deserialize(DATA[:-1]), Refused(SerializeError, "damaged")),
     "one byte too many": (lambda: ir.deserialize(DATA + b"\0"), Refused(SerializeError, "damaged")),
     "errors are ValueErrors": (
         lambda: ir.deserialize(b""),
-        Refused(ValueError, "no serialised IR"),
+        Refused(ValueError, "not serialised IR"),
     ),
     "file that is not there": (
         lambda: ir.deserialize_from_file("no/such/file"),

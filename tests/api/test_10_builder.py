@@ -473,49 +473,49 @@ SEVERAL: Build = lambda ib, f, n: (ib.assign(n, 1), ib.assign(n, 2))  # noqa: E7
 ERRORS: Table = {
     "function in a function": (
         inside(lambda ib, f, n: enter(ib.function("g"))),
-        Refused(RuntimeError, "a function stands inside another function"),
+        Refused(RuntimeError, "a function is inside another function"),
     ),
     "program in a program": (
         program_with(lambda ib, p: enter(ib.program("Q"))),
-        Refused(RuntimeError, "a program stands inside another block"),
+        Refused(RuntimeError, "a program is inside another block"),
     ),
     "program in a function": (
         inside(lambda ib, f, n: enter(ib.program("Q"))),
-        Refused(RuntimeError, "a program stands inside another block"),
+        Refused(RuntimeError, "a program is inside another block"),
     ),
     "for loop outside": (
         lambda: enter(IB().for_loop(var("i"), 0, 1, 1)),
-        Refused(RuntimeError, "a for loop stands outside of a function"),
+        Refused(RuntimeError, "a for loop is outside a function"),
     ),
     "while loop outside": (
         lambda: enter(IB().while_loop(True)),
-        Refused(RuntimeError, "a while loop stands outside of a function"),
+        Refused(RuntimeError, "a while loop is outside a function"),
     ),
     "emit outside": (
         lambda: IB().emit(ir.BreakStmt()),
-        Refused(RuntimeError, "BreakStmt stands outside of a function"),
+        Refused(RuntimeError, "BreakStmt is outside a function"),
     ),
     "emit in a program": (
         program_with(lambda ib, p: ib.emit(ir.BreakStmt())),
-        Refused(RuntimeError, "BreakStmt stands outside of a function"),
+        Refused(RuntimeError, "BreakStmt is outside a function"),
     ),
     "assign outside": (
         lambda: IB().assign(var("x"), 1),
-        Refused(RuntimeError, "AssignStmt stands outside"),
+        Refused(RuntimeError, "AssignStmt is outside"),
     ),
-    "let outside": (lambda: IB().let("x", 1), Refused(RuntimeError, "AssignStmt stands outside")),
+    "let outside": (lambda: IB().let("x", 1), Refused(RuntimeError, "AssignStmt is outside")),
     "eval_stmt outside": (
         lambda: IB().eval_stmt(var("x")),
-        Refused(RuntimeError, "EvalStmt stands outside"),
+        Refused(RuntimeError, "EvalStmt is outside"),
     ),
     "return outside": (
         lambda: IB().return_stmt(1),
-        Refused(RuntimeError, "ReturnStmt stands outside"),
+        Refused(RuntimeError, "ReturnStmt is outside"),
     ),
-    "if outside": (lambda: enter(IB().if_stmt(True)), Refused(ValueError, "an if stands outside")),
+    "if outside": (lambda: enter(IB().if_stmt(True)), Refused(ValueError, "an if is outside")),
     "scope outside": (
         lambda: enter(IB().scope(ir.InCore)),
-        Refused(ValueError, "a scope stands outside"),
+        Refused(ValueError, "a scope is outside"),
     ),
     "fewer results than iter_args": (
         inside(uneven),
@@ -527,16 +527,16 @@ ERRORS: Table = {
     ),
     "param in a loop": (
         inside(param_in_loop),
-        Refused(ValueError, "param stands directly in the block of its function"),
+        Refused(ValueError, "param belongs directly in the block of its function"),
     ),
     "return_type in an if": (
         inside(type_in_if),
-        Refused(ValueError, "return_type stands directly in the block"),
+        Refused(ValueError, "return_type belongs directly in the block"),
     ),
     "else_ twice": (inside(two_elses), Refused(ValueError, "an if has one else")),
     "else_ in an inner block": (
         inside(else_in_loop),
-        Refused(ValueError, "else_ stands directly in the block of its if"),
+        Refused(ValueError, "else_ belongs directly in the block of its if"),
     ),
     "get_global_var of nothing": (
         with_program(lambda p: p.get_global_var("g")),

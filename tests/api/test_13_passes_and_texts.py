@@ -68,9 +68,11 @@ def test_text_of_a_program_as_it_was_parsed() -> None:
 
 
 def test_an_opaque_function_without_block_ops_has_no_file() -> None:
-    """14.4: a function that is no kernel and launches none gets no file; the error says why."""
+    """14.4: a function that is not a kernel and launches none gets no file; the error says why."""
     text = SCOPED.replace("        with pl.incore():\n    ", "")
-    with pytest.raises(ValueError, match="no file to write: 'main' is no kernel and launches none"):
+    with pytest.raises(
+        ValueError, match="no file to write: 'main' is not a kernel and launches none"
+    ):
         codegen.CCECodegen().generate(program(text))
 
 

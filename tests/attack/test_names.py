@@ -105,7 +105,7 @@ def test_statement_texts_with_odd_names(name: str) -> None:
     for at in range(3):
         parts = text.split(name)
         kept = "m".join(parts[: at + 1]) + name + "m".join(parts[at + 1 :])
-        with pytest.raises(PyptoError, match=r"is no name, .* was wanted") as caught:
+        with pytest.raises(PyptoError, match=r"is not a name, .* was wanted") as caught:
             ir.from_statement_text(kept)
         assert caught.value.location.begin_line == 1
 
@@ -114,7 +114,7 @@ def test_header_of_a_kernel_with_an_odd_name() -> None:
     """Nor do the comment lines of a text that people wrote give a program any name."""
     kernel = "@pl.function\ndef f(x: pl.INT64):\n    y = x + 1\n"
     text = f"# pypto.program: ../../x\n\n{kernel}"
-    with pytest.raises(PyptoError, match="is no identifier") as caught:
+    with pytest.raises(PyptoError, match="is not an identifier") as caught:
         pl.parse(text)
     assert caught.value.location.begin_line == 1
 

@@ -57,7 +57,7 @@ def all_below(folder: Path) -> dict[str, bytes]:
 def test_functions_that_name_other_places(name: str, backend: BackendType, tmp_path: Path) -> None:
     """A function of that name, made by hand, is refused before anything is written; so as bytes."""
     folder = tmp_path / "a" / "b"
-    with pytest.raises(PyptoError, match="is no identifier"):
+    with pytest.raises(PyptoError, match="is not an identifier"):
         ir.compile(kernel(name), folder, backend_type=backend, skip_ptoas=True)
     assert inside(tmp_path) == []
     tokens = [name if token == "add" else token for token in tokens_of(kernel("add"))]

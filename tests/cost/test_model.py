@@ -144,13 +144,16 @@ def test_rows_of_a_file_count(tmp_path: Path) -> None:
         ("[instruction.TADD]\n", "no table has [instruction]"),
         ('[instructions.TADD]\nformula = "linear"\n', "'linear', which does not exist"),
         ('[instructions.TADD]\nformula = "elementwise"\nfix = 2\n', "'fix', which nothing reads"),
-        ('[instructions.TADD]\nformula = "elementwise"\nfixed = "2"\n', "TADD.fixed is no number"),
+        (
+            '[instructions.TADD]\nformula = "elementwise"\nfixed = "2"\n',
+            "TADD.fixed is not a number",
+        ),
         (
             '[instructions.TLOAD]\nformula = "transfer"\nbytes_per_cycle = 0\n',
-            "TLOAD.bytes_per_cycle is no number above 0",
+            "TLOAD.bytes_per_cycle is not a number above 0",
         ),
         ("[machine.hbm]\nus = 2\n", "no [machine.hbm]"),
-        ("[instructions]\nTADD = 2\n", "TADD is no table of figures"),
+        ("[instructions]\nTADD = 2\n", "TADD is not a table of figures"),
     ],
 )
 def test_wrong_tables_are_refused(tmp_path: Path, text: str, message: str) -> None:

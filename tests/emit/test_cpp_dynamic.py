@@ -371,8 +371,8 @@ def test_columns_in_rows_of_odd_length_are_refused() -> None:
     with pytest.raises(EmitError) as caught:
         compile_program(program)
     assert str(caught.value) == (
-        "a column [4, 2, 1] of a wider tensor goes in rows of 2 elements, which are no multiple "
-        "of 32 bytes"
+        "a column [4, 2, 1] of a wider tensor is moved as rows of 2 elements, which are not a "
+        "multiple of 32 bytes"
     )
     assert caught.value.hint == "move the rows of each outer index by themselves"
 
@@ -415,7 +415,7 @@ def test_columns_whose_rows_are_apart_are_refused(body: str, emit: Callable[[Any
         emit(source)
     assert caught.value.message == (
         "a column [16, 1] of a tensor whose rows are 64 elements apart cannot be moved: the "
-        "elements of a column follow one another in memory"
+        "elements of a column are contiguous in memory"
     )
     assert caught.value.hint == "keep the vector in a tensor [N, 1] of its own"
 
@@ -427,5 +427,5 @@ def test_columns_whose_rows_are_unknown_steps_apart_are_refused() -> None:
         cpp_of(source)
     assert caught.value.message == (
         "a column [16, 1] of a tensor whose rows are several elements apart cannot be moved: the "
-        "elements of a column follow one another in memory"
+        "elements of a column are contiguous in memory"
     )

@@ -205,7 +205,7 @@ def test_size_that_no_tensor_tells() -> None:
     lowered = PassManager.get_strategy().run_passes(pl.parse_program(text))
     with pytest.raises(EmitError) as caught:
         generate_orchestration(lowered, host(lowered))
-    assert str(caught.value) == "no tensor tells the size 'M' of kernel 'twice'"
+    assert str(caught.value) == "no tensor determines the size 'M' of kernel 'twice'"
     assert caught.value.hint == "add a parameter m: pl.INT64 and use it in the shapes"
 
 
@@ -333,14 +333,13 @@ REFUSED = [
         f"x: {BLOCK}, a: pl.InOut[{BLOCK}], n: pl.Scalar[pl.INT64]",
         "t = a\nif n > 0:\n    b = pl.create_tensor([16, 64], pl.FP32)\n    t = b\n"
         "self.scale(x, 2.0, t)\nself.scale(x, 2.0, a)",
-        "'t' stands for different tensors, depending on the way to it, and one of them is made on "
-        "that way",
+        "'t' may be one of several tensors, and one of them is created inside that loop or branch",
         2,
     ),
     (
         f"x: {BLOCK}, f: pl.Scalar[pl.FP16], out: pl.Out[{BLOCK}]",
         "self.scale(x, 2.0, out)",
-        "the host computes with no scalars of FP16",
+        "the host cannot compute with FP16 scalars",
         0,
     ),
     (

@@ -1242,11 +1242,11 @@ def two_buffers() -> Function:
         ),
         (
             kernel([], [let(scalar("a", D.FP32), ConstFloat(float("inf")))]),
-            "inf is no constant of type fp32 in the PTO dialect",
+            "inf is not a constant of type fp32 in the PTO dialect",
         ),
         (
             kernel([], [let(scalar("a", D.FP16), ConstFloat(1e5, D.FP16))]),
-            "100000.0 is no constant of type fp16 in the PTO dialect",
+            "100000.0 is not a constant of type fp16 in the PTO dialect",
         ),
         (
             kernel([], [ForStmt(scalar("i"), 0, 1 << 31, 1, [], YieldStmt(), [])]),
@@ -1271,7 +1271,7 @@ def two_buffers() -> Function:
         ),
         (
             kernel([N], [], [scalar_type(INDEX)]),
-            "kernel 'k' returns a ScalarType, and a kernel hands over nothing but tensors",
+            "kernel 'k' returns a ScalarType, and a kernel returns only tensors",
         ),
         (
             kernel([], [ForStmt(scalar("i"), 0, 4, 0, [], YieldStmt(), [])]),

@@ -126,7 +126,7 @@ def test_helpers_need_a_kernel() -> None:
     assert codegen.get_current_result_target() == ""
     with pytest.raises(EmitError, match="known only while a kernel is being written"):
         codegen.new_temp()
-    with pytest.raises(EmitError, match="'i32' is no float type of tiles"):
+    with pytest.raises(EmitError, match="'i32' is not a float type of tiles"):
         codegen.get_or_emit_float_constant(1.0, "i32")
 
 

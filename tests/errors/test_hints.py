@@ -131,7 +131,7 @@ def test_directions_are_not_called() -> None:
     """Where Python evaluates the annotation, the call itself says how it is written."""
     with pytest.raises(CallError) as caught:
         pl.Out(pl.Tensor[[64, 64], pl.FP32])  # pyright: ignore[reportCallIssue]
-    assert caught.value.message == "pl.Out stands around a type, and is not called"
+    assert caught.value.message == "pl.Out goes around a type, and is not called"
     assert caught.value.hint == "write pl.Out[pl.Tensor[[64, 64], pl.FP32]]"
     with pytest.raises(CallError) as caught:
         pl.InOut()  # pyright: ignore[reportCallIssue]

@@ -74,7 +74,7 @@ WRONG: dict[str, tuple[Callable[[], object], str, str | None]] = {
     ),
     "no kernel": (
         lambda: Operator(test_gradients_by_name),  # pyright: ignore[reportArgumentType]
-        f"{test_gradients_by_name!r} is no kernel",
+        f"{test_gradients_by_name!r} is not a kernel",
         "pass a function decorated with @pl.jit",
     ),
     "parameter": (

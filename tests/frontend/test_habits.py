@@ -67,11 +67,12 @@ HABITS: dict[str, Habit] = {
         lambda: [ramp(16, 64), zeros(16, 64)],
         lambda given: given[0] + 1,
         [
-            "habit.py:10: the annotation says Tile[[16, 32], FP16], the value is "
-            "Tile[[16, 64], FP32], which counts; write pl.Tile[[16, 64], pl.FP32] "
+            "habit.py:10: the annotation is Tile[[16, 32], FP16], but the value is "
+            "Tile[[16, 64], FP32]; the value's type is used; write pl.Tile[[16, 64], pl.FP32] "
             "[annotation-mismatch]",
-            "habit.py:11: the annotation says Scalar[FP32], the value is Tile[[16, 64], FP32], "
-            "which counts; write pl.Tile[[16, 64], pl.FP32] [annotation-mismatch]",
+            "habit.py:11: the annotation is Scalar[FP32], but the value is "
+            "Tile[[16, 64], FP32]; the value's type is used; write pl.Tile[[16, 64], pl.FP32] "
+            "[annotation-mismatch]",
         ],
     ),
     "an output returned as it came": Habit(
@@ -561,7 +562,7 @@ def test_a_warning_can_be_an_error() -> None:
     """The category of the warnings is public, so that Python's filters can use it."""
     assert pypto.PyptoWarning is PyptoWarning
     habit = HABITS["an annotation that the value contradicts"]
-    with pytest.raises(pypto.PyptoWarning, match="which counts"):
+    with pytest.raises(pypto.PyptoWarning, match="the value's type is used"):
         parsed(habit, "error")
 
 

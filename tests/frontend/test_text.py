@@ -106,7 +106,7 @@ def test_class_with_more_than_methods() -> None:
             ParserSyntaxError,
             "the type of a function is given by name, got a FunctionType",
         ),
-        ("# pypto.attr: x = y\n" + FUNCTION, ParserSyntaxError, "is no literal: y"),
+        ("# pypto.attr: x = y\n" + FUNCTION, ParserSyntaxError, "is not a literal: y"),
     ],
 )
 def test_refused(text: str, kind: type[Exception], message: str) -> None:

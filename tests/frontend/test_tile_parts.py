@@ -227,7 +227,8 @@ REFUSED = {
         "write offset=[16, 0]",
     ),
     "pl.assemble(t, pl.set_validshape(t, 8, 64), [0, 0])": (
-        "tiles of two dimensions, valid throughout, are put together, Tile[[32, 64], FP32] is none",
+        "only fully valid tiles of two dimensions can be put together, "
+        "Tile[[32, 64], FP32] is not one",
         "fill what is not valid: pl.fillpad(tile)",
     ),
     "t[20:36, 3:9]": ("pl.view of 20:36 in dimension 0 is outside t [32, 64]", None),

@@ -143,7 +143,7 @@ def test_memory_references_are_shared() -> None:
     ],
 )
 def test_annotation_refused(params: str, slug: str) -> None:
-    """An annotation that is no kernel type is rejected at the annotation."""
+    """An annotation that is not a kernel type is rejected at the annotation."""
     found = error(params, "pass", before=BEFORE)
     assert (type(found), found.slug) == (ParserTypeError, slug)
 

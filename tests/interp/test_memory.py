@@ -160,12 +160,12 @@ def test_scratch_is_spoiled() -> None:
     [
         (
             memref(192 * 1024 - 512),
-            "a tile at bytes 196096:197120 lies beyond Vec memory, which has 196608 bytes",
+            "a tile at bytes 196096:197120 is beyond Vec memory, which has 196608 bytes",
         ),
-        (memref(-1, 512), "a tile of 1024 bytes lies in mem_vec_1, which has 512"),
+        (memref(-1, 512), "a tile of 1024 bytes is in mem_vec_1, which has 512"),
         (
             memref(0, space=MemorySpace.DDR),
-            "a tile at bytes 0:1024 lies beyond DDR memory, which has 0 bytes",
+            "a tile at bytes 0:1024 is beyond DDR memory, which has 0 bytes",
         ),
     ],
 )

@@ -395,7 +395,7 @@ def test_a_tile_that_is_handed_on_elsewhere() -> None:
             return var.type
         return with_memref(var.type, MemRef(MemorySpace.Vec, -1, 2048, 99))
 
-    with pytest.raises(EvaluationError, match="c_it is handed a tile that lies elsewhere"):
+    with pytest.raises(EvaluationError, match="c_it is given a tile that is elsewhere"):
         StrictEvaluator(Retype(elsewhere).function(function)).call("k", [X, 0, np.zeros_like(X)])
 
 

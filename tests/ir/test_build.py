@@ -286,13 +286,13 @@ def undeclared(ib: ir.IRBuilder, f: Any) -> None:
 
 
 MISUSE: list[tuple[Callable[[ir.IRBuilder, Any], Any], type[Exception], str]] = [
-    (nested_function, RuntimeError, "a function stands inside another function"),
-    (nested_program, RuntimeError, "a program stands inside another block"),
+    (nested_function, RuntimeError, "a function is inside another function"),
+    (nested_program, RuntimeError, "a program is inside another block"),
     (loop_without_result, RuntimeError, "a loop with 1 iter_args has 0 return_vars"),
     (result_without_iter_arg, ValueError, "result 's' has no iter_arg"),
     (result_of_another_type, ValueError, "result 's' is a pl.Scalar"),
-    (parameter_in_a_loop, ValueError, "param stands directly in the block of its function"),
-    (result_type_in_a_branch, ValueError, "return_type stands directly in the block"),
+    (parameter_in_a_loop, ValueError, "param belongs directly in the block of its function"),
+    (result_type_in_a_branch, ValueError, "return_type belongs directly in the block"),
     (two_elses, ValueError, "an if has one else"),
     (declared_type, ValueError, "variable 'x' is declared as pl.Scalar"),
     (early_result, AssertionError, "when the with block has ended"),
@@ -331,10 +331,10 @@ def test_outside_of_functions(
     name: str, act: Callable[[ir.IRBuilder], Any], error: type[Exception]
 ) -> None:
     """Nothing but functions and programs can stand outside, in a program neither."""
-    with pytest.raises(error, match="outside of a function"):
+    with pytest.raises(error, match="outside a function"):
         act(ir.IRBuilder())
     ib = ir.IRBuilder()
-    with ib.program("P"), pytest.raises(error, match="outside of a function"):
+    with ib.program("P"), pytest.raises(error, match="outside a function"):
         act(ib)
 
 

@@ -195,7 +195,7 @@ def test_tuples() -> None:
     for index in (-1, 2):
         with pytest.raises(ValueError, match="outside a tuple of 2"):
             ir.TupleGetItemExpr(pair, index)
-    with pytest.raises(ValueError, match="is no tuple"):
+    with pytest.raises(ValueError, match="is not a tuple"):
         ir.TupleGetItemExpr(a, 0)
 
 

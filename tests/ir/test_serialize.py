@@ -487,7 +487,7 @@ def test_circle_is_found() -> None:
 )
 def test_foreign_bytes(data: bytes) -> None:
     """Bytes that are something else are called so, with the slug of this module."""
-    with pytest.raises(SerializeError, match="these bytes are no serialised IR") as caught:
+    with pytest.raises(SerializeError, match="these bytes are not serialised IR") as caught:
         ir.deserialize(data)
     assert isinstance(caught.value, PyptoError)
     assert isinstance(caught.value, ValueError)

@@ -255,7 +255,7 @@ BROKEN: dict[str, tuple[Callable[[], ir.Stmt], str]] = {
     ),
     "a function instead of the op": (
         lambda: with_call(op=ir.GlobalVar("block.add")),
-        "'block.add' is called and is no function of the program",
+        "'block.add' is called but is not a function of the program",
     ),
 }
 
@@ -390,7 +390,7 @@ def test_a_callee_of_another_signature() -> None:
     assert found(callee(T8, T4)) == [
         "the result of g is a Tile[[4, 8], FP32], the call's type is a Tile[[8, 8], FP32]"
     ]
-    assert found() == ["'g' is called and is no function of the program"]
+    assert found() == ["'g' is called but is not a function of the program"]
     assert found(callee(T8, T8)) == []
 
 

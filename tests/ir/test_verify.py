@@ -93,11 +93,11 @@ STRUCTURE_TABLE: dict[str, tuple[Make, Found]] = {
     ),
     "yield at the end of a function": (
         lambda: function([], ir.YieldStmt([1])),
-        [(STRUCTURE.YIELD_OUTSIDE_REGION, "a yield stands outside of loop bodies and branches")],
+        [(STRUCTURE.YIELD_OUTSIDE_REGION, "a yield is outside loop bodies and branches")],
     ),
     "yield in a scope": (
         lambda: function([], loop(ir.ScopeStmt(ir.ScopeKind.InCore, ir.YieldStmt()))),
-        [(STRUCTURE.YIELD_OUTSIDE_REGION, "a yield stands outside of loop bodies and branches")],
+        [(STRUCTURE.YIELD_OUTSIDE_REGION, "a yield is outside loop bodies and branches")],
     ),
     "yield before the end": (
         lambda: function([], loop(ir.YieldStmt(), assign(X, 1))),
@@ -118,11 +118,11 @@ STRUCTURE_TABLE: dict[str, tuple[Make, Found]] = {
     "call": (lambda: caller(loop_sum(), n()), []),
     "call of nothing": (
         lambda: function([], ir.EvalStmt(ir.Call(ir.GlobalVar("g"), []))),
-        [(STRUCTURE.UNKNOWN_FUNCTION, "'g' is called and is no function of the program")],
+        [(STRUCTURE.UNKNOWN_FUNCTION, "'g' is called but is not a function of the program")],
     ),
     "call in an init value": (
         lambda: function([], one_carried(ir.Call(ir.GlobalVar("g"), [], INT))),
-        [(STRUCTURE.UNKNOWN_FUNCTION, "'g' is called and is no function of the program")],
+        [(STRUCTURE.UNKNOWN_FUNCTION, "'g' is called but is not a function of the program")],
     ),
     "argument count": (
         lambda: caller(loop_sum()),
@@ -131,7 +131,7 @@ STRUCTURE_TABLE: dict[str, tuple[Make, Found]] = {
     "entry": (lambda: ir.Program([loop_sum()], entry="f"), []),
     "no such entry": (
         lambda: ir.Program([loop_sum()], entry="g"),
-        [(STRUCTURE.UNKNOWN_ENTRY, "the entry 'g' is no function of the program")],
+        [(STRUCTURE.UNKNOWN_ENTRY, "the entry 'g' is not a function of the program")],
     ),
 }
 
@@ -667,7 +667,7 @@ def test_deep_programs_are_verified(wrap: str) -> None:
                 stmt = ir.ForStmt(var("i"), 0, 4, 1, [], stmt, [])
     found = ir.IRVerifier.create_default().verify(program(function([], stmt)))
     misplaced = (
-        "a yield stands outside of loop bodies and branches"
+        "a yield is outside loop bodies and branches"
         if wrap == "scope"
         else "statements follow a yield, which ends its body"
     )

@@ -69,7 +69,7 @@ ELSEWHERE = {
     "kernel": ("run/test_native.py::test_missing_symbol", "has no symbol"),
     "kernel-result": ("errors/test_rare.py::test_rare", "kernel-result"),
     "memory-place": ("interp/test_strict.py::test_a_tile_that_is_handed_on_elsewhere",
-                     "is handed a tile that lies elsewhere"),
+                     "is given a tile that is elsewhere"),
     "maybe-unassigned": ("api/test_10_builder.py::test_missing_values", "maybe-unassigned"),
     "merge-type": ("passes/test_ssa.py::test_two_types_of_one_name", "merge-type"),
     "no-plan": ("passes/test_memory_plan.py::test_what_has_no_plan_is_refused",

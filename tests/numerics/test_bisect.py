@@ -186,7 +186,7 @@ def test_damaged_capsules(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     ):
         make()
         assert cli.main(["bisect", str(path)]) == 1
-        assert "is no capsule that this version reads" in capsys.readouterr().err
+        assert "is not a capsule that this version reads" in capsys.readouterr().err
 
 
 def test_wrong_words(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -150,7 +150,7 @@ def test_inputs_of_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
 
 @pytest.mark.parametrize(
     ("name", "text"),
-    [("y", "is no parameter of weights"), ("", "holds no arrays of NumPy")],
+    [("y", "is not a parameter of weights"), ("", "holds no arrays of NumPy")],
 )
 def test_wrong_inputs(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str, text: str

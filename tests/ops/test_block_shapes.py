@@ -242,7 +242,7 @@ REFUSED = [
         (x, [4], [0]),
         {},
         "region-rank",
-        "pl.view wants 2 sizes and 2 offsets for x [16, 32], got 1 and 1",
+        "pl.view needs 2 sizes and 2 offsets for x [16, 32], got 1 and 1",
     ),
     Refused(
         new_tiles.view,
@@ -359,7 +359,7 @@ REFUSED = [
         {"target_memory": LEFT},
         "tile-layout",
         "a row of the tile [1, 64] has 128 bytes, a multiple of 512 was wanted",
-        "load it among 16 rows, for pl.matmul: "
+        "load it as one of 16 rows, for pl.matmul: "
         "pl.load(tensor, [0, 0], [16, 64], valid_shapes=[1, 64])",
     ),
     Refused(
@@ -374,7 +374,7 @@ REFUSED = [
         (tile("m", [1, 32], D.FP16, MAT),),
         {"target_memory": BIAS},
         "element-type",
-        "Bias memory holds no elements of FP16",
+        "Bias memory cannot hold elements of FP16",
         hint="it holds INT32, FP32",
     ),
     Refused(

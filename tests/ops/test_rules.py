@@ -157,7 +157,7 @@ REFUSED = [
         (i, 2.5),
         {},
         "literal-dtype",
-        "the number 2.5 stands beside elements of int32",
+        "the number 2.5 is used with elements of int32",
         hint="cast the tile first, or write pl.const(2.5, pl.FP32)",
     ),
     Refused(
@@ -327,7 +327,7 @@ REFUSED = [
         (a, [0], [16]),
         {},
         "region-rank",
-        "pl.load wants 2 offsets and 2 sizes for a [64, 128], got 1 and 1",
+        "pl.load needs 2 offsets and 2 sizes for a [64, 128], got 1 and 1",
         label="a is Tensor[[64, 128], FP32]",
     ),
     Refused(
@@ -467,7 +467,7 @@ REFUSED = [
         ([16, 16], D.FP16, MemorySpace.Acc),
         {},
         "element-type",
-        "Acc memory holds no elements of FP16",
+        "Acc memory cannot hold elements of FP16",
         hint="it holds INT32, FP32",
     ),
     Refused(
@@ -523,7 +523,7 @@ REFUSED = [
         (a, [4], [0]),
         {},
         "region-rank",
-        "pl.view wants 2 sizes and 2 offsets for a [64, 128], got 1 and 1",
+        "pl.view needs 2 sizes and 2 offsets for a [64, 128], got 1 and 1",
         label="a is Tensor[[64, 128], FP32]",
     ),
     Refused(
@@ -539,7 +539,7 @@ REFUSED = [
         (a, [0]),
         {},
         "region-rank",
-        "pl.read wants 2 indices for a [64, 128], got 1",
+        "pl.read needs 2 indices for a [64, 128], got 1",
         label="a is Tensor[[64, 128], FP32]",
     ),
     Refused(

@@ -108,7 +108,7 @@ def test_structure_is_verified_with_the_types() -> None:
         PassPipeline([Orphan()]).run(GOOD)
     assert "verification failed after Orphan" in caught.value.message
     assert "[1] error Structure 305 (UNKNOWN_FUNCTION)" in caught.value.message
-    assert "'gone' is called and is no function of the program" in caught.value.message
+    assert "'gone' is called but is not a function of the program" in caught.value.message
 
 
 def test_statements_that_are_proved() -> None:

@@ -652,7 +652,7 @@ def test_two_types_of_one_name() -> None:
         to_ssa(Function("f", [n], [], body))
     assert caught.value.slug == "merge-type"
     assert caught.value.message == (
-        "'x' has different types on the ways to this place: "
+        "'x' has different types on the paths to this place: "
         "pl.Tile[[32, 64], pl.FP32] and pl.Tile[[64, 64], pl.FP32]"
     )
 

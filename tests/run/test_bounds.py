@@ -47,7 +47,7 @@ def _arrays() -> tuple[Any, Any]:
             33,
             0,
             "shift: a load reads [33:65, 0:64] of x, a tensor [64, 64]",
-            "load only what is there: valid_shapes=[pl.min(32, 64 - offset), 64]",
+            "load only what is in bounds: valid_shapes=[pl.min(32, 64 - offset), 64]",
         ),
         (
             -1,
@@ -59,7 +59,7 @@ def _arrays() -> tuple[Any, Any]:
             0,
             33,
             "shift: a store writes [33:65, 0:64] of out, a tensor [64, 64]",
-            "load only what is there: valid_shapes=[pl.min(32, 64 - offset), 64]",
+            "load only what is in bounds: valid_shapes=[pl.min(32, 64 - offset), 64]",
         ),
         (
             0,
@@ -401,7 +401,7 @@ def test_tasks_on_views() -> None:
         compiled(x, 48, np.zeros_like(x))
     assert beyond.value.message == "part: a load reads [0:8, 48:80] of x, a tensor [8, 48]"
     assert caught.value.hint == (
-        "load only what is there: valid_shapes=[8, pl.min(32, 48 - offset)]"
+        "load only what is in bounds: valid_shapes=[8, pl.min(32, 48 - offset)]"
     )
     assert caught.value.slug == "out-of-bounds"
 

@@ -376,8 +376,8 @@ def test_what_only_the_chip_cannot(tmp_path: Path, capsys: pytest.CaptureFixture
     assert "  cpp     1 error\n" in out
     assert err.endswith(
         "   = hint: move it into an InCore function and call that\n"
-        "   = note: only the C++ for the chip's runtime cannot say this; on the CPU the program "
-        "runs as it is\n"
+        "   = note: only the C++ for the chip's runtime cannot express this; on the CPU the "
+        "program runs as it is\n"
     )
     assert cli.main(["run", path]) == 0
 

@@ -142,7 +142,7 @@ def test_bad_environment_is_reported(double: str, tmp_path: Path) -> None:
     compiler()
     assert done.returncode == 1
     assert done.stderr == (
-        "error: PYPTO_NUM_THREADS is 'many'; it wants an integer of 1 or more  [environment]\n"
+        "error: PYPTO_NUM_THREADS is 'many'; it takes an integer of 1 or more  [environment]\n"
     )
 
 
@@ -358,7 +358,7 @@ def test_show_with_options_of_cpp(double: str, capsys: pytest.CaptureFixture[str
     [
         (
             "magic",
-            "'magic' is none of fold_constants, remove_dead_code, share_expressions, "
+            "'magic' is not one of fold_constants, remove_dead_code, share_expressions, "
             "scheduling_hints, debug_prints, profile, source_lines",
         ),
         ("profile=2", "profile is true or false, not '2'"),
@@ -743,7 +743,7 @@ class Two:
     [
         ({"M": 10**17}, "there is no memory for 'x' of rows, [100000000000000000, 64] elements"),
         ({"M": 10**13}, "there is no memory for 'x' of rows, [10000000000000, 64] elements"),
-        ({"n": 1 << 31}, "the size 'n' is 2147483648, which INT32 does not hold"),
+        ({"n": 1 << 31}, "the size 'n' is 2147483648, which is out of range for INT32"),
     ],
     ids=["address", "memory", "number"],
 )

@@ -311,7 +311,7 @@ def test_comparisons() -> None:
     assert not golden.ratio_allclose(max_error_ratio=0)(actual, expected, **run)[0]
     assert golden.ratio_allclose(max_error_ratio=0, valid_rows=99)(actual, expected, **run)[0]
     tail = golden.ratio_allclose(valid_rows=99, zero_tail=True)(actual, expected, **run)
-    assert tail == (False, "2 elements behind the first 99 are not zero")
+    assert tail == (False, "2 elements after the first 99 are not zero")
     assert golden.ratio_reldiff()(actual, expected, **run)[0]
     assert not golden.ratio_reldiff(max_diff_hd=0.001)(actual, expected, **run)[0]
     actual[0, 0] = np.nan

@@ -225,7 +225,7 @@ WRONG: list[tuple[str, Callable[[Any], Any], str, str | None]] = [
     (
         "dtype of a bare tensor",
         lambda k: k(X.astype(np.complex64), Y, 2.0, OUT),
-        "argument 'x' of scaled is an array of complex64, which is no element type of a kernel",
+        "argument 'x' of scaled is an array of complex64, which is not an element type of a kernel",
         "pass x.astype(np.float32)",
     ),
     (

@@ -91,7 +91,7 @@ def test_bad_value(
     monkeypatch.setenv(knob.name, text)
     with pytest.raises(knobs.KnobError) as caught:
         knob.get()
-    assert str(caught.value) == f"{knob.name} is {text!r}; it wants {wants}"
+    assert str(caught.value) == f"{knob.name} is {text!r}; it takes {wants}"
     assert isinstance(caught.value, ValueError)
 
 
@@ -137,7 +137,7 @@ def test_unknown_home(monkeypatch: pytest.MonkeyPatch) -> None:
         knobs.CACHE_DIR.get()
     assert str(caught.value) == (
         "PYPTO_CACHE_DIR is '~no-such-user/kept', and that home directory is not known; "
-        "it wants the path of a directory"
+        "it takes the path of a directory"
     )
 
 

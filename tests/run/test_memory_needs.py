@@ -61,7 +61,7 @@ def test_refusal_names_the_largest(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(MemoryError) as caught:
         steps.compile(x, out)(x, out)
     assert str(caught.value) == (
-        "steps makes tensors of 0.0 MiB that it needs at one time, and 0.0 MiB are free; the "
+        "steps makes tensors of 0.0 MiB that it needs at the same time, but 0.0 MiB are free; the "
         "largest: wide [128, 64] fp32 of 0.0 MiB; second [64, 64] fp32 of 0.0 MiB"
     )
     assert not out.any()

@@ -631,11 +631,11 @@ def asks_the_host(box: pld.DistributedTensor[[16, 64], pl.FP32], x: pl.Tensor):
 
 
 REFUSED = [
-    (outside, "misplaced", "pld.tensor.put stands in a region"),
+    (outside, "misplaced", "pld.tensor.put belongs in a region"),
     (bells_of_floats, "element-type", "takes a signal, an element of INT32"),
     (no_word, "region-option", "cmp is one of pld.WaitCmp's members"),
     (half_told, "argument-count", "dst_offsets, src_offsets and shape together"),
-    (asks_the_host, "misplaced", "pld.world_size stands in a function of @pl.jit.host"),
+    (asks_the_host, "misplaced", "pld.world_size belongs in a function of @pl.jit.host"),
 ]
 
 
@@ -722,7 +722,7 @@ def without_dtype(x: pl.Tensor, y: pl.Out[pl.Tensor]):
 
 
 HOSTS = [
-    (works, "pl.add stands in a kernel; a host function launches kernels"),
+    (works, "pl.add belongs in a kernel; a host function launches kernels"),
     (has_region, "is a region, and a host function has none"),
     (too_small, r"a window \[16, 64\] of FP32 has 4096 bytes, data has 32"),
     (no_buffer, "a window is of a buffer, got a tensor"),

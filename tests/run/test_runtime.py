@@ -254,7 +254,7 @@ X = "Tensor[[8, 16], FP32] was wanted"
         ),
         (
             (square(), 1.0, read_only()),
-            "argument 'out' of scale is read-only, and it is written",
+            "argument 'out' of scale is read-only, but the kernel writes it",
             "pass a copy that can be written: out.copy()",
         ),
         (
@@ -308,7 +308,7 @@ def test_old_exporters_are_inputs_only() -> None:
     compiled = runtime.compile(Scale, "interpreter", entry="scale")
     assert (compiled(OldExporter(square(3)), 2.0, square()) == 6).all()
     error = refusal(square(), 2.0, OldExporter(square()))
-    assert error.message == "argument 'out' of scale is read-only, and it is written"
+    assert error.message == "argument 'out' of scale is read-only, but the kernel writes it"
     assert error.hint == "pass its memory as a NumPy array: out.numpy()"
 
 
@@ -379,10 +379,10 @@ def test_scalars_in_and_out(target: Any) -> None:
         ),
         (
             (1 << 31, True),
-            "argument 'n' of count is 2147483648, which INT32 does not hold",
+            "argument 'n' of count is 2147483648, which is out of range for INT32",
             "declare n: pl.INT64",
         ),
-        ((1, 2), "argument 'negate' of count is 2, which BOOL does not hold", "bool(negate)"),
+        ((1, 2), "argument 'negate' of count is 2, which is out of range for BOOL", "bool(negate)"),
     ],
 )
 def test_wrong_numbers(args: tuple[Any, ...], message: str, hint: str | None) -> None:

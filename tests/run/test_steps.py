@@ -112,7 +112,7 @@ def negative():
 
 
 @pytest.mark.parametrize(
-    ("function", "text"), [(nested, "a step stands in another one"), (negative, "got -1")]
+    ("function", "text"), [(nested, "a step is inside another one"), (negative, "got -1")]
 )
 def test_steps_that_are_none(function: Any, text: str) -> None:
     """Steps do not nest, and the number of restarts is not negative."""

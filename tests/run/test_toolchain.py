@@ -234,7 +234,7 @@ def test_chosen_is_missing(value: str, reason: str, monkeypatch: pytest.MonkeyPa
     with pytest.raises(ToolchainError) as caught:
         find_toolchain()
     assert str(caught.value) == (
-        f"PYPTO_CXX is {value!r}: {reason}; it wants a C++17 compiler command"
+        f"PYPTO_CXX is {value!r}: {reason}; it takes a C++17 compiler command"
     )
 
 
@@ -248,7 +248,7 @@ def test_chosen_is_broken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
         find_toolchain()
     assert str(caught.value) == (
         f"PYPTO_CXX is '{script}': {word(script)} does not compile: cxx: error: no; "
-        "it wants a C++17 compiler command"
+        "it takes a C++17 compiler command"
     )
 
 
@@ -262,7 +262,7 @@ def test_chosen_is_no_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
         find_toolchain()
     assert str(caught.value) == (
         f"PYPTO_CXX is '{path}': {path} cannot be started (Exec format error); "
-        "it wants a C++17 compiler command"
+        "it takes a C++17 compiler command"
     )
 
 

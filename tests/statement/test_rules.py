@@ -59,9 +59,9 @@ BAD: dict[str, list[tuple[str, str]]] = {
         ),
         (
             module("statement.return").replace("entry @f", "entry @g"),
-            "program.entry @g is no function of the module",
+            "program.entry @g is not a function of the module",
         ),
-        ("program.module @m { program.module @n { } }", "a module stands in a module"),
+        ("program.module @m { program.module @n { } }", "a module is inside another module"),
         (
             "program.module @m { } program.module @n { }",
             "a text holds one module, 'program.module' follows it",
@@ -95,14 +95,14 @@ BAD: dict[str, list[tuple[str, str]]] = {
         ),
     ],
     "form-ops": [
-        (module("%a = 1 : int64\nstatement.return"), "an op stands outside of statement.op"),
+        (module("%a = 1 : int64\nstatement.return"), "an op is outside statement.op"),
         (
             module("statement.op {\n    statement.for %i = 0 to 1 step 1 {\n    }\n}"),
-            "statement.for stands in a statement.op, which holds ops only",
+            "statement.for is inside a statement.op, which holds only ops",
         ),
         (
             module("statement.op {\n    statement.op {\n    }\n}"),
-            "statement.op stands in a statement.op, which holds ops only",
+            "statement.op is inside a statement.op, which holds only ops",
         ),
     ],
     "form-regions": [
@@ -279,7 +279,7 @@ def early_return() -> ir.Program:
             "the body of statement.for %i does not end with statement.yield",
         ),
         (no_else(), "form-regions", "statement.if has results and no else"),
-        (early_return(), "form-signature", "statement.return stands before the end of @f"),
+        (early_return(), "form-signature", "statement.return is before the end of @f"),
     ],
     ids=["nested call", "twice", "no yield", "no else", "early return"],
 )

@@ -166,7 +166,7 @@ def _check_function(function: Function) -> None:
     """Refuse a name that constructors accept and that cannot name a symbol or a file."""
     if not is_function_name(function.name):
         raise EmitError(
-            f"the name {function.name[:60]!r} of a function is no identifier",
+            f"the name {function.name[:60]!r} of a function is not an identifier",
             function.span,
             hint="rename the function",
             slug="emit-name",
@@ -223,7 +223,7 @@ def _orchestration(program: Program) -> OrchestrationResult | None:
         raise EmitError(
             f"the program has {len(found)} orchestration functions ({names}), one is allowed",
             found[1].span,
-            hint="compile a program of each",
+            hint="compile a program for each",
             slug="emit-orchestration",
         )
     return host_text(program, found[0]) if found else None
@@ -512,7 +512,7 @@ def _nothing_to_write(program: Program) -> EmitError:
         return EmitError("the program has no function")
     function = program.functions_[0]
     return EmitError(
-        f"there is no file to write: {function.name!r} is no kernel and launches none",
+        f"there is no file to write: {function.name!r} is not a kernel and launches none",
         function.span,
         hint="mark it with @pl.function(type=pl.FunctionType.InCore), "
         "or compute in `with pl.incore():`",

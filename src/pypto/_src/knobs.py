@@ -45,7 +45,7 @@ class Knob:
 
     def error(self, found: str) -> KnobError:
         """Return the error for a value that this knob cannot have."""
-        return KnobError(f"{self.name} is {found!r}; it wants {self.wants}")
+        return KnobError(f"{self.name} is {found!r}; it takes {self.wants}")
 
 
 class Text(Knob):
@@ -109,7 +109,7 @@ class Directory(Knob):
         path = os.path.expanduser(found)  # noqa: PTH111  Path.expanduser raises RuntimeError
         if path.startswith("~"):
             what = f"{self.name} is {found!r}, and that home directory is not known"
-            raise KnobError(f"{what}; it wants {self.wants}")
+            raise KnobError(f"{what}; it takes {self.wants}")
         return Path(path).absolute()
 
 

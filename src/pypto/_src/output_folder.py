@@ -80,7 +80,7 @@ class OutputFolder:
         parts = PurePosixPath(name).parts
         for part in parts:
             if _NO_NAME.search(part) or part == "/":
-                raise OutputError(f"{shortened(name)} is no name for a file in {self.path}")
+                raise OutputError(f"{shortened(name)} is not a name for a file in {self.path}")
             if _DEVICE.fullmatch(part) and sys.platform == "win32":
                 raise OutputError(f"{shortened(name)} is the name of a device", hint="rename it")
         if not parts:

@@ -135,7 +135,7 @@ def _cpp_option(text: str) -> tuple[str, bool]:
     """Return name and value of ``NAME[=VALUE]``, an attribute of `CppOptions`."""
     name, equals, value = text.partition("=")
     if name not in _CPP_OPTIONS:
-        raise argparse.ArgumentTypeError(f"{name!r} is none of {', '.join(_CPP_OPTIONS)}")
+        raise argparse.ArgumentTypeError(f"{name!r} is not one of {', '.join(_CPP_OPTIONS)}")
     if value not in _SWITCHES or (equals and not value):
         raise argparse.ArgumentTypeError(f"{name} is true or false, not {value!r}")
     return name, _SWITCHES[value]

@@ -213,7 +213,7 @@ def given_arguments(
     for name in arrays:
         if name not in names:
             near = spelled_like(name, names) or ", ".join(names)
-            what = f"{inputs} has {name!r}, which is no parameter of {compiled.entry}"
+            what = f"{inputs} has {name!r}, which is not a parameter of {compiled.entry}"
             raise CallError(what, hint=f"name it as the parameter: {near}", slug="argument")
     for param in function.params:
         if param.name in arrays and isinstance(param.type, TensorType):
@@ -403,4 +403,4 @@ def text_of(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
-        raise PyptoError(f"{path} is no text: {error}", slug="file") from error
+        raise PyptoError(f"{path} is not text: {error}", slug="file") from error

@@ -65,7 +65,7 @@ def add(commands: Commands) -> None:
         choices=("ir", "cpp", "mlir", "orchestration", "memory"),
         default="ir",
         help="the program; C++ or PTO MLIR of its kernels; C++ of its host function; where tiles "
-        "lie; default: %(default)s",
+        "are in memory; default: %(default)s",
     )
     show.add_argument("--after", metavar="PASS", help="with ir: print it as it is after this pass")
     show.add_argument(
@@ -91,7 +91,7 @@ def add(commands: Commands) -> None:
     show.add_argument(
         "--static",
         action="store_true",
-        help="with --graph: the calls as they stand in the text, without running anything",
+        help="with --graph: the calls as written, without running anything",
     )
     show.add_argument(
         "-o", metavar="FILE.html", dest="output", help="with memory: draw the plan to this page"

@@ -176,7 +176,7 @@ def _parse(text: str, name: str, base: CostTable | None) -> CostTable:
 
 def _row(key: str, fields: Any, name: str, known: tuple[str, ...] | None) -> Row:
     if not isinstance(fields, dict):
-        raise PyptoError(f"{name}: {key} is no table of figures", slug="cost-table")
+        raise PyptoError(f"{name}: {key} is not a table of figures", slug="cost-table")
     cells = cast("dict[str, Any]", fields)
     formula = cells.get("formula")
     if formula is not None:
@@ -199,7 +199,7 @@ def _row(key: str, fields: Any, name: str, known: tuple[str, ...] | None) -> Row
         least = 1e-6 if cell in RATES else 0.0
         if not numbers or any(not _is_figure(n, least) for n in numbers):
             wanted = "above 0" if least else "of 0 or more"
-            raise PyptoError(f"{name}: {key}.{cell} is no number {wanted}", slug="cost-table")
+            raise PyptoError(f"{name}: {key}.{cell} is not a number {wanted}", slug="cost-table")
     return Row(
         key,
         formula,

@@ -211,7 +211,7 @@ def _subset(machine: Machine, op: ops.SubsetOp, env: dict[SSAValue, Any]) -> lis
     data = tile.data[row : row + kind.rows, col : col + kind.cols]
     if data.shape != kind.shape:
         raise EvaluationError(
-            f"a part of {kind.rows}x{kind.cols} at {row}, {col} lies outside of its tile",
+            f"a part of {kind.rows}x{kind.cols} at {row}, {col} is outside its tile",
             slug="out-of-bounds",
         )
     return [TileValue(kind, data, kind.shape)]

@@ -26,7 +26,7 @@ def check_column(shape: Sequence[int | str], strides: Sequence[int | str]) -> No
         apart = rows[-1] if isinstance(rows[-1], int) else "several"
         raise EmitError(
             f"a column [{sizes}] of a tensor whose rows are {apart} elements apart cannot be "
-            "moved: the elements of a column follow one another in memory",
+            "moved: the elements of a column are contiguous in memory",
             hint="keep the vector in a tensor [N, 1] of its own",
             slug="emit-shape",
         )
@@ -46,8 +46,8 @@ def check_dense(shape: Sequence[int | str], strides: Sequence[int | str], span: 
             continue
         if isinstance(stride, int) and isinstance(step, int) and stride != step:
             raise EmitError(
-                "a part of a tensor gets another shape, though its elements do not follow one "
-                "another in memory",
+                "a part of a tensor gets another shape, though its elements are not contiguous "
+                "in memory",
                 span,
                 hint="reshape the whole tensor, and take the part of that",
                 slug="emit-tensor",

@@ -83,7 +83,7 @@ class Operator:
             self._call = compiled.run
         else:
             raise CallError(
-                f"{kernel!r} is no kernel",
+                f"{kernel!r} is not a kernel",
                 hint="pass a function decorated with @pl.jit",
                 slug="operator",
             )

@@ -57,7 +57,7 @@ def register(
     qualified = name or f"pypto::{operator.name}"
     if _NAME.fullmatch(qualified) is None:
         raise CallError(
-            f"{qualified!r} is no name of an operator",
+            f"{qualified!r} is not the name of an operator",
             hint=f"name='mylibrary::{operator.name}'",
             slug="operator",
         )

@@ -42,7 +42,7 @@ def _dict(ctx: Context, node: ast.Dict) -> dict[Any, Any]:
     found: dict[Any, Any] = {}
     for key, value in zip(node.keys, node.values, strict=True):
         if key is None:
-            raise UnsupportedFeatureError("'**' stands in a dict", ctx.span(value))
+            raise UnsupportedFeatureError("'**' is used in a dict", ctx.span(value))
         try:
             found[ctx.value(key)] = ctx.value(value)
         except TypeError as error:
@@ -142,7 +142,7 @@ class ModuleStatements:
             what = f"{self.source.text(node)} is computed by Python"
             raise self.reading.refused(what, error.location) from None
         if ctx.block or isinstance(value, Call):
-            raise self.reading.refused("an op stands outside of a kernel", self.source.span(node))
+            raise self.reading.refused("an op is outside a kernel", self.source.span(node))
         if _is_large(value):
             raise too_large(ctx, node)
         return value

@@ -202,7 +202,7 @@ class _Header:
             except (literal.Unread, RecursionError):
                 name, _, value = text.partition("=")
                 raise ParserSyntaxError(
-                    f"the value of attribute {name.strip()!r} is no literal: {value.strip()}",
+                    f"the value of attribute {name.strip()!r} is not a literal: {value.strip()}",
                     span,
                     slug="attribute",
                 ) from None
@@ -210,7 +210,7 @@ class _Header:
 
 def _no_identifier(name: str, span: Span) -> ParserSyntaxError:
     return ParserSyntaxError(
-        f"the name {name!r} is no identifier",
+        f"the name {name!r} is not an identifier",
         span,
         hint="write a name of letters, digits and _",
         slug="ir-text",

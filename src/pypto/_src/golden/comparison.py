@@ -201,7 +201,7 @@ def _parts(
         return found, wanted, ""
     found, wanted = np.moveaxis(found, axis, 0), np.moveaxis(wanted, axis, 0)
     tail = int(np.count_nonzero(found[rows:])) if zero_tail else 0
-    problem = f"{tail} elements behind the first {rows} are not zero" if tail else ""
+    problem = f"{tail} elements after the first {rows} are not zero" if tail else ""
     return found[:rows], wanted[:rows], problem
 
 

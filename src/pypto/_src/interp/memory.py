@@ -66,7 +66,7 @@ def address_of(kind: TileType) -> TileAddress | None:
     if address < 0:
         if size > memref.size_:
             raise EvaluationError(
-                f"a tile of {size} bytes lies in {memref.name}, which has {memref.size_}",
+                f"a tile of {size} bytes is in {memref.name}, which has {memref.size_}",
                 slug="memory-overflow",
             )
         return TileAddress(id(memref), 0, size, rows, shape, kind.dtype.numpy)
@@ -75,7 +75,7 @@ def address_of(kind: TileType) -> TileAddress | None:
     if memory is None or address + size > memory.physical_bytes:
         limit = 0 if memory is None else memory.physical_bytes
         raise EvaluationError(
-            f"a tile at bytes {address}:{address + size} lies beyond {space.name} memory, which "
+            f"a tile at bytes {address}:{address + size} is beyond {space.name} memory, which "
             f"has {limit} bytes",
             slug="memory-overflow",
         )

@@ -124,7 +124,7 @@ class StrictPlan(Plan):
             tile = env[addresses_slot][number]
             if value is not tile and not _same_bytes(value, tile):
                 raise EvaluationError(
-                    f"{var.name} is handed a tile that lies elsewhere", slug="memory-place"
+                    f"{var.name} is given a tile that is elsewhere", slug="memory-place"
                 )
             env[slot] = tile
 

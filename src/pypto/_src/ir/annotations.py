@@ -164,7 +164,7 @@ class _Direction:
         location = span_of_frame(sys._getframe(1))  # pyright: ignore[reportPrivateUsage]
         name, text = f"pl.{type(self).__name__}", re.fullmatch(_CALL, text_at(location))
         raise CallError(
-            f"{name} stands around a type, and is not called",
+            f"{name} goes around a type, and is not called",
             location,
             hint=f"write {text[1]}[{text[2]}]" if text else f"write {name}[pl.Tensor[...]]",
             slug="annotation",

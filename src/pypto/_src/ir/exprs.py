@@ -526,7 +526,7 @@ class TupleGetItemExpr(Expr, metaclass=NodeMeta):
     def __init__(self, tuple: Expr, index: int, span: Span = UNKNOWN_SPAN) -> None:
         kind = tuple.type
         if not isinstance(kind, TupleType):
-            raise ValueError(f"an item is read from a value of {kind}, which is no tuple")
+            raise ValueError(f"an item is read from a value of {kind}, which is not a tuple")
         if not 0 <= index < len(kind.types):
             raise ValueError(f"index {index} is outside a tuple of {len(kind.types)}")
         _put(self, "tuple", tuple)

@@ -226,7 +226,7 @@ def literal(value: float, dtype: DataType | None, span: Span = UNKNOWN_SPAN) -> 
     if isinstance(value, float) and math.isfinite(value) and not dtype.is_float():
         if not value.is_integer():
             raise OpError(
-                f"the number {value} stands beside elements of {dtype}",
+                f"the number {value} is used with elements of {dtype}",
                 hint=f"cast the tile first, or write pl.const({value}, pl.FP32)",
                 slug="literal-dtype",
             )

@@ -288,7 +288,7 @@ class Jit:
         for word in wanted:
             file = files[word] or own
             if file is None:
-                raise ValueError(f"core_type={core_type!r} wants {word}=, the file of the kernel")
+                raise ValueError(f"core_type={core_type!r} needs {word}=, the file of the kernel")
             if not Path(file).is_file():
                 raise ValueError(f"there is no file {file}, which {word} names")
         frame = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]

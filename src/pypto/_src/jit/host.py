@@ -109,7 +109,7 @@ class HostFunction(JitFunction):
             CallError: always.
         """
         raise CallError(
-            f"{self.__name__} launches kernels, which are programs; it is none itself",
+            f"{self.__name__} launches kernels, which are programs; it is not one itself",
             hint="name one of the kernels, or call it from Python",
             slug="program-name",
         )

@@ -296,14 +296,14 @@ class _Body:
         restarts = given[0] if given else 1
         if not isinstance(restarts, int) or restarts < 0:
             raise ParserTypeError(
-                f"a step restarts so often at most, got {described(restarts)}",
+                f"restarts= is the largest number of restarts of a step, got {described(restarts)}",
                 self.source.span(call),
                 hint="write with pld.step(restarts=1):",
                 slug="region-option",
             )
         if self.whole.segment in self.whole.restarts:
             raise ParserSyntaxError(
-                "a step stands in another one",
+                "a step is inside another one",
                 self.source.span(call),
                 hint="end the outer step before it",
                 slug="misplaced",
@@ -467,7 +467,7 @@ class _Body:
         if callee in (min, max) or callee in _PURE:
             return callee(*args, **named)
         raise UnsupportedFeatureError(
-            f"{self.source.text(node.func)} stands in a kernel; a host function launches kernels",
+            f"{self.source.text(node.func)} belongs in a kernel; a host function launches kernels",
             self.source.span(node),
             hint="write it in a function of @pl.jit, and launch that with device=",
         )
@@ -482,7 +482,7 @@ class _Body:
             raise UnsupportedFeatureError(
                 f"inline function {callee.name!r} expands itself",
                 self.source.span(node),
-                hint="put a loop in its place",
+                hint="use a loop instead",
                 slug="recursion",
             )
         values = {**dict(zip(callee.param_names, args, strict=False)), **named}

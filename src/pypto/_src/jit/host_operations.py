@@ -108,7 +108,7 @@ def _part(_call: HostCall, x: HostTensor, shape: Any, offset: Any = None) -> Hos
 def _reshaped(call: HostCall, x: HostTensor, shape: Any) -> HostTensor:
     if not x.array.flags.c_contiguous:
         raise ParserTypeError(
-            f"{call.source.text(call.node)} is of a part whose elements do not lie together",
+            f"{call.source.text(call.node)} is of a part that is not contiguous",
             call.span,
             hint="reshape the whole tensor before taking a part",
             slug="shape-mismatch",

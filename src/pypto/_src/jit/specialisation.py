@@ -234,8 +234,8 @@ class Version:
         for parameter, arg in zip(self.parameters, args, strict=True):
             if arg is RUNTIME:
                 raise CallError(
-                    f"argument {parameter.name!r} of {self.definition.name} is pl.RUNTIME, and a "
-                    "call gives its value",
+                    f"argument {parameter.name!r} of {self.definition.name} is pl.RUNTIME, but a "
+                    "call must pass a value",
                     hint=f"write {self.definition.name}.compile({parameter.name}=pl.RUNTIME)",
                     slug="argument-kind",
                 )
@@ -548,7 +548,7 @@ class Version:
             return TensorType(cast("tuple[int, ...]", arg.shape), dtype)
         raise CallError(
             f"argument {parameter.name!r} of {self.definition.name} is an array of {arg.dtype}, "
-            "which is no element type of a kernel",
+            "which is not an element type of a kernel",
             hint=f"pass {parameter.name}.astype(np.float32)",
             slug="argument-dtype",
         )

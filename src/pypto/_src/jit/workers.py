@@ -151,7 +151,7 @@ class Worker:
             ValueError: it is not one, or was freed.
         """
         if self._tensors.pop(tensor, self) is self:
-            raise ValueError(f"{tensor!r} is no tensor of this worker, or was freed")
+            raise ValueError(f"{tensor!r} is not a tensor of this worker, or was freed")
         tensor.free()
 
     def alloc_stacked_tensor(self, host: Any) -> StackedDeviceTensor:

@@ -72,7 +72,7 @@ class Overview:
             program = program.source
         elif not isinstance(program, Program):  # pyright: ignore[reportUnnecessaryIsInstance]  users are not checked
             raise CallError(
-                f"{program!r} is no program",
+                f"{program!r} is not a program",
                 hint="pass a class decorated with @pl.program, or a function with @pl.jit",
                 slug="no-program",
             )

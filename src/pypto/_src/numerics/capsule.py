@@ -118,7 +118,7 @@ class Search:
             program = deserialize(arrays["program"].tobytes())
             other = deserialize(arrays["reference"].tobytes()) if "reference" in arrays else None
         except (ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile) as error:
-            what = f"{path} is no capsule that this version reads"
+            what = f"{path} is not a capsule that this version reads"
             hint = f"pypto bisect FILE --against REF.py -o {path}"
             raise CallError(what, hint=hint, slug="file") from error
         assert isinstance(program, Program)

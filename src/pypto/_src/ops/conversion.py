@@ -539,7 +539,7 @@ def _transpose(
     sizes = static_shape(kind)
     if sizes is None or len(sizes) != 2:
         raise OpError(
-            "pl.transpose of a tile wants two dimensions of constant size", slug="transpose-axes"
+            "pl.transpose of a tile needs two dimensions of constant size", slug="transpose-axes"
         )
     shape = reshaping.scratch_shape(sizes[::-1], kind.dtype)
     scratch = ctx.let("scratch", new_tiles.create_tile.build((shape, kind.dtype), {}, span))

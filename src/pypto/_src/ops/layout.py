@@ -287,8 +287,8 @@ def _check_row(kind: TileType, what: str, columns: int) -> None:
         raise OpError(
             f"a row of {what} {dims(kind.shape)} has {size} bytes, a multiple of {_ROW_BYTES} "
             "was wanted",
-            hint=f"load it among 16 rows, for pl.matmul: pl.load(tensor, [0, 0], [16, {columns}], "
-            f"valid_shapes=[1, {columns}])",
+            hint="load it as one of 16 rows, for pl.matmul: "
+            f"pl.load(tensor, [0, 0], [16, {columns}], valid_shapes=[1, {columns}])",
             slug="tile-layout",
         )
 

@@ -100,7 +100,7 @@ def _view_type(o: Operands) -> Type:
     if not len(shape) == len(offset) == rank:
         refuse(
             o,
-            f"{called(o.op)} wants {rank} sizes and {rank} offsets for {name} {dims(kind.shape)}, "
+            f"{called(o.op)} needs {rank} sizes and {rank} offsets for {name} {dims(kind.shape)}, "
             f"got {len(shape)} and {len(offset)}",
             "region-rank",
         )
@@ -193,7 +193,7 @@ def check_indices(o: Operands, shape: Sequence[Expr], indices: Sequence[Expr]) -
     if len(indices) != len(shape):
         refuse(
             o,
-            f"{called(o.op)} wants {len(shape)} indices for {name} {dims(shape)}, "
+            f"{called(o.op)} needs {len(shape)} indices for {name} {dims(shape)}, "
             f"got {len(indices)}",
             "region-rank",
         )

@@ -631,7 +631,7 @@ def _assemble_type(o: Operands) -> Type:
     if not len(source.shape) == len(offset) == rank:
         refuse(
             o,
-            f"{called(o.op)} into {into} {dims(target.shape)} wants {rank} offsets and a source of "
+            f"{called(o.op)} into {into} {dims(target.shape)} needs {rank} offsets and a source of "
             f"{rank} dimensions, got {len(offset)} and {dims(source.shape)}",
             "region-rank",
         )

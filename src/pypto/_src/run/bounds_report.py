@@ -138,4 +138,4 @@ def _hint(first: Sequence[int], sizes: Sequence[int], shape: Sequence[int]) -> s
         f"pl.min({count}, {size} - offset)" if begin + count > size else str(count)
         for begin, count, size in rows
     ]
-    return f"load only what is there: valid_shapes=[{', '.join(parts)}]"
+    return f"load only what is in bounds: valid_shapes=[{', '.join(parts)}]"

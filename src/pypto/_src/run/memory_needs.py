@@ -113,7 +113,7 @@ class MemoryNeeds:
             largest = "; ".join(map(str, need.tensors[:_NAMED]))
             raise MemoryError(
                 f"{self._function.name} makes tensors of {size_text(need.bytes)} that it needs at "
-                f"one time, and {size_text(left)} are free; the largest: {largest}"
+                f"the same time, but {size_text(left)} are free; the largest: {largest}"
             )
 
     def _tensors(self, program: Program) -> Iterator[_Made]:

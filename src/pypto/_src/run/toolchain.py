@@ -307,7 +307,7 @@ def _chosen(text: str) -> Toolchain:
     """Return the toolchain that PYPTO_CXX asks for, or raise `ToolchainError`."""
     found = _try_words(_words(text))
     if isinstance(found, str):
-        raise ToolchainError(f"PYPTO_CXX is {text!r}: {found}; it wants {knobs.CXX.wants}")
+        raise ToolchainError(f"PYPTO_CXX is {text!r}: {found}; it takes {knobs.CXX.wants}")
     return found
 
 
@@ -319,7 +319,7 @@ def _words(text: str) -> tuple[str, ...]:
         words = shlex.split(text, posix=sys.platform != "win32")
     except ValueError as error:  # an open quote
         raise ToolchainError(
-            f"PYPTO_CXX is {text!r}: {error}; it wants {knobs.CXX.wants}"
+            f"PYPTO_CXX is {text!r}: {error}; it takes {knobs.CXX.wants}"
         ) from None
     return tuple(word.strip('"') for word in words)
 

@@ -140,7 +140,7 @@ def _module(program: Program) -> Iterator[Diagnostic]:
     if program.entry is None:
         yield _finding(MODULE, f"program.module @{program.name} has no entry", program.span, hint)
     elif program.entry not in names:
-        message = f"program.entry @{program.entry} is no function of the module"
+        message = f"program.entry @{program.entry} is not a function of the module"
         yield _finding(MODULE, message, program.span, hint)
 
 
@@ -153,7 +153,7 @@ def _signature(program: Program) -> Iterator[Diagnostic]:
             if not isinstance(stmt, ReturnStmt):
                 continue
             if stmt is not stmts[-1]:
-                message = f"statement.return stands before the end of @{function.name}"
+                message = f"statement.return is before the end of @{function.name}"
                 yield _finding(SIGNATURE, message, stmt.span)
             for value in stmt.value:
                 if not isinstance(value.type, ScalarType | UnknownType):
@@ -213,7 +213,7 @@ def _ends(stmt: Stmt, body: Stmt, region: str, carried: Sequence[Var]) -> Iterat
     stmts = statements(body)
     for inner in stmts[:-1]:
         if isinstance(inner, YieldStmt):
-            message = f"statement.yield stands before the end of {region} of {_statement(stmt)}"
+            message = f"statement.yield is before the end of {region} of {_statement(stmt)}"
             yield _finding(REGIONS, message, inner.span)
     if carried and not (stmts and isinstance(stmts[-1], YieldStmt)):
         message = f"{region} of {_statement(stmt)} does not end with statement.yield"

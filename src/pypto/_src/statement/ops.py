@@ -101,7 +101,7 @@ class OpReader(TypeReader):
             results = self.left_side() if s.kind == VALUE else None
             if s.kind == WORD and s.word.startswith("statement."):
                 raise s.error(
-                    f"{s.word} stands in a statement.op, which holds ops only", slug=form.OPS
+                    f"{s.word} is inside a statement.op, which holds only ops", slug=form.OPS
                 )
             if s.kind == WORD and s.word == SELECT:
                 self.close(ops, out, first)
@@ -291,7 +291,7 @@ class OpReader(TypeReader):
         value, span = number.value, self.s.span(number.at)
         fraction = isinstance(value, float) and not value.is_integer()
         if fraction and element is not None and not element.is_float():
-            message = f"the number {value} stands beside elements of {element}"
+            message = f"the number {value} is used with elements of {element}"
             raise self.s.error(message, number.at, hint="fp32 in the type list")
         return self.checked(lambda: literal(value, element, span), number.at)
 
@@ -485,7 +485,7 @@ class OpReader(TypeReader):
             raise s.error(f"{cls} has no member {member!r}", at, hint=hint)
         members = [name for name, kind in _ENUMS.items() if word in kind.__members__]
         hint = f"{members[0]}.{word}" if members else quoted(word)
-        raise s.error(f"{word!r} is no value of an attribute", at, hint=hint)
+        raise s.error(f"{word!r} is not a value of an attribute", at, hint=hint)
 
     # ------------------------------------------------------------------------ made values
 

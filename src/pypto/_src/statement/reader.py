@@ -104,7 +104,7 @@ class _Reader(OpReader):
     def not_in_module(self) -> NoReturn:
         s = self.s
         if s.word == "program.module":
-            raise s.error("a module stands in a module", slug=form.MODULE)
+            raise s.error("a module is inside another module", slug=form.MODULE)
         if s.kind == KIND:
             raise s.error(
                 "func.kind belongs to a function: it stands before or after its closing '}'"
@@ -146,7 +146,7 @@ class _Reader(OpReader):
         s.want("{", "before the body of a function")
         body = self.function_body(name)
         for value, at in self.unused.items():
-            message = f"nothing uses %{value}, which is no variable but a part of other ops"
+            message = f"nothing uses %{value}, which is not a variable but a part of other ops"
             raise s.error(message, at, hint=f"%{value[1:]}")
         inside = s.function_kind()
         if not s.take("}"):
@@ -296,7 +296,7 @@ class _Reader(OpReader):
 
     def op_outside(self, at: int) -> NoReturn:
         raise self.s.error(
-            "an op stands outside of statement.op",
+            "an op is outside statement.op",
             at,
             hint="statement.op { ... }",
             slug=form.OPS,

@@ -186,7 +186,7 @@ class Scanner:
 
     def misnamed(self, wanted: str, at: int) -> ParserError:
         """Return the error for an invalid name."""
-        return self.error(f"{self.found(at)} is no name, {wanted} was wanted", at)
+        return self.error(f"{self.found(at)} is not a name, {wanted} was wanted", at)
 
     def string(self, text: str, at: int) -> str:
         """Return the value of a quoted string."""

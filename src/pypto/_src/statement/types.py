@@ -230,7 +230,7 @@ class TypeReader:
             return ConstFloat(value, DataType.FP32, span)
         if not isinstance(kind, ScalarType):
             raise s.error(
-                f"the constant {s.texts[number.at]} stands where a {type_text(kind)} was wanted",
+                f"the constant {s.texts[number.at]} is used where a {type_text(kind)} was wanted",
                 number.at,
                 cls=ParserTypeError,
             )
@@ -242,7 +242,7 @@ class TypeReader:
                 raise s.error(message, number.at, hint=f"{word} : {dtype}", cls=ParserTypeError)
             return ConstBool(value, span)
         if isinstance(value, float) and not dtype.is_float():
-            message = f"{s.texts[number.at]} is no constant of {dtype}"
+            message = f"{s.texts[number.at]} is not a constant of {dtype}"
             raise s.error(message, number.at, cls=ParserTypeError)
         if dtype.is_float():
             return self.checked(lambda: ConstFloat(value, dtype, span), number.at)

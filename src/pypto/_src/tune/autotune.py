@@ -170,7 +170,7 @@ class Autotuned:
         if isinstance(self.function, JitFunction):
             return self.function
         raise CallError(
-            f"{self.__name__} is no kernel of pl.jit; it makes programs",
+            f"{self.__name__} is not a kernel of pl.jit; it makes programs",
             hint=f"runtime.compile({self.__name__}())",
             slug="argument-kind",
         )

@@ -106,7 +106,7 @@ def _new(args: argparse.Namespace) -> int:
     module = folder.name.replace("-", "_")
     if not module.isidentifier() or not module.isascii() or keyword.iskeyword(module):
         raise CallError(
-            f"{folder.name!r} is no name that Python can import",
+            f"{folder.name!r} is not a name that Python can import",
             hint=f"pypto new {_importable(module)}",
             slug="project-name",
         )

@@ -187,9 +187,9 @@ class Flow:
     def _check_alike(self, var: Var, a: TensorRef, b: TensorRef) -> None:
         if a.strides != b.strides:
             raise EmitError(
-                f"the tensor {var.name!r} is one of two that lie differently in memory: their "
+                f"the tensor {var.name!r} is one of two with different layouts in memory: their "
                 f"strides are {list(a.strides)} and {list(b.strides)}",
-                hint="store to one tensor a variable: out = pl.store(tile, ..., out)",
+                hint="store to one tensor per variable: out = pl.store(tile, ..., out)",
                 slug="emit-tensor-merge",
             )
 

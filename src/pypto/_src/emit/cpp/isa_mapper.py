@@ -48,7 +48,7 @@ class ISAMapper:
         """
         op = op_of(call)
         if op is None:
-            raise EmitError(f"{call.op.name} is no op", slug="emit-op")
+            raise EmitError(f"{call.op.name} is not an op", slug="emit-op")
         if op.decomposition is not None or op.promotion is not None:
             calls: list[Call] = []
             value = op.parts_of(call, _Collector(calls))
@@ -84,7 +84,7 @@ class ISAMapper:
             form_of(op)
         found = self.instructions(_example(op, attributes))
         if not found:
-            raise EmitError(f"{op_name} is no instruction", slug="emit-op")
+            raise EmitError(f"{op_name} is not an instruction", slug="emit-op")
         return found[-1]
 
     GetInstruction = get_instruction

@@ -170,8 +170,8 @@ def column_part(shape: Sequence[Size], strides: Sequence[Size], element_bytes: i
     inner = rows[-1][0]
     if not isinstance(inner, int) or inner * element_bytes % BLOCK_BYTES:
         raise EmitError(
-            f"a column [{', '.join(map(str, shape))}] of a wider tensor goes in rows of {inner} "
-            f"elements, which are no multiple of {BLOCK_BYTES} bytes",
+            f"a column [{', '.join(map(str, shape))}] of a wider tensor is moved as rows of "
+            f"{inner} elements, which are not a multiple of {BLOCK_BYTES} bytes",
             hint="move the rows of each outer index by themselves",
             slug="emit-shape",
         )

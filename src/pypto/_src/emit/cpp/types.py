@@ -34,7 +34,7 @@ def c_type(dtype: DataType) -> str:
         EmitError: the tile library has none (slug ``emit-dtype``).
     """
     if dtype.c_type == "unknown":
-        raise EmitError(f"C++ kernels have no elements of {dtype.member}", slug="emit-dtype")
+        raise EmitError(f"C++ kernels have no element type {dtype.member}", slug="emit-dtype")
     return dtype.c_type
 
 

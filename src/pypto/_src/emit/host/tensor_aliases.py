@@ -299,7 +299,7 @@ def _result_params(
             root = roots.get(value)
             if root is None or root not in positions:
                 raise EmitError(
-                    f"a result of {noun(callee)} {callee.name!r} is none of its parameters",
+                    f"a result of {noun(callee)} {callee.name!r} is not one of its parameters",
                     stmt.span,
                     hint="return the pl.Out tensor that the kernel stores to",
                     slug="emit-return",

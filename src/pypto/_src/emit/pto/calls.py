@@ -305,4 +305,4 @@ def operator(call: Call) -> OpDef[..., Any]:
             hint="run passes.convert_to_ssa() first, which inlines calls between kernels",
             slug="emit-call",
         )
-    raise EmitError(f"nobody registered the op {call.op.name}", call.span, slug="emit-op")
+    raise EmitError(f"the op {call.op.name} is not registered", call.span, slug="emit-op")

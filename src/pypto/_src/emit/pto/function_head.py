@@ -128,7 +128,7 @@ class Head:
             if not isinstance(kind, TensorType):
                 raise EmitError(
                     f"kernel {self._function.name!r} returns a {type(kind).__name__}, "
-                    "and a kernel hands over nothing but tensors",
+                    "and a kernel returns only tensors",
                     hint="store the value to a pl.Out tensor",
                     slug="emit-result",
                 )

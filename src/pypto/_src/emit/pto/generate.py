@@ -161,7 +161,7 @@ class PTOCodegen:
         floats = (DataType.FP32, DataType.FP16, DataType.BF16)
         dtype = next((d for d in floats if element_type(d) == mlir_type), None)
         if dtype is None:
-            raise EmitError(f"{mlir_type!r} is no float type of tiles", slug="emit-dtype")
+            raise EmitError(f"{mlir_type!r} is not a float type of tiles", slug="emit-dtype")
         return self._now().body.real(value, dtype)
 
     def get_type_string(self, dtype: DataType) -> str:

@@ -74,7 +74,7 @@ class Kernel:
         if found is None:
             name = repr(value.name) if isinstance(value, Var) else "a call inside another"
             raise EmitError(
-                f"{name} is no tile that has been defined here",
+                f"{name} is not a tile that is defined here",
                 value.span,
                 hint=None if isinstance(value, Var) else RUN_PASSES,
                 slug="emit-undefined",
@@ -111,7 +111,7 @@ class Kernel:
             return value.elements
         if value in self.tuples:
             return self.tuples[value]
-        raise EmitError(f"a {type(value).__name__} is no tuple of values here", value.span)
+        raise EmitError(f"a {type(value).__name__} is not a tuple of values here", value.span)
 
     def item(self, value: Expr) -> Expr:
         """Return the element that a tuple access denotes; anything else is returned unchanged."""

@@ -219,7 +219,7 @@ class Scalars:
             case Call():
                 return self.call(node, long)
             case _:
-                raise EmitError(f"a {type(node).__name__} is no scalar value", node.span)
+                raise EmitError(f"a {type(node).__name__} is not a scalar value", node.span)
 
     def _variable(self, var: Var) -> str:
         name = self.names.get(var) or self.symbols.get(var.name)

@@ -53,7 +53,7 @@ class Tensors:
             raise EmitError(
                 f"{name!r} is not the memory of a parameter",
                 tensor.span,
-                hint="hand the tensor to the kernel as a pl.Out parameter",
+                hint="pass the tensor to the kernel as a pl.Out parameter",
                 slug="emit-tensor",
             )
         return found

@@ -175,7 +175,7 @@ def scalar_dtype(value: Expr) -> DataType:
     """
     if isinstance(value.type, ScalarType):
         return value.type.dtype
-    raise EmitError(f"a {type(value.type).__name__} stands where a scalar is wanted", value.span)
+    raise EmitError(f"a {type(value.type).__name__} is used where a scalar is wanted", value.span)
 
 
 def float_literal(value: float, dtype: DataType) -> str:
@@ -190,7 +190,7 @@ def float_literal(value: float, dtype: DataType) -> str:
     if math.isnan(value) or math.isinf(value) or (largest and abs(value) > largest):
         # The hexadecimal form assembles, but the C++ generated from it does not compile.
         raise EmitError(
-            f"{value} is no constant of type {dtype} in the PTO dialect",
+            f"{value} is not a constant of type {dtype} in the PTO dialect",
             hint=f"use the largest number, {-largest if value < 0 else largest}"
             if largest and not math.isnan(value)
             else None,

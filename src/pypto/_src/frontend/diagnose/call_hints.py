@@ -49,7 +49,7 @@ def no_regions(ctx: Context, node: ast.Call) -> ParserTypeError:
 def in_regions_only(ctx: Context, node: ast.Call) -> ParserError:
     """Return the error for a call that means nothing outside regions."""
     return ParserSyntaxError(
-        f"{ctx.source.text(node.func)} stands in a region",
+        f"{ctx.source.text(node.func)} belongs in a region",
         ctx.span(node),
         hint="begin a region: with pl.at(level=pl.Level.CORE_GROUP):",
         slug="misplaced",

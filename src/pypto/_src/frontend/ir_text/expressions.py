@@ -172,7 +172,7 @@ class Values:
     def constant(self, node: ast.Constant) -> Expr:
         found = self.number(node.value, None)
         if found is None:
-            raise Unread(f"{node.value!r} is no value of a kernel", node)
+            raise Unread(f"{node.value!r} is not a value of a kernel", node)
         return found
 
     def number(self, value: Any, dtype: DataType | None) -> Expr | None:
@@ -242,7 +242,7 @@ class Values:
         if kind is None:
             kind = _BOOL if cls in _TRUTHS else a.type
         if not isinstance(kind, ScalarType):
-            raise Unread("the operands are no scalars", node)
+            raise Unread("the operands are not scalars", node)
         return cls(a, b, kind.dtype, self.span)
 
     def bool_op(self, node: ast.BoolOp, kind: Type | None = None) -> Expr:
@@ -280,7 +280,7 @@ class Values:
         if kind is None:
             kind = _BOOL if cls is Not else operand.type
         if not isinstance(kind, ScalarType):
-            raise Unread("the operand is no scalar", node)
+            raise Unread("the operand is not a scalar", node)
         return cls(operand, kind.dtype, self.span)
 
     def sequence(self, node: ast.List) -> Expr:
@@ -362,7 +362,7 @@ class Values:
         if not isinstance(name, str):
             raise Unread("pl.call takes the name of an op first", node)
         if not is_op_name(name):
-            raise Unread(f"{name!r} is no name of an op", node.args[0])
+            raise Unread(f"{name!r} is not the name of an op", node.args[0])
         made = self.plain_call(Op(name), node, kind, 1)
         op = REGISTRY.get(name)
         if op is None or (len(made.args) == len(op.operands) and is_complete(op, made.kwargs)):
@@ -394,7 +394,7 @@ class Values:
         if node.keywords and node.func.__class__ is not ast.Subscript:
             raise Unread("functions take their arguments by position", node)
         if not is_function_name(name):
-            raise Unread(f"the name {name!r} is no identifier", node.func)
+            raise Unread(f"the name {name!r} is not an identifier", node.func)
         if kind is None:
             kind = self.results.get(name)
         return self.plain_call(GlobalVar(name), node, kind)

@@ -70,7 +70,7 @@ class _Reading:
                 self.kind = value
             elif word.arg == "name" and isinstance(value, str):
                 if not is_function_name(value):
-                    raise Unread(f"the name {value!r} is no identifier", word.value)
+                    raise Unread(f"the name {value!r} is not an identifier", word.value)
                 self.name = value
             else:
                 raise Unread("pl.function has a type and a name", node)
@@ -190,9 +190,9 @@ class _Text:
             else:
                 attrs.update(attribute_of(match[2], self.outside))
         if not is_program_name(name):
-            raise Unread(f"the name {name!r} of the program is no identifier")
+            raise Unread(f"the name {name!r} of the program is not an identifier")
         if entry is not None and not is_program_name(entry):
-            raise Unread(f"the entry {entry!r} is no identifier")
+            raise Unread(f"the entry {entry!r} is not an identifier")
         return name, entry, attrs
 
 
@@ -217,12 +217,12 @@ def _parsed(text: str) -> ast.stmt | None:
     try:
         tree = parse_python(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        raise Unread("the value of an attribute is no constant") from None
+        raise Unread("the value of an attribute is not a constant") from None
     return tree.body[0] if len(tree.body) == 1 else None
 
 
 def unquoted(text: str) -> str:
-    """Return a name from a comment line, where it is quoted if it is no identifier."""
+    """Return a name from a comment line, where it is quoted if it is not an identifier."""
     text = text.strip()
     if text[:1] in ("'", '"'):
         with suppress(SyntaxError, ValueError, RecursionError, MemoryError):

@@ -172,7 +172,7 @@ class Body(Values):
                 raise Unread("there is no such option of a scope", option)
             name = value
         if name and not is_function_name(name):
-            raise Unread(f"{name!r} is no identifier", call)
+            raise Unread(f"{name!r} is not an identifier", call)
         span = self.span
         return ScopeStmt(ScopeKind.InCore, self.body(node.body), span, name)
 

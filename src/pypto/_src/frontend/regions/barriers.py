@@ -62,9 +62,9 @@ def _between_barriers(ctx: Context, body: list[ast.stmt], launch: Launch) -> lis
         inner = next((n for n in ast.walk(stmt) if _is_barrier(ctx, n)), None)
         if inner is not None:
             raise ParserTypeError(
-                "a barrier stands among the first statements of a launch, not in a loop or branch",
+                "a barrier belongs at the top level of a launch, not in a loop or branch",
                 ctx.span(inner),
-                hint="move it behind the loop, or write a launch for each part",
+                hint="move it after the loop, or write a launch for each part",
                 slug="barrier",
                 related=(Label(ctx.span(launch), "the launch"),),
             )
@@ -159,7 +159,7 @@ def _numbers(ctx: Context, before: list[ast.stmt], part: list[ast.stmt]) -> list
         if not _is_number(ctx, stmt):
             name = sorted(wanted & assigned)[0]
             raise ParserTypeError(
-                f"{name!r} crosses a barrier, and is no number that can be computed again",
+                f"{name!r} crosses a barrier, and is not a number that can be computed again",
                 ctx.span(stmt),
                 hint="store it in a tensor before the barrier, and read it from there",
                 slug="barrier",

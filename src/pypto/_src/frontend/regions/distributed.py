@@ -62,7 +62,7 @@ def call(
     handler = _HANDLERS.get(callee)
     if handler is None:
         raise ParserSyntaxError(
-            f"{ctx.source.text(node.func)} stands in a function of @pl.jit.host",
+            f"{ctx.source.text(node.func)} belongs in a function of @pl.jit.host",
             ctx.span(node),
             hint="write @pl.jit.host above a function that launches the kernel on each device",
             slug="misplaced",
@@ -89,7 +89,7 @@ def call(
     is_query = callee in _QUERIES
     if not is_query and ctx.region is None and ctx.launches_regions:
         raise ParserSyntaxError(
-            f"{ctx.source.text(node.func)} stands in a region",
+            f"{ctx.source.text(node.func)} belongs in a region",
             ctx.span(node),
             hint="begin a region: with pl.at(level=pl.Level.CORE_GROUP):",
             slug="misplaced",

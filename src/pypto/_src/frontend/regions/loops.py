@@ -81,7 +81,7 @@ def _unroll(ctx: Context, node: ast.For, call: ast.Call) -> None:
     target = node.target
     if not isinstance(target, ast.Name) or call.keywords:
         raise ParserSyntaxError(
-            "pl.unroll has one variable, and bounds alone",
+            "pl.unroll takes one variable, and only bounds",
             ctx.span(target if not call.keywords else call),
             hint="write for i in pl.unroll(4):",
             slug="loop-target",
@@ -185,7 +185,7 @@ def _split(ctx: Context, node: ast.For, call: ast.Call) -> None:
     region, outer = ctx.region, ctx.region.lanes
     if outer is not None:
         raise ParserSyntaxError(
-            "a loop over the vector cores stands in another one",
+            "a loop over the vector cores is inside another one",
             ctx.span(call),
             hint="write pl.range(2) here",
             slug="split-aiv",
@@ -198,9 +198,9 @@ def _split(ctx: Context, node: ast.For, call: ast.Call) -> None:
     jump = next(_jumps(node.body), None)
     if jump is not None:
         raise InvalidOperationError(
-            "a jump leaves a loop over the vector cores, of which each does its part",
+            "a jump leaves a loop over the vector cores, which each run their part of it",
             ctx.span(jump),
-            hint="put the statements behind a condition",
+            hint="put the statements under a condition",
             slug="jump",
         )
     outside_acc(ctx, node.body)

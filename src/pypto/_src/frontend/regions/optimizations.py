@@ -33,7 +33,7 @@ def check_optimizations(ctx: Context, items: Sequence[ast.expr]) -> Span | None:
                 "write optimizations=[pl.split(pl.SplitMode.UP_DOWN)]",
             )
         if marker in found:
-            raise _refused(ctx, item, "each optimization stands there once", "leave this one out")
+            raise _refused(ctx, item, "each optimization may be listed once", "leave this one out")
         found.append(marker)
         if marker is region_markers.split:
             divided = ctx.span(item)

@@ -131,7 +131,7 @@ def matrix_operand(ctx: Context, value: Any, node: ast.Call) -> Matrix:
         raise ParserTypeError(
             f"a product that adds to something is of two matrices, got {describe(value)}",
             ctx.span(node),
-            hint="multiply by pl.matmul, and add what it returns: pl.add(pl.matmul(x, y), acc)",
+            hint="multiply with pl.matmul, and add the result: pl.add(pl.matmul(x, y), acc)",
             slug="product-operand",
         )
     if not isinstance(kind, TileType):

@@ -112,7 +112,7 @@ def _scope(ctx: Context, node: ast.With, call: ast.Call, target: ast.expr | None
     around = ctx.manual_scope
     if around is not None:
         raise ParserSyntaxError(
-            f"{ctx.source.text(call)} stands inside a manual scope, whose tasks wait for those in "
+            f"{ctx.source.text(call)} is inside a manual scope, whose tasks wait for those in "
             "deps= only",
             ctx.span(call),
             hint="end the manual scope before, or leave this one out",
@@ -173,14 +173,14 @@ def _spmd(ctx: Context, node: ast.With, call: ast.Call, target: ast.expr | None)
     words = _keywords(ctx, call, _OF_SPMD, ["core_num"])
     if "deps" in words and target is None:
         raise ParserSyntaxError(
-            "deps= of pl.spmd stands beside a name for its task",
+            "deps= of pl.spmd needs a name for its task",
             ctx.span(words["deps"]),
             hint=f"write with {ctx.source.text(call)} as done:",
             slug="region-option",
         )
     if not _reads_block_index(ctx, node.body):
         raise ParserSyntaxError(
-            "all blocks of this launch would do the same: none of them asks which one it is",
+            "all blocks of this launch would do the same: none of them uses its block index",
             ctx.span(call),
             hint=f"write for b in {ctx.source.text(call)}:",
             slug="region-blocks",
@@ -204,7 +204,7 @@ def for_blocks(ctx: Context, node: ast.For) -> None:
         )
     if "deps" in words:
         raise ParserSyntaxError(
-            "deps= of pl.spmd stands beside a name for its task",
+            "deps= of pl.spmd needs a name for its task",
             ctx.span(words["deps"]),
             hint=f"write with {ctx.source.text(call)} as done:",
             slug="region-option",
@@ -302,7 +302,7 @@ def _count(ctx: Context, call: ast.Call, words: dict[str, ast.expr]) -> Expr:
     location = words.get("core_num")
     if location is None:
         raise ParserSyntaxError(
-            "pl.spmd wants the number of blocks",
+            "pl.spmd needs the number of blocks",
             ctx.span(call),
             hint="write pl.spmd(8)",
             slug="region-blocks",
@@ -455,7 +455,7 @@ def _store_results(
             raise ParserTypeError(
                 f"every block of the launch makes {name!r}, and it is read after them",
                 value.span,
-                hint=f"let each block write a part of a tensor that is made before: {name}_all",
+                hint=f"let each block write a part of a tensor that is created before: {name}_all",
                 slug="region-result",
             )
         shape = plain_dims(value.type.shape)
@@ -630,7 +630,7 @@ def _nested(ctx: Context, call: ast.Call) -> ParserSyntaxError:
     assert ctx.region is not None
     location: Span = ctx.region.span
     return ParserSyntaxError(
-        f"{ctx.source.text(call.func)} stands inside a region: regions do not nest",
+        f"{ctx.source.text(call.func)} is inside a region: regions do not nest",
         ctx.span(call),
         hint="end the region before, or leave this one out",
         slug="region-nested",

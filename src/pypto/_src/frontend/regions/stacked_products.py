@@ -127,7 +127,7 @@ def _shape_of_product(
     assert shape is not None
     if not shape:
         raise ParserTypeError(
-            "a product of two vectors is a number, which the matrix unit hands to no one",
+            "a product of two vectors is a number, which the matrix unit cannot return",
             ctx.span(node),
             hint=_as_a_row(ctx, lhs, node),
             slug="product-operand",

@@ -66,7 +66,7 @@ def check_store_paths(stmts: Sequence[Stmt]) -> None:
                 f"a region stores parts of '{name}' and single elements of it, and the chip keeps "
                 "neither up to date with the other",
                 second.span,
-                hint="let the value have the element before it is stored: "
+                hint="put the element into the value before it is stored: "
                 f"pl.write(value, ...), then {name}[...] = value",
                 slug="mixed-stores",
                 related=(Label(first.span, "the other store"),),

@@ -204,7 +204,7 @@ def dummy(ctx: Context, node: ast.Call) -> Task:
     words = {word.arg: word.value for word in node.keywords}
     if node.args or set(words) != {"deps"}:
         raise ParserTypeError(
-            "pl.system.task_dummy takes deps= alone",
+            "pl.system.task_dummy takes only deps=",
             ctx.span(node),
             hint="write pl.system.task_dummy(deps=[done])",
             slug="region-deps",
@@ -283,7 +283,7 @@ def call(ctx: Context, callee: Any, node: ast.Call) -> Any:
     name = getattr(callee, "__name__", "")
     kind = "with" if isinstance(callee, type) else "for"
     raise ParserSyntaxError(
-        f"pl.{name} stands in a {kind} statement",
+        f"pl.{name} belongs in a {kind} statement",
         ctx.span(node),
         hint=f"write {'with' if kind == 'with' else 'for i in'} {ctx.source.text(node)}:",
         slug="misplaced",

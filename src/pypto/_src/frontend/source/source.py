@@ -289,7 +289,7 @@ def syntax_tree(code: str, filename: str) -> ast.Module:
         raise too_deep(filename) from None
     except ValueError as error:  # a null character, or half of a surrogate pair
         raise ParserSyntaxError(
-            f"{filename} is no text: {error}", Span(filename, 1, 0), slug="no-source"
+            f"{filename} is not text: {error}", Span(filename, 1, 0), slug="no-source"
         ) from None
 
 
@@ -298,6 +298,6 @@ def too_deep(filename: str) -> ParserSyntaxError:
     return ParserSyntaxError(
         f"{filename} nests expressions or statements too deeply",
         Span(filename, 1, 0),
-        hint="give parts of the expression names of their own",
+        hint="assign parts of the expression to variables",
         slug="too-deep",
     )

@@ -723,7 +723,7 @@ _ARRAYS: Final = frozenset({TensorType, TileType})
 def _unreachable(ctx: Context, last: ast.stmt, following: ast.stmt) -> ParserError:
     word = type(last).__name__.lower()
     return ParserSyntaxError(
-        f"this statement stands after {word!r} and never runs",
+        f"this statement is after {word!r} and never runs",
         ctx.span(following),
         hint=f"delete it, or move it before the {word}",
         slug="unreachable",

@@ -198,7 +198,7 @@ def bind_valid_sizes(
             raise ParserTypeError(
                 f"{called.name} returns a tile with {number} valid of {limit} elements",
                 span,
-                hint=f"pass a tensor of which {size} is at most {limit}"
+                hint=f"pass a tensor whose {size} is at most {limit}"
                 if at is None
                 else f"give a number from 0 to {limit} for {size}",
                 slug="valid-shape",

@@ -119,7 +119,7 @@ def _no_type(ctx: Context, node: ast.expr) -> ParserError:
         elif value is Out or value is InOut:
             hint = f"write {ctx.source.text(node)}[pl.Tensor[[64, 64], pl.FP32]]"
     return ParserTypeError(
-        f"{what} is no type of a kernel", ctx.span(node), hint=hint, slug="annotation"
+        f"{what} is not a type of a kernel", ctx.span(node), hint=hint, slug="annotation"
     )
 
 
@@ -150,7 +150,7 @@ def _subscript(ctx: Context, node: ast.Subscript, wrapper: Any) -> Type | None:
         return TupleType(tuple(type_of(ctx, item) for item in items))
     if wrapper in _DIRECTIONS:
         raise ParserTypeError(
-            f"pl.{wrapper.__name__} stands only around the type of a parameter",
+            f"pl.{wrapper.__name__} may be used only around the type of a parameter",
             ctx.span(node),
             hint=f"write {ctx.source.text(node.slice)}",
             slug="annotation",
@@ -357,7 +357,8 @@ def declared_type(
         return declared
     if not same_value_type(declared, found):
         warn(
-            f"the annotation says {spell(declared)}, the value is {spell(found)}, which counts",
+            f"the annotation is {spell(declared)}, but the value is {spell(found)}; the value's "
+            "type is used",
             ctx.span(node),
             hint=_as_found(found) or cast_hint(declared, found, ctx.source.text(value)),
             slug="annotation-mismatch",

@@ -89,12 +89,13 @@ _REGION_MARKERS: Final = "pypto._src.frontend.region_markers"
 _DISTRIBUTED: Final = "pypto._src.frontend.distributed_markers"
 _NODES: Final = (TileView, TensorView, ConstInt, ConstFloat, ConstBool)
 _STATEMENTS: Final[dict[Any, str]] = {
-    markers.range_: "pl.range stands in a for statement: for i in pl.range(n):",
-    markers.parallel: "pl.parallel stands in a for statement: for i in pl.parallel(n):",
-    markers.while_: "pl.while_ stands in a for statement: for (x,) in pl.while_(init_values=(a,)):",
+    markers.range_: "pl.range belongs in a for statement: for i in pl.range(n):",
+    markers.parallel: "pl.parallel belongs in a for statement: for i in pl.parallel(n):",
+    markers.while_: "pl.while_ belongs in a for statement: "
+    "for (x,) in pl.while_(init_values=(a,)):",
     markers.yield_: "pl.yield_ is the last statement of a loop body or branch",
     markers.cond: "pl.cond is the first statement in the body of a pl.while_ loop",
-    markers.incore: "pl.incore stands in a with statement: with pl.incore():",
+    markers.incore: "pl.incore belongs in a with statement: with pl.incore():",
 }
 
 

@@ -199,7 +199,7 @@ def expand(
         raise UnsupportedFeatureError(
             f"inline function {function.name!r} expands itself",
             ctx.span(node),
-            hint="put a loop in its place",
+            hint="use a loop instead",
             slug="recursion",
         )
     ctx.home.expansions += 1

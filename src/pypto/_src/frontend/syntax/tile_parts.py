@@ -137,8 +137,8 @@ class TileParts:
         shape = static_shape(cast("TileType", kind))
         if shape is None or len(shape) != 2 or valid_part(kind) is not None:
             raise ParserTypeError(
-                "tiles of two dimensions, valid throughout, are put together, "
-                f"{describe(tile)} is none",
+                "only fully valid tiles of two dimensions can be put together, "
+                f"{describe(tile)} is not one",
                 self.ctx.span(self.node),
                 hint="fill what is not valid: pl.fillpad(tile)",
                 slug="tile-rank",

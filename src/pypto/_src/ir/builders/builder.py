@@ -253,7 +253,7 @@ class FunctionBuilder(Block):
 
     def _at_top(self, what: str) -> None:
         if self._builder.innermost() is not self:
-            raise ValueError(f"{what} stands directly in the block of its function")
+            raise ValueError(f"{what} belongs directly in the block of its function")
 
     def _finish(self) -> Function:
         body = self._body()
@@ -379,7 +379,7 @@ class IfStmtBuilder(_WithResults):
         if self._then is not None:
             raise ValueError("an if has one else")
         if self._builder.innermost() is not self:
-            raise ValueError("else_ stands directly in the block of its if")
+            raise ValueError("else_ belongs directly in the block of its if")
         self._then = self._body()
         self.stmts = []
 
@@ -484,7 +484,7 @@ class IRBuilder:
             RuntimeError: inside another function.
         """
         if self.in_function():
-            raise RuntimeError("a function stands inside another function")
+            raise RuntimeError("a function is inside another function")
         return FunctionBuilder(self, span or caller_span(), name, type)
 
     def program(self, name: str, span: Span | None = None) -> ProgramBuilder:
@@ -494,7 +494,7 @@ class IRBuilder:
             RuntimeError: inside another program or a function.
         """
         if self._blocks:
-            raise RuntimeError("a program stands inside another block")
+            raise RuntimeError("a program is inside another block")
         return ProgramBuilder(self, span or caller_span(), name)
 
     def for_loop(
@@ -512,7 +512,7 @@ class IRBuilder:
             RuntimeError: outside of a function.
         """
         if not self.in_function():
-            raise RuntimeError("a for loop stands outside of a function")
+            raise RuntimeError("a for loop is outside a function")
         bounds = (start, stop, step)
         return ForLoopBuilder(self, span or caller_span(), loop_var, bounds, kind)
 
@@ -523,7 +523,7 @@ class IRBuilder:
             RuntimeError: outside of a function.
         """
         if not self.in_function():
-            raise RuntimeError("a while loop stands outside of a function")
+            raise RuntimeError("a while loop is outside a function")
         return WhileLoopBuilder(self, span or caller_span(), condition)
 
     def if_stmt(self, condition: Operand, span: Span | None = None) -> IfStmtBuilder:
@@ -533,7 +533,7 @@ class IRBuilder:
             ValueError: outside of a function.
         """
         if not self.in_function():
-            raise ValueError("an if stands outside of a function")
+            raise ValueError("an if is outside a function")
         return IfStmtBuilder(self, span or caller_span(), condition)
 
     def scope(
@@ -545,7 +545,7 @@ class IRBuilder:
             ValueError: outside of a function.
         """
         if not self.in_function():
-            raise ValueError("a scope stands outside of a function")
+            raise ValueError("a scope is outside a function")
         return ScopeBuilder(self, span or caller_span(), scope_kind, name_hint)
 
     def in_function(self) -> bool:
@@ -587,7 +587,7 @@ class IRBuilder:
         """
         block = self.innermost()
         if block is None or isinstance(block, ProgramBuilder):
-            raise RuntimeError(f"{type(stmt).__name__} stands outside of a function")
+            raise RuntimeError(f"{type(stmt).__name__} is outside a function")
         block.stmts.append(stmt)
 
     def var(self, name: str, type: Type, span: Span | None = None) -> Var:

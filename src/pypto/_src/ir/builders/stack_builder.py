@@ -105,7 +105,7 @@ class IRBuilder:
     def _signature(self, what: str) -> build.FunctionBuilder:
         block = self._builder.innermost()
         if self.in_function() and not isinstance(block, build.FunctionBuilder):
-            raise ValueError(f"{what} stands directly in the block of its function")
+            raise ValueError(f"{what} belongs directly in the block of its function")
         return self._open(build.FunctionBuilder)
 
     def end_function(self, end_span: Span) -> Function:

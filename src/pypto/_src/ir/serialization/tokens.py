@@ -105,7 +105,7 @@ class TokenReader:
 
 def _no_ir() -> SerializeError:
     return SerializeError(
-        "these bytes are no serialised IR", hint="pass what pypto.ir.serialize(program) returned"
+        "these bytes are not serialised IR", hint="pass what pypto.ir.serialize(program) returned"
     )
 
 

@@ -550,7 +550,7 @@ class _Rewrite(Mutator):
     def _error(self, span: Span, var: Var, message: str, hint: str) -> PassError:
         for other, value in self._now.items():
             if other.name == var.name and not same_type(other.type, var.type):
-                return self._two_types(span, var, value.type, var.type, "the ways to this place")
+                return self._two_types(span, var, value.type, var.type, "the paths to this place")
         label = Label(self._plan.span_of(var), f"'{var.name}' is assigned here")
         return PassError(message, span, hint, slug="maybe-unassigned", related=(label,))
 

@@ -261,7 +261,7 @@ class _Lower:
                     return out + self._jump(stmt, frame)
                 case _:
                     raise PassError(
-                        "a jump leaves this scope in its middle",
+                        "a jump leaves this scope before its end",
                         stmt.span,
                         "put the condition around the scope",
                         slug="jump-from-scope",

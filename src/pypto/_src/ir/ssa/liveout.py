@@ -319,7 +319,7 @@ def _misplaced(stmt: Stmt) -> PassError:
             return PassError(f"this {word} is not inside a loop", stmt.span, slug="stray-jump")
         case _:
             return PassError(
-                f"a {type(stmt).__name__} stands before the end of its body",
+                f"a {type(stmt).__name__} is before the end of its body",
                 stmt.span,
                 "yield at the end of a loop body or branch",
                 slug="stray-yield",

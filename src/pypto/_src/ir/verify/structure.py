@@ -37,7 +37,7 @@ def structure(program: Program, cache: VerificationCache | None = None) -> Itera
     if program.entry is not None and program.get_function(program.entry) is None:
         yield finding(
             StructureErrorType.UNKNOWN_ENTRY,
-            f"the entry {program.entry!r} is no function of the program",
+            f"the entry {program.entry!r} is not a function of the program",
             program.span,
         )
     functions = {function.name: function for function in program.functions_}
@@ -84,7 +84,7 @@ def _placement(body: Stmt) -> Iterator[Diagnostic]:
         stmt, is_last, in_loop, in_region = stack.pop()
         match stmt:
             case YieldStmt() if not in_region:
-                message = "a yield stands outside of loop bodies and branches"
+                message = "a yield is outside loop bodies and branches"
                 yield finding(codes.YIELD_OUTSIDE_REGION, message, stmt.span)
             case YieldStmt() if not is_last:
                 message = "statements follow a yield, which ends its body"
@@ -113,7 +113,7 @@ def _check_callee(
     if function is None:
         yield finding(
             StructureErrorType.UNKNOWN_FUNCTION,
-            f"{callee.name!r} is called and is no function of the program",
+            f"{callee.name!r} is called but is not a function of the program",
             call.span,
         )
     elif len(call.args) != len(function.params):

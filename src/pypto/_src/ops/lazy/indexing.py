@@ -315,8 +315,8 @@ def _along_type(o: Operands) -> Type:
     if const_value(o.tile(0).shape[0]) != const_value(o.tile(1).shape[0]):
         refuse(
             o,
-            f"{called(o.op)} along rows takes as many rows of indices, got {dims(o.tile(1).shape)} "
-            f"for {dims(o.tile(0).shape)}",
+            f"{called(o.op)} along rows takes one row of indices per row, got "
+            f"{dims(o.tile(1).shape)} for {dims(o.tile(0).shape)}",
             "shape-mismatch",
         )
     return tile_type(o.tile(1).shape, o.tile(0).dtype, MemorySpace.Vec)

@@ -64,7 +64,7 @@ def _type(o: Operands) -> Type:
     if dtype.bytes != kind.dtype.bytes:
         refuse(
             o,
-            f"{called(o.op)} reads elements as others that are as wide, {name} has "
+            f"{called(o.op)} reads elements as others of equal width, {name} has "
             f"{kind.dtype.member}, which is not as wide as {dtype.member}",
             "dtype-mismatch",
             f"pl.cast({name}, pl.{dtype.member})",

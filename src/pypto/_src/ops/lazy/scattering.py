@@ -284,7 +284,7 @@ def _pattern_type(o: Operands) -> Type:
     if rows != others or columns * step != whole:
         refuse(
             o,
-            f"{called(o.op)} by this pattern puts columns into {step} times as many, got "
+            f"{called(o.op)} by this pattern spreads columns over {step} times as many, got "
             f"{dims(o.tile(0).shape)} and {dims(o.tile(1).shape)}",
             "shape-mismatch",
             f"dst=pl.full([{rows}, {columns * step}], pl.{o.tile(1).dtype.member}, 0)",

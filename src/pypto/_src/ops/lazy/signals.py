@@ -47,12 +47,12 @@ def _type(o: Operands) -> Type:
     if not isinstance(value.type, ScalarType) or not value.type.dtype.is_int():
         refuse(
             o,
-            f"{called(o.op)} takes an integer, {operand_name(o, 2)} is none",
+            f"{called(o.op)} takes an integer, {operand_name(o, 2)} is not one",
             "dtype-mismatch",
             shown=(2,),
         )
     if isinstance(value, ConstInt) and not -(1 << _BITS - 1) <= value.value < 1 << _BITS - 1:
-        refuse(o, f"{value.value} is no number of INT32, which a signal is", "dtype-mismatch")
+        refuse(o, f"a signal is an INT32, and {value.value} is out of its range", "dtype-mismatch")
     return UnknownType.get()
 
 

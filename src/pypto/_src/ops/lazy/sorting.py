@@ -182,7 +182,7 @@ def _check_records(o: Operands, index: int) -> int:
             o,
             f"{called(o.op)} merges one row of records, {name} has the shape {dims(kind.shape)}",
             "tile-shape",
-            "merge row after row",
+            "merge the rows one by one",
             shown=(index,),
         )
     return shape[1]

@@ -386,7 +386,7 @@ def _joined(o: Operands) -> Type:
     if not same_dim(rows, others):
         refuse(
             o,
-            f"{called(o.op)} puts tensors of as many rows side by side, got "
+            f"{called(o.op)} puts tensors with equal numbers of rows side by side, got "
             f"{dims(o.tensor(0).shape)} and {dims(o.tensor(1).shape)}",
             "shape-mismatch",
         )
@@ -505,7 +505,7 @@ def _types_of(op: AnyOp, how: Linewise, spreads: bool) -> TypeRule:
                 word = "rows" if axis == -2 else "columns"
                 refuse(
                     o,
-                    f"{called(o.op)} takes tensors of as many {word}, "
+                    f"{called(o.op)} takes tensors with equal numbers of {word}, "
                     f"{operand_name(o, indices[0])} has {dims([found[0]])} and "
                     f"{operand_name(o, index)} {dims([dim])}",
                     "shape-mismatch",

@@ -34,7 +34,7 @@ def _marked(o: Operands) -> Type:
     if len(kind.shape) != 2:
         refuse(
             o,
-            f"{called(o.op)} takes a tile of rows and columns, {operand_name(o, 0)} is none",
+            f"{called(o.op)} takes a tile of rows and columns, {operand_name(o, 0)} is not one",
             "tile-rank",
             shown=(0,),
         )

@@ -59,7 +59,7 @@ def check_region(o: Operands, tensor: int, first: int, valid: Sequence[Expr] | N
     if not len(offsets) == len(shapes) == rank:
         refuse(
             o,
-            f"{called(o.op)} wants {rank} offsets and {rank} sizes for {name} {dims(kind.shape)}, "
+            f"{called(o.op)} needs {rank} offsets and {rank} sizes for {name} {dims(kind.shape)}, "
             f"got {len(offsets)} and {len(shapes)}",
             "region-rank",
             shown=(tensor,),
@@ -129,7 +129,7 @@ def part_type(o: Operands) -> Type:
     if not len(shape) == len(offset) == rank:
         refuse(
             o,
-            f"{called(o.op)} wants {rank} sizes and {rank} offsets for {name} {dims(kind.shape)}, "
+            f"{called(o.op)} needs {rank} sizes and {rank} offsets for {name} {dims(kind.shape)}, "
             f"got {len(shape)} and {len(offset)}",
             "region-rank",
             shown=(0,),

@@ -53,7 +53,7 @@ def check_space_dtype(space: MemorySpace, dtype: DataType) -> None:
     """Check that a memory space can hold tiles of an element type."""
     if dtype not in SPACE_DTYPES[space]:
         raise OpError(
-            f"{space.name} memory holds no elements of {dtype.member}",
+            f"{space.name} memory cannot hold elements of {dtype.member}",
             hint=f"it holds {members(SPACE_DTYPES[space])}",
             slug="element-type",
         )

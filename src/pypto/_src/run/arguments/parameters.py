@@ -110,7 +110,7 @@ class ScalarParameter:
             return self.wrap(1)  # in range as a size, as an index and as a count
         if self.wrap(given) != given:
             raise CallError(
-                f"the size {self.name!r} is {given}, which {self.dtype.member} does not hold",
+                f"the size {self.name!r} is {given}, which is out of range for {self.dtype.member}",
                 slug="argument-range",
             )
         return given
@@ -131,8 +131,8 @@ class ScalarParameter:
         if not self.is_float and number != value:
             hint = f"declare {self.name}: pl.INT64" if -(1 << 63) <= value < 1 << 63 else None
             raise CallError(
-                f"argument {self.name!r} of {self.function} is {value}, which {self.dtype.member} "
-                "does not hold",
+                f"argument {self.name!r} of {self.function} is {value}, which is out of range "
+                f"for {self.dtype.member}",
                 hint=f"bool({self.name})" if self.dtype is DataType.BOOL else hint,
                 slug="argument-range",
             )
@@ -300,7 +300,7 @@ class TensorParameter:
         foreign = f"pass its memory as a NumPy array: {self.name}.numpy()"
         copied = f"pass a copy that can be written: {self.name}.copy()"
         raise CallError(
-            f"argument {self.name!r} of {self.function} is read-only, and it is written",
+            f"argument {self.name!r} of {self.function} is read-only, but the kernel writes it",
             hint=copied if is_array(arg) else foreign,
             slug="argument-read-only",
         )

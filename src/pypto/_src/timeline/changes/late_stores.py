@@ -48,7 +48,7 @@ def changes(kernel: Function) -> Iterator[Change]:
                 kernel.name,
                 (late.store.span, loop.span),
                 "each iteration stores its sum to one address, where only the last one stays",
-                f"move the store in {where} behind the loop in {source_comment(loop.span)}",
+                f"move the store in {where} after the loop in {source_comment(loop.span)}",
                 (LateStore(kernel.name, loop.span),),
                 keeps_values=False,
             )

@@ -88,7 +88,7 @@ class Flow:
         host = self._host
         values = yielded(body)
         if len(values) != len(targets):
-            raise EmitError(f"{len(targets)} values are wanted, the body yields {len(values)}")
+            raise EmitError(f"{len(targets)} values are expected, the body yields {len(values)}")
         pairs: list[tuple[str, str]] = []
         for target, value in zip(targets, values, strict=True):
             if isinstance(target.type, TensorType):
@@ -109,9 +109,9 @@ class Flow:
             return []
         if not known.is_choice or handle.level > self._host.level:
             raise EmitError(
-                f"{user_name(target)!r} stands for different tensors, depending on the way to it, "
-                "and one of them is made on that way",
-                hint="make it before the loop or branch, with pl.create_tensor or pl.view",
+                f"{user_name(target)!r} may be one of several tensors, and one of them is created "
+                "inside that loop or branch",
+                hint="create it before the loop or branch, with pl.create_tensor or pl.view",
                 slug="emit-tensor-merge",
             )
         return [(known.address, handle.address)]

@@ -54,7 +54,7 @@ _CHIP_SLUGS: Final = frozenset(
     {"emit-op", "emit-read", "emit-return", "emit-tensor-merge", "emit-dtype"}
 )
 _CHIP_ONLY: Final = (
-    "only the C++ for the chip's runtime cannot say this; on the CPU the program runs as it is"
+    "only the C++ for the chip's runtime cannot express this; on the CPU the program runs as it is"
 )
 
 

@@ -94,7 +94,7 @@ class Host:
             items = self.tuples.get(value.tuple)
             if items is not None:
                 return items[value.index]
-        raise EmitError("a tensor stands here that the orchestration does not have", value.span)
+        raise EmitError("this tensor is not defined in the orchestration", value.span)
 
     def sizes(self, values: Iterable[Expr]) -> list[str]:
         """Return the entries of a list of ``uint64_t``."""

@@ -115,7 +115,7 @@ def _passed_sizes(call: Call, callee: Function) -> list[Expr]:
     for var in sizes:
         if var not in found:
             raise EmitError(
-                f"no tensor tells the size {var.name!r} of {noun(callee)} {callee.name!r}",
+                f"no tensor determines the size {var.name!r} of {noun(callee)} {callee.name!r}",
                 hint=f"add a parameter {var.name.lower()}: pl.INT64 and use it in the shapes",
                 slug="emit-shape",
             )

@@ -44,7 +44,7 @@ def scalar_type(var: Var) -> str:
 def no_scalar(dtype: DataType, at: Expr) -> EmitError:
     """Return the error for a scalar type that the host does not have."""
     return EmitError(
-        f"the host computes with no scalars of {dtype.member}",
+        f"the host cannot compute with {dtype.member} scalars",
         at.span,
         hint="use pl.FP32 and cast in the kernel",
         slug="emit-dtype",

@@ -232,7 +232,7 @@ class HostFunction:
         if isinstance(expr.type, TensorType):
             if isinstance(expr, Var | TupleGetItemExpr):
                 return self._leaf(expr)
-            raise EmitError("a tensor stands here that has no name", expr.span)
+            raise EmitError("this tensor has no name", expr.span)
         return self.scalars.text(expr)
 
     def _leaf(self, expr: Var | TupleGetItemExpr) -> str:
@@ -252,7 +252,7 @@ class HostFunction:
             found = self._items(expr.tuple)[expr.index]
             assert not isinstance(found, str)
             return found
-        raise EmitError("a tuple stands here that is no result of a call", expr.span)
+        raise EmitError("this tuple is not the result of a call", expr.span)
 
     def _value(self, expr: Expr) -> Value:
         return self._items(expr) if isinstance(expr.type, TupleType) else self.value(expr)
@@ -552,7 +552,7 @@ class HostFunction:
     def _yield(self, body: Stmt, targets: Sequence[Var]) -> None:
         values = yielded(body)
         if len(values) != len(targets):
-            raise EmitError(f"{len(targets)} values are wanted, the body yields {len(values)}")
+            raise EmitError(f"{len(targets)} values are expected, the body yields {len(values)}")
         assign_together(
             [
                 (value_type(target.type), self.name(target), self.value(value))
@@ -592,5 +592,5 @@ def _told_value(function: Function, values: Mapping[Var, str], expr: Expr) -> st
     text = values.get(expr) if isinstance(expr, Var) else None
     if text is None:
         name = python_print(expr)
-        raise EmitError(f"nothing tells the size {name!r} of {function.name}", expr.span)
+        raise EmitError(f"nothing determines the size {name!r} of {function.name}", expr.span)
     return text

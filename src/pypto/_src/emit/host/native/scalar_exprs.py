@@ -50,7 +50,7 @@ def host_type(dtype: DataType) -> str:
     if dtype in _SHORT_FLOATS:
         return "float"
     if dtype.c_type == "unknown":
-        raise EmitError(f"the host computes with no scalars of {dtype.member}", slug="emit-dtype")
+        raise EmitError(f"the host cannot compute with {dtype.member} scalars", slug="emit-dtype")
     return dtype.c_type
 
 
