@@ -327,3 +327,72 @@ def test_indices_of_another_number(line: str, wanted: str) -> None:
     assert (error.location.begin_line, error.hint) == (number, wanted)
     mended = re.sub(r"pl\..*", wanted.removeprefix("write "), line)
     assert first_line(TILE.replace("{line}", mended), "") == ""
+
+
+FULL = "write pl.full([64, 64], pl.FP32, {})"
+MEAN = "pl.mul(pl.col_sum(pl.row_sum(t)), 1.0 / (t.shape[0] * t.shape[1]))"
+
+
+@pytest.mark.parametrize(
+    ("value", "wanted"),
+    [
+        ("pl.cdiv(n, 16)", "write ((n + 16 - 1) // 16)"),
+        ("pl.cdiv(n + 1, n)", "write (((n + 1) + n - 1) // n)"),
+        ("pl.zeros([64, 64], pl.FP32)", FULL.format("0.0")),
+        ("pl.ones([64, 64], dtype=pl.INT32)", "write pl.full([64, 64], pl.INT32, 1)"),
+        ("pl.ones(64, 64)", FULL.format("1.0")),
+        ("pl.full([64, 64], pl.FP32)", FULL.format("0.0")),
+        ("pl.cat([t, t], dim=1)", "write pl.concat(t, t)"),
+        ("np.hstack([t, t, t])", "write pl.concat(pl.concat(t, t), t)"),
+        ("pl.concat([t, t])", "write pl.concat(t, t)"),
+        ("t.clamp(min=0.0, max=1.0)", "write pl.minimum(pl.maximum(t, 0.0), 1.0)"),
+        ("pl.clamp(t, max=1.0)", "write pl.minimum(t, 1.0)"),
+        ("np.clip(t, None, 1.0)", "write pl.minimum(t, 1.0)"),
+        ("t.reshape(-1, 32)", "write pl.reshape(t, [128, 32])"),
+        ("t.view(32, 128)", "write pl.reshape(t, [32, 128])"),
+        ("t.unsqueeze(0)", "write pl.reshape(t, [1, 64, 64])"),
+        ("t.unsqueeze(-1)", "write pl.reshape(t, [64, 64, 1])"),
+        ("t.flatten()", "write pl.reshape(t, [4096])"),
+        ("t.permute(1, 0)", "write pl.transpose(t, 0, 1)"),
+        ("pl.permute(t, [0, 1])", "write t"),
+        ("x.stride(0)", "write x.shape[1]"),
+        ("x.stride(-1)", "write 1"),
+        ("t.item()", "write t[0, 0]"),
+        ("pl.where(t > 0, t, 0)", "write pl.sel(t > 0, t, pl.full([64, 64], pl.FP32, 0))"),
+        ("np.where(t > 0, 1.0, t)", "write pl.sel(t > 0, pl.full([64, 64], pl.FP32, 1.0), t)"),
+        ("pl.where(t > 0, t, t + 1)", "write pl.sel(t > 0, t, t + 1)"),
+        ("pl.mean(t)", f"write {MEAN}"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:'int' object is not callable:SyntaxWarning")
+def test_calls_with_other_arguments(value: str, wanted: str) -> None:
+    """A call whose arguments have another form here is told in one step."""
+    check(TILE, f"u = {value}", wanted)
+
+
+@pytest.mark.parametrize(
+    ("value", "wanted"),
+    [
+        ("pl.cumsum(t, 0)", "compute them in a loop over the rows"),
+        ("t.cumsum(0)", "compute them in a loop over the rows"),
+        ('pl.einsum("ij,jk->ik", t, t)', "compute products of matrices with pl.matmul"),
+        ("pl.cat([t, t])", "pl.concat joins columns"),
+        ("np.stack([t, t])", "store each at its place"),
+        ("pl.topk(t, 8)", "sort with pl.sort32"),
+        ("pl.gather(t, kvalue=f)", "compare, and sort by the result"),
+        ("t.permute(0, 2)", "None"),
+        ("t * math.pi", "import math at the top of the file"),
+    ],
+)
+def test_calls_without_one_form_here(value: str, wanted: str) -> None:
+    """What no single call computes is told in words, not as an op that computes another value."""
+    error, _ = failure(TILE.replace("{line}", f"u = {value}"))
+    assert str(error.hint).startswith(wanted)
+
+
+def test_constant_tiles_belong_to_cores() -> None:
+    """The host has no tiles: one is made where the tensor is written."""
+    error, _ = failure(HOST.replace("{line}", "out = pl.zeros([64, 64], pl.FP32)"))
+    assert error.hint == (
+        "in a region or an InCore function, store pl.full([64, 64], pl.FP32, 0.0)"
+    )

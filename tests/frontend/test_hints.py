@@ -179,6 +179,8 @@ def test_no_other_op_is_hinted(value: str) -> None:
 
 OTHERS: dict[str, Callable[[Array], Array]] = {
     "pl.clip(t, -0.5, 0.5)": lambda x: np.clip(x, -0.5, 0.5),
+    "pl.clamp(t, min=0.25)": lambda x: np.maximum(x, 0.25),
+    "pl.where(t > 0, t, 0.5)": lambda x: np.where(x > 0, x, np.float32(0.5)),
     "pl.clamp(t, -0.5, 0.5)": lambda x: np.clip(x, -0.5, 0.5),
     "pl.pow(t, 2)": lambda x: x * x,
     "pl.pow(pl.exp(t), 1.5)": lambda x: np.exp(x) ** np.float32(1.5),
@@ -224,10 +226,19 @@ def test_recipes_compute_what_they_stand_for(call: str) -> None:
 
 @pytest.mark.parametrize("name", ["mean", "std", "var"])
 def test_recipes_of_rows(name: str) -> None:
-    """Means, standard deviations and variances are those of each row, as a column."""
-    value = str(hint_for(f"t.{name}()")).removeprefix("write ")
+    """Means, deviations and variances are those of each row, as a column."""
+    value = str(hint_for(f"t.{name}(dim=-1)")).removeprefix("write ")
     x, out = computed(f"pl.row_expand(t, {value})")
     wanted = getattr(x, name)(axis=1, keepdims=True)
+    np.testing.assert_allclose(out, np.broadcast_to(wanted, x.shape), rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["mean", "std", "var"])
+def test_recipes_of_all_elements(name: str) -> None:
+    """Without an axis they are those of all elements."""
+    value = str(hint_for(f"pl.{name}(t)")).removeprefix("write ")
+    x, out = computed(f"t * 0.0 + {value}[0, 0]")
+    wanted = getattr(x, name)()
     np.testing.assert_allclose(out, np.broadcast_to(wanted, x.shape), rtol=1e-5, atol=1e-6)
 
 

@@ -57,6 +57,22 @@ ABSENT: Final = {
         "products of stacks are added as values",
         "write pl.add(acc, pl.matmul(x, y))",
     ),
+    "cumsum": Absent(
+        "running sums are added up in a loop",
+        "compute them in a loop over the rows: total = total + x[i : i + 1, :], and store each",
+    ),
+    "einsum": Absent(
+        "products and sums are ops of their own",
+        "compute products of matrices with pl.matmul, others with pl.mul and pl.row_sum",
+    ),
+    "stack": Absent(
+        "no op adds a dimension to several tiles",
+        "store each at its place in an output that has one dimension more",
+    ),
+    "topk": Absent(
+        "the largest elements are the first ones of sorted rows",
+        "sort with pl.sort32(x, pl.arange(...)), and join sorted runs with pl.mrgsort",
+    ),
     "expand_clone": Absent(
         "a part of a tensor is repeated as a tile",
         "write pl.row_expand(x, column) or pl.col_expand(x, row)",

@@ -15,6 +15,8 @@ from pypto._src.errors import (
     ParserTypeError,
     UnsupportedFeatureError,
 )
+from pypto._src.frontend.diagnose.absent_ops import ABSENT
+from pypto._src.frontend.diagnose.calls_elsewhere import meant_elsewhere
 from pypto._src.frontend.state.context import Context
 from pypto._src.frontend.state.messages import PRINT_HINT, dtype_like, nearest, recipe
 from pypto._src.frontend.syntax.inline import InlineFunction
@@ -87,9 +89,17 @@ def through_self(ctx: Context, node: ast.Call) -> ParserError:
 def meant_call(ctx: Context, error: ParserError, node: ast.Call, func: ast.Attribute) -> str | None:
     """Return the call that is meant by that of another library's op, or of a method."""
     texts = [_as_dtype(ctx, item) or ctx.source.text(item) for item in (*node.args, *node.keywords)]
+    is_method = error.slug == "attribute"
+    if is_method or error.slug == InvalidOperationError.slug:
+        nodes = [func.value, *node.args] if is_method else node.args
+        found = meant_elsewhere(ctx, func.attr, nodes, node.keywords)
+        if found is not None:
+            return found
+    if is_method and func.attr in ABSENT:
+        return ABSENT[func.attr].hint
     if error.slug == InvalidOperationError.slug and node.args:
         return recipe(func.attr, texts)
-    if error.slug == "attribute":
+    if is_method:
         if not texts and _of_all(ctx, func.attr, func.value) is not None:
             return _of_all(ctx, func.attr, func.value)
         if func.attr == "transpose" and not texts:
@@ -103,7 +113,7 @@ def meant_call(ctx: Context, error: ParserError, node: ast.Call, func: ast.Attri
             error.hint = None  # which does not know the other arguments
             return _assigned(ctx, func, found)
     found = re.match(r"write (pl\.\w+)\(", error.hint or "")
-    if error.slug != "attribute" or found is None or not texts:
+    if not is_method or found is None or not texts:
         return None
     op = unified(found[1].removeprefix("pl."))
     ops = op.candidates if isinstance(op, Unified) else [] if op is None else [op]
@@ -182,6 +192,11 @@ def call_hint(ctx: Context, callee: Any, text: str, node: ast.Call) -> str | Non
         return f"write pl.col_sum({ctx.source.text(node.args[0])})"  # Python adds up the rows
     known = name if unified(name) is not None else None
     texts = [ctx.source.text(item) for item in (*node.args, *node.keywords)]
+    meant = meant_elsewhere(ctx, name, node.args, node.keywords) if "." in text else None
+    if meant is not None:
+        return meant
+    if "." in text and name in ABSENT:
+        return ABSENT[name].hint
     if "." in text and len(texts) == len(node.args) == 1:
         whole = _of_all(ctx, name, node.args[0])
         if whole is not None:

@@ -17,6 +17,7 @@ from pypto._src.diagnostics import Label, text_at
 from pypto._src.dtypes import DataType
 from pypto._src.errors import ParserError, PyptoError
 from pypto._src.frontend import markers
+from pypto._src.frontend.diagnose.absent_ops import ABSENT
 from pypto._src.frontend.diagnose.fixits import (
     REPAIRS,
     Hint,
@@ -212,6 +213,8 @@ def _keyword_hint(site: Site, error: ParserError, _param: Param | None) -> str |
     known = [p.name for p in site.op.params]
     for word in site.node.keywords:
         if word.arg is not None and f"argument {word.arg!r}" in error.message:
+            if word.arg == "kvalue":  # gather of the elements that compare
+                return ABSENT["gather_compare"].hint
             meant = keyword_hint(word.arg, known) or moved_turned(site, word)
             return meant or _without(site, word) or _arguments(site)
     return None
@@ -356,6 +359,8 @@ def _stand_in(site: Site, param: Param) -> str:
         return "pl.FP32"
     if param.name == "axis":
         return "-1"
+    if site.op is new_tiles.full and param.name == "value":
+        return "0.0" if any(isinstance(a, DataType) and a.is_float() for a in site.args) else "0"
     kind = {TILE: TileType, TENSOR: TensorType}.get(param.kind)
     known = [v for v in site.ctx.names.values.values() if isinstance(v, Var)]
     fitting = [v.name for v in known if kind is not None and isinstance(v.type, kind)]
@@ -630,6 +635,9 @@ def _full_hint(site: Site, index: int, value: Any) -> str | None:
 
 
 def _number_or_swapped(site: Site, error: ParserError, param: Param | None) -> str | None:
+    items = site.node.args[0] if len(site.node.args) == 1 else None
+    if isinstance(items, ast.List | ast.Tuple) and site.works(site.args[0]):  # pl.concat([a, b])
+        return f"write {site.spelled([whole_text(site.ctx.source, each) for each in items.elts])}"
     found = _swapped(site, error, param) or of_two_numbers(site) or _inserted_swapped(site)
     return found or (of_number(site) if site.args else None)
 

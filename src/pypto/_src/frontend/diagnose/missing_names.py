@@ -51,6 +51,8 @@ def undefined(ctx: Context, node: ast.Name) -> ParserError:
         hint = "write self"
     elif name in _ARRAY_MODULES:
         hint = "write pl"
+    elif name == "math":
+        hint = "import math at the top of the file"
     else:
         hint = did_you_mean(name, [*ctx.names.values, *ctx.environment.names()])
     return UndefinedVariableError(f"{name!r} is not defined", span, hint=hint)

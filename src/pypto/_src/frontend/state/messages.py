@@ -139,14 +139,21 @@ def _moments(line: str, axis: int) -> dict[str, str]:
     return {f"{line}_{name}": text for name, text in found.items()}
 
 
+def _whole_moments() -> dict[str, str]:
+    """Return recipes for mean, variance and deviation of all elements, as a tile of one."""
+    total, share = "pl.col_sum(pl.row_sum({}))", "1.0 / ({0}.shape[0] * {0}.shape[1])"
+    mean = f"pl.mul({total.format('{0}')}, {share})"
+    centred = f"pl.sub({{0}}, {mean}[0, 0])"
+    var = f"pl.mul({total.format(f'pl.mul({centred}, {centred})')}, {share})"
+    return {"mean": mean, "var": var, "std": f"pl.sqrt({var})"}
+
+
 _TWICE: Final = "pl.mul({0}, pl.add(pl.mul(pl.mul({0}, {0}), 0.2018), 2.2568))"  # erf as tanh
 _SHIFTED: Final = "pl.exp(pl.row_expand_sub({0}, pl.row_max({0})))"
 _RECIPES: Final = {
     "argmax": "pl.row_argmax({0})",
     "argmin": "pl.row_argmin({0})",
     "barrier": "pl.system.bar_all()",
-    "clamp": "pl.minimum(pl.maximum({0}, {1}), {2})",
-    "clip": "pl.minimum(pl.maximum({0}, {1}), {2})",
     "bfloat16": "pl.cast({0}, pl.BF16)",
     "ceil": 'pl.cast(pl.cast({0}, pl.INT32, mode="ceil"), {0}.dtype)',
     "erf": f"pl.add(pl.mul(pl.recip(pl.add(pl.exp({_TWICE}), 1.0)), -2.0), 1.0)",
@@ -178,6 +185,7 @@ _RECIPES: Final = {
     "trunc": 'pl.cast(pl.cast({0}, pl.INT32, mode="trunc"), {0}.dtype)',
     "wait_flag": "pl.system.sync_dst({0}, {1}, {2})",
     "zeros_like": "pl.full({0}.shape, {0}.dtype, 0)",
+    **_whole_moments(),
     **_moments("row", 1),
     **_moments("col", 0),
 }
@@ -193,7 +201,7 @@ def recipe(name: str, texts: Sequence[str]) -> str | None:
     """Return how to write an op of another library with ops that exist here."""
     if name.lower() in _ARGUMENTS and not _OF_COLUMNS.isdisjoint(texts[1:]):
         return f"write pl.col_{name.lower()}({texts[0]})"
-    if name.lower() in _MOMENTS:
+    if name.lower() in _MOMENTS and texts[1:]:
         name = f"{'row' if _OF_COLUMNS.isdisjoint(texts[1:]) else 'col'}_{name}"
     found = _RECIPES.get(name.lower())
     if name.lower() in ("pow", "power") and texts[1:] == ["2"]:
