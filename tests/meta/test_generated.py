@@ -28,6 +28,6 @@ def test_generated_files_are_current() -> None:
 def test_names_without_a_definition_say_what_to_do() -> None:
     """The error after renaming an op says to regenerate the lists, not just that a name is gone."""
     table: Table[str, int] = Table()
-    table.later["block.softsign"] = ("elementwise",)
+    table.lazy["block.softsign"] = ("elementwise",)
     with pytest.raises(KeyError, match=r"listed 'block\.softsign': run `make generate`"):
         table["block.softsign"]
