@@ -146,7 +146,7 @@ def test_unknown_op() -> None:
         ("tensor.add", [tensor([4], D.BOOL), Y], r"takes elements of .*, x has BOOL"),
         ("block.add", [T, tile([8, 32])], r"operands of pl\.add have different shapes"),
         ("tensor.add", [X, tensor([8, 32])], r"shapes \[16, 32\] and \[8, 32\] .* not broadcast"),
-        ("tensor.read", [X, ir.MakeTuple([0])], r"wants 2 indices for x \[16, 32\], got 1"),
+        ("tensor.read", [X, ir.MakeTuple([0])], r"needs 2 indices for x \[16, 32\], got 1"),
     ],
 )
 def test_wrong_operands(name: str, args: list[ir.Expr], text: str) -> None:
@@ -680,7 +680,7 @@ def test_store_has_the_type_of_its_tensor() -> None:
 @pytest.mark.parametrize(
     ("name", "args", "text"),
     [
-        ("tensor.read", (X, [0]), "wants 2 indices"),
+        ("tensor.read", (X, [0]), "needs 2 indices"),
         ("tensor.dim", (X, 2), "of dimension 2, x has 2 dimensions"),
         ("tensor.reshape", (X, [4, 4]), "of 512 elements to .4, 4., which has 16"),
         ("tensor.transpose", (X, 1, -1), "got dimension 1 twice"),
@@ -688,7 +688,7 @@ def test_store_has_the_type_of_its_tensor() -> None:
         ("tensor.cast", (X, D.FP16, "up"), "is 'up'"),
         ("block.cast", (T, D.FP16, "up"), "is 'up'"),
         ("block.load", (X, [0, 0], [16, 32], M.Left), "goes to Vec or Mat memory, got Left"),
-        ("block.load", (X, [0], [16]), "wants 2 offsets and 2 sizes"),
+        ("block.load", (X, [0], [16]), "needs 2 offsets and 2 sizes"),
         ("block.load", (X, [0, 0], [16]), "got 2 and 1"),
         ("block.create_tile", ([N, 4], D.FP32), "takes constant sizes"),
         ("block.create_tile", ([0, 4], D.FP32), "0"),

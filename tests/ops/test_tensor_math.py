@@ -295,7 +295,7 @@ def test_language(text: str, wanted: str) -> None:
             "write pl.matmul(x, x, b_trans=True)",
         ),
         ("pl.assemble(x, v, [0, 32])", "of 32:33 in dimension 1 is outside x [16, 32]", None),
-        ("pl.assemble(x, v, [0])", "wants 2 offsets", None),
+        ("pl.assemble(x, v, [0])", "needs 2 offsets", None),
         (
             "pl.assemble(x, pl.cast(v, pl.FP32), [0, 0])",
             "of FP32 elements into a tensor of FP16",
