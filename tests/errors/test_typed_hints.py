@@ -396,3 +396,51 @@ def test_constant_tiles_belong_to_cores() -> None:
     assert error.hint == (
         "in a region or an InCore function, store pl.full([64, 64], pl.FP32, 0.0)"
     )
+
+
+@pytest.mark.parametrize(
+    ("line", "wanted"),
+    [
+        ("np.arange(4)", "pl.range(4)"),
+        ("np.arange(0, n, 2)", "pl.range(0, n, 2)"),
+        ("len(t)", "pl.range(t.shape[0])"),
+        ("len(t.shape)", "pl.range(len(t.shape))"),
+        ("4", "pl.range(4)"),
+        ("n + 1", "pl.range(n + 1)"),
+        ("x.shape[0]", "pl.range(x.shape[0])"),
+        ("f", "pl.range(pl.cast(f, pl.INT64))"),
+        ("pl.static_range(4)", "pl.unroll(4)"),
+        ("tl.static_range(0, 4)", "pl.unroll(0, 4)"),
+    ],
+)
+def test_loops_keep_their_count(line: str, wanted: str) -> None:
+    """What a loop counts to stays in the hint; n may be another number."""
+    check(TILE, f"for i in {line}:\n    t = t * 2", f"write for i in {wanted}:")
+
+
+@pytest.mark.parametrize(
+    ("call", "wanted"),
+    [
+        ("pl.range(step=4)", "say where it ends: pl.range(0, ..., 4)"),
+        ("pl.range(start=2)", "say where it ends: pl.range(2, ...)"),
+        ("pl.range(64, step=4)", "write pl.range(0, 64, 4)"),
+        ("pl.range(0, n, step=4)", "write pl.range(0, n, 4)"),
+        ("pl.range(0, stop=n)", "write pl.range(0, n)"),
+        ("pl.range(start=0, stop=64, step=4)", "write pl.range(0, 64, 4)"),
+        ("pl.parallel(stop=n, step=4)", "write pl.parallel(0, n, 4)"),
+        ("pl.unroll(8, step=4)", "write pl.unroll(0, 8, 4)"),
+    ],
+)
+def test_named_bounds_of_loops(call: str, wanted: str) -> None:
+    """Bounds have no names: each goes to its place, and a step is no end."""
+    check(TILE, f"for i in {call}:\n    t = t * 2", wanted)
+
+
+def test_named_bounds_beside_other_arguments() -> None:
+    """What has a name keeps it; a step of a pipeline is no number of stages."""
+    loop = "for i, (s,) in pl.range(0, 8, step=4, init_values=(t,)):\n    pl.yield_(s * 2)"
+    error, _ = failure(TILE.replace("{line}", loop.replace("\n", "\n        ")))
+    assert error.hint == "write pl.range(0, 8, 4, init_values=(t,))"
+    loop = "for i in pl.pipeline(0, 8, step=4):\n    t = t * 2"
+    error, _ = failure(TILE.replace("{line}", loop.replace("\n", "\n        ")))
+    assert error.hint == "write pl.pipeline(0, 8, 4)"

@@ -29,12 +29,13 @@ def init_values(ctx: Context, call: ast.Call) -> list[Expr] | None:
     found: list[Expr] | None = None
     for word in call.keywords:
         if word.arg != "init_values":
+            positions = by_position(ctx, call)
             raise ParserSyntaxError(
                 f"{ctx.source.text(call.func)} has no argument {word.arg!r}",
-                ctx.span(word),
+                ctx.span(word if positions is None else call),
                 hint=f"write init_values={ctx.source.text(word.value)}"
                 if nearest(word.arg or "", ["init_values"])
-                else "its keyword is init_values",
+                else positions or "its keyword is init_values",
                 slug="range-arguments",
             )
         values = ctx.value(word.value)
@@ -49,6 +50,29 @@ def init_values(ctx: Context, call: ast.Call) -> list[Expr] | None:
                 slug="range-arguments",
             )
     return found
+
+
+def by_position(ctx: Context, call: ast.Call) -> str | None:
+    """Return a loop's bounds without their names, None if they have none."""
+    texts = [ctx.source.text(arg) for arg in call.args]
+    words = {word.arg: ctx.source.text(word.value) for word in call.keywords}
+    named = {name: words.pop(name) for name in _BOUNDS if name in words}
+    order = _BOUNDS[1:] if len(texts) == 1 and "stop" not in named else _BOUNDS
+    given = {**dict(zip(order, texts, strict=False)), **named}
+    if not named or len(texts) + len(named) != len(given):
+        return None
+    func = ctx.source.text(call.func)
+    if "stop" not in given:
+        first, step = given.get("start", "0"), f", {given['step']}" if "step" in given else ""
+        return f"say where it ends: {func}({first}, ...{step})"
+    bounds = [given.get("start", "0"), given["stop"], *([given["step"]] if "step" in given else [])]
+    bounds = bounds if len(bounds) == 3 or "start" in given else bounds[1:]
+    others = [ctx.source.text(word) for word in call.keywords if word.arg not in named]
+    return f"write {func}({', '.join([*bounds, *others])})"
+
+
+_BOUNDS = ("start", "stop", "step")
+"""What Python calls the arguments of its range."""
 
 
 def carrying_target(ctx: Context, node: ast.For) -> tuple[ast.expr, list[ast.Name]]:

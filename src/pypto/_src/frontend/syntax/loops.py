@@ -27,6 +27,7 @@ from pypto._src.frontend.state.messages import nearest
 from pypto._src.frontend.state.scope import BROKEN
 from pypto._src.frontend.syntax.blocks import Block, parse_block
 from pypto._src.frontend.syntax.loop_carried import (
+    by_position,
     carried_results,
     carrying_target,
     init_values,
@@ -38,7 +39,7 @@ from pypto._src.ir.array_types import ShapedType
 from pypto._src.ir.enums import ForKind
 from pypto._src.ir.exprs import ConstBool, ConstInt, Expr, IterArg, Var, const_value
 from pypto._src.ir.stmts import BreakStmt, ContinueStmt, ForStmt, ScopeStmt, Stmt, WhileStmt, seq
-from pypto._src.ir.types import scalar_type
+from pypto._src.ir.types import ScalarType, scalar_type
 
 _KINDS: Final[dict[Any, ForKind]] = {
     markers.range_: ForKind.Sequential,
@@ -95,14 +96,25 @@ def _bad_iteration(ctx: Context, node: ast.For, helper: Any) -> ParserError:
     elif isinstance(node.iter, ast.Name):
         kind = getattr(ctx.names.values.get(text), "type", None)
         count = f"{text}.shape[0]" if isinstance(kind, ShapedType) else text
+        if isinstance(kind, ScalarType) and kind.dtype.is_float():
+            count = f"pl.cast({text}, pl.INT64)"
         hint = f"write for {name} in pl.range({count}):"
     elif isinstance(node.iter, ast.Call) and helper is MISSING and _nearest_loop(node.iter):
         words = ", ".join(ctx.source.text(w) for w in (*node.iter.args, *node.iter.keywords))
         hint = f"write pl.{_nearest_loop(node.iter)}({words})"
+    elif (meant := _counting(ctx, node.iter)) is not None:
+        hint = f"write for {name} in {meant}:"
     elif isinstance(node.iter, ast.Call) and len(node.iter.args) == 1:
         inner = node.iter.args[0]
-        if isinstance(inner, ast.Call) and ctx.peek(inner.func) in tuple(_KINDS):
+        kind = getattr(ctx.value(inner), "type", None) if helper is len else None
+        if isinstance(kind, ShapedType):
+            hint = f"write for {name} in pl.range({ctx.source.text(inner)}.shape[0]):"
+        elif isinstance(inner, ast.Call) and ctx.peek(inner.func) in tuple(_KINDS):
             hint = f"write for {name} in {ctx.source.text(inner)}:"
+        elif helper is len:
+            hint = f"write for {name} in pl.range({text}):"
+    elif not isinstance(node.iter, ast.Call) and _is_integer(ctx, node.iter):
+        hint = f"write for {name} in pl.range({text}):"
     return ParserSyntaxError(
         "a for statement iterates over pl.range, pl.parallel, pl.pipeline, pl.unroll, pl.spmd or "
         f"pl.while_, got {text}",
@@ -110,6 +122,23 @@ def _bad_iteration(ctx: Context, node: ast.For, helper: Any) -> ParserError:
         hint=hint,
         slug="for-iterable",
     )
+
+
+def _counting(ctx: Context, node: ast.expr) -> str | None:
+    """Return the loop that another library's range with integers means, ``np.arange(4)``."""
+    if not isinstance(node, ast.Call) or not node.args or not isinstance(node.func, ast.Attribute):
+        return None
+    if not node.func.attr.endswith("range") or not all(_is_integer(ctx, arg) for arg in node.args):
+        return None
+    kind = "unroll" if node.func.attr == "static_range" else "range"
+    return f"pl.{kind}({', '.join(map(ctx.source.text, node.args))})"
+
+
+def _is_integer(ctx: Context, node: ast.expr) -> bool:
+    """True for a value that a loop can count to."""
+    value = ctx.value(node)
+    kind = value.type if isinstance(value, Expr) else None
+    return isinstance(value, int) or (isinstance(kind, ScalarType) and kind.dtype.is_int())
 
 
 def counted(ctx: Context, node: ast.For, kind: ForKind, stages: int = 1) -> None:
@@ -195,7 +224,7 @@ def bounds(ctx: Context, call: ast.Call) -> tuple[Expr, Expr, Expr]:
         raise ParserSyntaxError(
             f"{ctx.source.text(call.func)} takes 1 to 3 arguments, got {len(call.args)}",
             ctx.span(call),
-            hint=f"write {ctx.source.text(call.func)}({bounds_text})",
+            hint=by_position(ctx, call) or f"write {ctx.source.text(call.func)}({bounds_text})",
             slug="range-arguments",
         )
     given = [_bound(ctx, arg) for arg in call.args]
