@@ -444,3 +444,47 @@ def test_named_bounds_beside_other_arguments() -> None:
     loop = "for i in pl.pipeline(0, 8, step=4):\n    t = t * 2"
     error, _ = failure(TILE.replace("{line}", loop.replace("\n", "\n        ")))
     assert error.hint == "write pl.pipeline(0, 8, 4)"
+
+
+@pytest.mark.parametrize(
+    ("line", "wanted"),
+    [
+        ("t[t > 0] = 0", "write t = pl.sel(t > 0, pl.full([64, 64], pl.FP32, 0), t)"),
+        ("t[t > 0] = t + 1", "write t = pl.sel(t > 0, t + 1, t)"),
+        ("u = t[t > 0]", "a tile keeps its shape: choose with pl.sel(t > 0, t, ...)"),
+        ("m = t[0][0]", "write t[0, 0]"),
+        ("m = x[n][0] + 1.0", "write x[n, 0]"),
+        ("out[0][n] = f", "write out[0, n]"),
+        ("u = pl.load(x, [16, 64], [n, 0])", "write pl.load(x, [n, 0], [16, 64])"),
+    ],
+)
+def test_subscripts_and_regions(line: str, wanted: str) -> None:
+    """Masks, and indices in brackets of their own, are told in one step."""
+    check(TILE, line, wanted)
+
+
+@pytest.mark.parametrize("line", ["u = t[idx]", "u = x[idx]", "t[idx] = 0"])
+def test_indices_in_brackets(line: str) -> None:
+    """Rows at positions in memory are loaded one by one."""
+    error, _ = failure(TILE.replace("{line}", line))
+    assert str(error.hint).startswith("load each row in a loop")
+
+
+@pytest.mark.parametrize(
+    ("call", "wanted"),
+    [
+        ("q, [n, 0], [16, 64]", "write pl.slice(q, [16, 64], [n, 0])"),
+        ("x, [0, 0], [16, 64]", "write pl.slice(x, [16, 64], [0, 0])"),
+        ("x, [16, 64], [60, 0]", "write pl.slice(x, [16, 64], [48, 0])"),
+        ("x, [16], [n]", "write pl.slice(x, [16, 64], [n, 0])"),
+    ],
+)
+def test_slices_have_their_size_first(call: str, wanted: str) -> None:
+    """The size of a slice comes before its offset, in a hint too."""
+    check(REGION, f"u = pl.slice({call})", wanted)
+
+
+def test_slices_with_a_named_offset() -> None:
+    """An offset outside by its name is an error, not a failure of the compiler."""
+    error, _ = failure(REGION.replace("{line}", "u = pl.slice(x, [16, 64], offset=[60, 0])"))
+    assert error.slug == "out-of-bounds"

@@ -14,6 +14,7 @@ from typing import Any, Final, TypeAlias, cast
 
 from pypto._src.dtypes import bounds
 from pypto._src.errors import ParserError, PyptoError
+from pypto._src.frontend import region_markers
 from pypto._src.frontend.source.python_names import items_of
 from pypto._src.frontend.source.source import whole_text
 from pypto._src.frontend.state.context import Context
@@ -139,16 +140,32 @@ def _limits(base: Any) -> list[int | None]:
     return [known_size(dim) for dim in base.type.shape]
 
 
-def region_hint(site: Site, _error: ParserError, _param: Param | None) -> str | None:
+def region_hint(site: Site, error: ParserError, _param: Param | None) -> str | None:
     """Suggest the region moved, or cut, so that it lies inside and has the tensor's rank."""
     box = _box(site.op)
     if box is None:
         return _indices_hint(site)
+    of_slice = site.ctx.peek(site.node.func) is region_markers.slice
+    if of_slice:  # a load, whose size and offset change places
+        if len(site.node.args) != len(site.args):
+            return None
+        tensor, size, offset = site.node.args
+        if site.works([site.args[0], *site.args[:0:-1]]):  # they are swapped
+            return f"write {site.spelled(_in_order(site.texts()))}"
+        turned = ast.Call(site.node.func, [tensor, offset, size], site.node.keywords)
+        site = site._replace(node=ast.copy_location(turned, site.node))
     base, *lists = box
     limits = _limits(site.value(base))
     found = [items_of(site.value(param)) for param in lists]
     if not limits or any(items is None for items in found):
         return None
+    if not of_slice and error.slug == "tile-shape":
+        values = [(site.value(param), site.node_of(param)) for param in lists]
+        texts = [(value, "" if at is None else site.ctx.source.text(at)) for value, at in values]
+        names = [param.name for param in lists]
+        swapped = site.changed(dict(zip(names, reversed(texts), strict=True)))
+        if swapped is not None:
+            return swapped
     offsets, sizes = [(items or [])[: len(limits)] for items in found]
     offsets = [*offsets, *[0] * (len(limits) - len(offsets))]
     lacking = len(limits) - len(sizes)
@@ -161,7 +178,16 @@ def region_hint(site: Site, _error: ParserError, _param: Param | None) -> str | 
     changes: dict[str, tuple[Any, str]] = {}
     for param, new in zip(lists, zip(*pairs, strict=True), strict=True):
         changes[param.name] = [*new], _list_text(site, param, new)
+    if of_slice:
+        values, texts = zip(*changes.values(), strict=True)
+        called = site.spelled(_in_order([site.texts()[0], *texts]))
+        return f"write {called}" if site.works([site.args[0], *values]) else None
     return site.changed(changes)
+
+
+def _in_order(texts: Sequence[str]) -> list[str]:
+    """Return a tensor and two lists, the lists in the other order."""
+    return [texts[0], *texts[:0:-1]]
 
 
 def _indices_hint(site: Site) -> str | None:

@@ -475,13 +475,21 @@ def _resized(ctx: Context, node: ast.Subscript, sizes: Mapping[int, int]) -> str
 
 def _no_slice(ctx: Context, node: ast.Subscript, items: Sequence[Any]) -> ParserError:
     """Return the error for an index that is not a slice, such as that of an element or row."""
+    from pypto._src.frontend.diagnose import subscripts
+
     text = ctx.source.text(node.value)
     index = node.slice
     index_nodes = index.elts if isinstance(index, ast.Tuple) else [index]
     odd = next(item for item in items if not isinstance(item, slice))
     odd = None if any(item is None for item in items) else odd
-    hint = None
-    if items_of(odd) is None and isinstance(odd, int | Expr):
+    hint, at = None, node
+    is_number = items_of(odd) is None and isinstance(odd, int | Expr)
+    joined = subscripts.joined(ctx, node) if is_number else None
+    if isinstance(odd, Expr) and isinstance(odd.type, ShapedType):
+        hint = subscripts.by_tile(ctx, node, odd)
+    elif joined is not None:
+        at, hint = joined
+    elif is_number:
         hint = (
             f"write {text}[{', '.join(_as_slice(ctx, index_node) for index_node in index_nodes)}]"
         )
@@ -489,7 +497,7 @@ def _no_slice(ctx: Context, node: ast.Subscript, items: Sequence[Any]) -> Parser
         hint = _with_new_axes(ctx, node, items)
     return ParserTypeError(
         f"an index of {describe(ctx.value(node.value))} is a slice, got {describe(odd)}",
-        ctx.span(node),
+        ctx.span(at),
         hint=hint or f"write {text}[0:1]",
         slug="subscript",
     )
