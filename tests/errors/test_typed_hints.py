@@ -488,3 +488,32 @@ def test_slices_with_a_named_offset() -> None:
     """An offset outside by its name is an error, not a failure of the compiler."""
     error, _ = failure(REGION.replace("{line}", "u = pl.slice(x, [16, 64], offset=[60, 0])"))
     assert error.slug == "out-of-bounds"
+
+
+@pytest.mark.parametrize(
+    ("line", "wanted"),
+    [
+        ("m = max(n, f)", "write max(pl.cast(n, pl.FP32), f)"),
+        ("m = pl.min(f, n + 1)", "write pl.min(f, pl.cast(n + 1, pl.FP32))"),
+        ("out += t", "write out[:] = out[:] + t"),
+        ("out -= t * 2", "write out[:] = out[:] - (t * 2)"),
+        ("out += 1.0", "write out[:] = out[:] + 1.0"),
+        ("u = pl.load(x, 0, 0)", "write pl.load(x, [0, 0], [64, 64])"),
+        ("u = pl.load(x, 0)", "write pl.load(x, [0, 0], [64, 64])"),
+    ],
+)
+def test_casts_outputs_and_loads(line: str, wanted: str) -> None:
+    """Numbers of two kinds, outputs that change, and a load without brackets."""
+    check(TILE, line, wanted)
+
+
+@pytest.mark.parametrize("value", ["x", "1.0"])
+def test_outputs_that_change_on_the_host(value: str) -> None:
+    """What is added to an output on the host does not replace it."""
+    wanted = f"write with pl.incore(): out[:] = out[:] + {value}"
+    check(HOST, f"out += {value}", wanted)
+
+
+def test_inputs_that_change_are_told_no_store() -> None:
+    """An input is not written, in a hint neither."""
+    assert failure(TILE.replace("{line}", "x += t"))[0].hint is None

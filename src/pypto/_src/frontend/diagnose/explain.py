@@ -249,7 +249,7 @@ def _count_hint(site: Site, _error: ParserError, param: Param | None) -> str | N
     is_load = site.op is memory.load and len(site.args) == 1 and not site.kwargs
     if is_load and isinstance(getattr(site.args[0], "type", None), TileType):
         return f"write {texts[0]}"  # a part of a tensor, which is loaded by its brackets
-    inserted = _inserted(site, site.args, texts) or _inserted_swapped(site)
+    inserted = _inserted(site, site.args, texts) or _inserted_swapped(site) or _spread_over(site)
     if inserted is not None:
         return inserted
     completed = _completed(site)
@@ -380,6 +380,18 @@ def _grouped(site: Site) -> str | None:
     return None
 
 
+def _spread_over(site: Site) -> str | None:
+    """Suggest the load of a whole tensor where Triton has one address: ``pl.load(x, 0, 0)``."""
+    first = site.args[0] if site.args else None
+    shape = static_shape(first.type) if _is_tensor(first) else None
+    if site.op is not memory.load or shape is None or any(site.args[1:]) or site.kwargs:
+        return None
+    whole = [0] * len(shape), [*shape]
+    if not site.works([first, *whole]):
+        return None
+    return f"write {site.spelled([site.texts()[0], *map(str, whole)])}"
+
+
 def _runs(args: Sequence[Any], texts: Sequence[str], rank: int) -> tuple[list[Any], list[str]]:
     """Return the arguments with every ``rank`` numbers, in order, grouped into one list."""
     values: list[Any] = []
@@ -434,7 +446,7 @@ def _kind_hint(site: Site, error: ParserError, param: Param | None) -> str | Non
     if param.kind == ATTR:
         return _attribute_hint(param, value)
     if param.kind == INTS:
-        return integers_hint(site, param) or _grouped(site)
+        return integers_hint(site, param) or _grouped(site) or _spread_over(site)
     if param.kind == SCALAR and isinstance(value, Expr) and isinstance(value.type, TileType):
         return _without_scalar(site)
     if param.kind == TENSOR:

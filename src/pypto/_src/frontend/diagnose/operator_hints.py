@@ -22,6 +22,7 @@ from pypto._src.frontend.state.messages import (
     spell_dims,
 )
 from pypto._src.ir.array_types import ShapedType, TensorType, TileType, dtype_of
+from pypto._src.ir.enums import FunctionType
 from pypto._src.ir.exprs import Call, Expr, Var
 from pypto._src.ir.types import ScalarType
 from pypto._src.ops import elementwise, tensor
@@ -225,7 +226,11 @@ def _count_of_numbers(value: Any) -> int:
 
 def load_hint(ctx: Context, node: Any, symbol: str, left: Any, right: Any) -> str | None:
     """Return the slice that makes a tile of a tensor that is used beside a tile."""
-    if not (is_data(left) and is_data(right) and isinstance(node, ast.BinOp)):
+    if not (is_data(left) and is_data(right)):
+        return None
+    if isinstance(node, ast.AugAssign):
+        return stored(ctx, node, symbol) if isinstance(left.type, TensorType) else None
+    if not isinstance(node, ast.BinOp):
         return None
     if isinstance(left.type, TensorType) == isinstance(right.type, TensorType):
         return None
@@ -241,6 +246,19 @@ def load_hint(ctx: Context, node: Any, symbol: str, left: Any, right: Any) -> st
     return (
         f"write {ctx.source.text(operand_node)}[:]" if isinstance(operand_node, ast.Name) else None
     )
+
+
+def stored(ctx: Context, node: ast.AugAssign, symbol: str) -> str | None:
+    """Return the store that ``out += value`` of an output means in a kernel or on the host."""
+    from pypto._src.frontend.state.roles import computes_with_tiles
+
+    if not isinstance(node.target, ast.Name) or node.target.id not in ctx.home.outputs:
+        return None
+    is_host = ctx.region is None and ctx.func_type is FunctionType.Orchestration
+    if not is_host and not computes_with_tiles(ctx.home):
+        return None
+    name, place = node.target.id, "with pl.incore(): " if is_host else ""
+    return f"write {place}{name}[:] = {name}[:] {symbol} {ctx.source.operand(node.value)}"
 
 
 def _as_load(ctx: Context, node: ast.expr, value: Expr) -> str | None:

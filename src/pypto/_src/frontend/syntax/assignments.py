@@ -262,7 +262,14 @@ def aug_assign(ctx: Context, node: ast.AugAssign) -> None:
         whole = ast.copy_location(ast.Subscript(read, ast.Slice(), ast.Store()), node.target)
         slices.write(ctx, whole, new, node.value)
     else:
-        _assign_name(ctx, node.target, new, node.value)
+        try:
+            _assign_name(ctx, node.target, new, node.value)
+        except ParserError as error:
+            if error.slug == "out-rebound":
+                from pypto._src.frontend.diagnose.operator_hints import stored
+
+                error.hint = stored(ctx, node, BINARY[type(node.op)][0]) or error.hint
+            raise
 
 
 def _is_updated_in_place(ctx: Context, old: Any) -> bool:

@@ -51,7 +51,24 @@ def scalar_form(
             value = combine(BINARY_FUNCTIONS[name], value, other, span)
         return value
     except TypeError as error:
-        raise ParserTypeError(str(error), span, slug="scalar-operands") from None
+        hint = _of_floats(ctx, args, node)
+        raise ParserTypeError(str(error), span, hint=hint, slug="scalar-operands") from None
+
+
+def _of_floats(ctx: Context, args: Sequence[Any], node: ast.Call) -> str | None:
+    """Return a call with casts of its integers, None if it has no float beside them."""
+    dtypes = [value.type.dtype if isinstance(value, Expr) else None for value in args]  # pyright: ignore[reportAttributeAccessIssue]
+    floats = [dtype for dtype in dtypes if dtype is not None and dtype.is_float()]
+    if not floats and not any(isinstance(value, float) for value in args):
+        return None
+    wanted = floats[0].member if floats else "FP32"
+    texts = [
+        f"pl.cast({ctx.source.text(arg)}, pl.{wanted})"
+        if dtype is not None and dtype.is_int()
+        else ctx.source.text(arg)
+        for arg, dtype in zip(node.args, dtypes, strict=True)
+    ]
+    return f"write {ctx.source.text(node.func)}({', '.join(texts)})"
 
 
 def no_dtype(ctx: Context, node: ast.Call, called: str, found: Any) -> ParserError:
