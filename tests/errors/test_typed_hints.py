@@ -362,6 +362,8 @@ MEAN = "pl.mul(pl.col_sum(pl.row_sum(t)), 1.0 / (t.shape[0] * t.shape[1]))"
         ("np.where(t > 0, 1.0, t)", "write pl.sel(t > 0, pl.full([64, 64], pl.FP32, 1.0), t)"),
         ("pl.where(t > 0, t, t + 1)", "write pl.sel(t > 0, t, t + 1)"),
         ("pl.mean(t)", f"write {MEAN}"),
+        ("np.mean(t, axis=None, keepdims=True)", f"write {MEAN}"),
+        ("t.sum(dim=-1)", "write pl.sum(t, axis=-1)"),
     ],
 )
 @pytest.mark.filterwarnings("ignore:'int' object is not callable:SyntaxWarning")

@@ -121,6 +121,8 @@ def meant_call(ctx: Context, error: ParserError, node: ast.Call, func: ast.Attri
     if lists == {1} and not isinstance(node.args[0], ast.List | ast.Tuple | ast.Name):
         texts = [f"[{', '.join(texts)}]"]  # x.reshape(64, 128)
     texts = [text.replace("keepdims=", "keepdim=") for text in texts]  # as NumPy has it
+    if any(param.name == "axis" for each in ops for param in each.params):  # as PyTorch has it
+        texts = [re.sub(r"^dim=", "axis=", text) for text in texts]
     return f"write {found[1]}({', '.join([ctx.source.text(func.value), *texts])})"
 
 

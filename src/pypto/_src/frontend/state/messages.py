@@ -201,7 +201,8 @@ def recipe(name: str, texts: Sequence[str]) -> str | None:
     """Return how to write an op of another library with ops that exist here."""
     if name.lower() in _ARGUMENTS and not _OF_COLUMNS.isdisjoint(texts[1:]):
         return f"write pl.col_{name.lower()}({texts[0]})"
-    if name.lower() in _MOMENTS and texts[1:]:
+    others = [each for each in texts[1:] if not each.startswith("keepdim")]
+    if name.lower() in _MOMENTS and others not in ([], ["axis=None"], ["dim=None"]):
         name = f"{'row' if _OF_COLUMNS.isdisjoint(texts[1:]) else 'col'}_{name}"
     found = _RECIPES.get(name.lower())
     if name.lower() in ("pow", "power") and texts[1:] == ["2"]:
