@@ -382,12 +382,12 @@ def _grouped(site: Site) -> str | None:
 
 def _spread_over(site: Site) -> str | None:
     """Suggest the load of a whole tensor where Triton has one address: ``pl.load(x, 0, 0)``."""
-    first = site.args[0] if site.args else None
-    shape = static_shape(first.type) if _is_tensor(first) else None
+    kind = site.args[0].type if site.args and _is_tensor(site.args[0]) else None
+    shape = None if kind is None else static_shape(kind)
     if site.op is not memory.load or shape is None or any(site.args[1:]) or site.kwargs:
         return None
     whole = [0] * len(shape), [*shape]
-    if not site.works([first, *whole]):
+    if not site.works([site.args[0], *whole]):
         return None
     return f"write {site.spelled([site.texts()[0], *map(str, whole)])}"
 

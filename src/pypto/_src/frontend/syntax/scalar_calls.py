@@ -12,6 +12,7 @@ from pypto._src.errors import ParserError, ParserSyntaxError, ParserTypeError
 from pypto._src.frontend.state.context import Context
 from pypto._src.frontend.state.messages import describe, dtype_like
 from pypto._src.frontend.state.scalar_promotion import combine, typed
+from pypto._src.ir.array_types import dtype_of
 from pypto._src.ir.exprs import Cast, Expr, unary
 from pypto._src.ir.scalar_ops import BINARY_FUNCTIONS, UNARY_FUNCTIONS
 from pypto._src.ir.types import ScalarType
@@ -57,7 +58,7 @@ def scalar_form(
 
 def _of_floats(ctx: Context, args: Sequence[Any], node: ast.Call) -> str | None:
     """Return a call with casts of its integers, None if it has no float beside them."""
-    dtypes = [value.type.dtype if isinstance(value, Expr) else None for value in args]  # pyright: ignore[reportAttributeAccessIssue]
+    dtypes = [dtype_of(value) if isinstance(value, Expr) else None for value in args]
     floats = [dtype for dtype in dtypes if dtype is not None and dtype.is_float()]
     if not floats and not any(isinstance(value, float) for value in args):
         return None
