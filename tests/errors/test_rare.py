@@ -57,7 +57,7 @@ RARE: list[tuple[str, Callable[[], object], str]] = [
      "a tensor has 6 dimensions; kernels take up to 5"),
     ("kernel-result", result_of_nothing, "result 0 of kernel 'f' is not one of its parameters"),
     ("emit-statement", lambda: PTOCodegen().generate(program(OddStmt(NOWHERE))),
-     "a OddStmt cannot be written"),
+     "an OddStmt cannot be written"),
     ("error", lambda: to_statement_text(program(ir.EvalStmt(ODD, NOWHERE))),
      "OddExpr has no statement form"),
     ("evaluation", lambda: binary_function(ir.BinaryExpr, DataType.INT64),

@@ -232,7 +232,7 @@ def test_views_share_their_bytes() -> None:
 
 ARGUMENTS: list[tuple[list[Any], str]] = [
     ([], "'double' takes 2 arguments (x, out), got 0"),
-    ([3, ones(8)], "argument 'x' is a int, Tensor[[n, 16], FP32] was wanted"),
+    ([3, ones(8)], "argument 'x' is an int, Tensor[[n, 16], FP32] was wanted"),
     (
         [ones(8).astype(np.float64), ones(8)],
         "argument 'x' is an array [8, 16] of float64, Tensor[[n, 16], FP32] was wanted",

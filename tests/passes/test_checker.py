@@ -433,7 +433,7 @@ def test_what_is_no_program(check: str) -> None:
     """Each check says what it wants, as the passes do, and not that an attribute is missing."""
     with pytest.raises(CallError) as caught:
         getattr(passes, check)(3)
-    assert caught.value.message == f"passes.{check} takes a program, got a int"
+    assert caught.value.message == f"passes.{check} takes a program, got an int"
     assert caught.value.slug == "no-program"
 
 

@@ -340,7 +340,7 @@ def test_arrays_elsewhere_are_refused() -> None:
     """What NumPy cannot view in place is rejected with NumPy's reason."""
     error = refusal(Exporter(square(), device=2), 1.0, square())
     assert error.slug == "argument-dlpack"
-    assert error.message.startswith("argument 'x' of scale is a Exporter, which NumPy cannot use")
+    assert error.message.startswith("argument 'x' of scale is an Exporter, which NumPy cannot use")
     assert error.hint == "pass a NumPy array of np.float32 in the CPU's memory"
 
 

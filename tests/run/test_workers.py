@@ -92,7 +92,7 @@ def test_tensors_stay_on_the_devices() -> None:
         worker.free_stacked_tensor(held)
         with pytest.raises(ValueError, match="was freed"):
             worker(held, out)
-        with pytest.raises(ValueError, match="no tensor of this worker"):
+        with pytest.raises(ValueError, match="not a tensor of this worker"):
             worker.free_tensor(held)
         with pytest.raises(ValueError, match="does not fill"):
             worker.copy_to(out, x[0])

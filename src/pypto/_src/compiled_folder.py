@@ -15,7 +15,7 @@ from pypto._src.build_output import write_texts
 from pypto._src.driver import CompiledProgram
 from pypto._src.driver import compile_program as compile_here
 from pypto._src.emit.cpp.options import DEFAULT, CppOptions
-from pypto._src.errors import CallError
+from pypto._src.errors import CallError, of_type
 from pypto._src.ir.stmts import Program
 from pypto._src.passes.pass_base import PassContext
 from pypto._src.passes.pass_manager import OptimizationStrategy
@@ -250,7 +250,7 @@ def execute_distributed_compiled(
     if isinstance(program, CompiledProgram | str):
         raise CallError(
             "execute_distributed_compiled runs what compiling a @pl.jit.host function returned, "
-            f"got a {type(program).__name__} of one device",
+            f"got {of_type(program)} of one device",
             hint="execute_compiled(compiled, args)",
             slug="argument-kind",
         )

@@ -21,7 +21,7 @@ from pypto._src.emit.cpp.generate import kernel_file
 from pypto._src.emit.cpp.options import DEFAULT, CppOptions
 from pypto._src.emit.host.native.generate import HostText, host_text
 from pypto._src.emit.writer import source_comment
-from pypto._src.errors import CallError, EmitError
+from pypto._src.errors import CallError, EmitError, of_type
 from pypto._src.interp.evaluate import Evaluator
 from pypto._src.interp.pipe_interpreter import ORDERS, OrderName, StrictEvaluator
 from pypto._src.ir.roles import Role, outermost, role, uncalled
@@ -423,7 +423,7 @@ def compile_program(
         raise not_a_program(program, "runtime.compile", frame)
     if not isinstance(options, CppOptions):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise CallError(
-            f"options is a {type(options).__name__}, CppOptions was wanted",
+            f"options is {of_type(options)}, CppOptions was wanted",
             span_of_frame(frame),
             hint="options=CppOptions(profile=True)",
             slug="argument-kind",

@@ -404,6 +404,16 @@ class InternalError(RuntimeError):
 InternalError.__module__ = "pypto"
 
 
+_WITH_AN: Final = (*"aeioAEIO", "nd")
+"""How names of types begin that take ``an``, such as ``int`` and ``ndarray``."""
+
+
+def of_type(value: object) -> str:
+    """Return the type of a value with its article: ``an int``."""
+    name = type(value).__name__
+    return f"{'an' if name.startswith(_WITH_AN) else 'a'} {name}"
+
+
 def check(condition: object, message: str) -> None:
     """Raise ValueError with ``message`` unless ``condition`` holds."""
     if not condition:

@@ -11,7 +11,7 @@ from types import FrameType
 from typing import Any, Final
 
 from pypto._src.diagnostics import lines_at, span_of_frame
-from pypto._src.errors import CallError
+from pypto._src.errors import CallError, of_type
 
 _CALL: Final = r"([\w.]+)(\((?s:.*)\))"
 
@@ -73,7 +73,7 @@ def not_a_program(value: Any, taker: str, frame: FrameType | None = None) -> Cal
     """Return the error for what ``taker`` was given in ``frame`` instead of a program."""
     kind = type(value).__name__
     name = str(getattr(value, "__name__", getattr(value, "name", "")))
-    found, hint = f"a {kind}", "put @pl.program above a class of functions"
+    found, hint = of_type(value), "put @pl.program above a class of functions"
     if value is None or isinstance(value, str):
         found = repr(value)
     elif isinstance(value, type):

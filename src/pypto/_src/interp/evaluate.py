@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pypto._src.diagnostics import UNKNOWN_SPAN, Span
 from pypto._src.dtypes import DataType
-from pypto._src.errors import EvaluationError, OpError
+from pypto._src.errors import EvaluationError, OpError, of_type
 from pypto._src.interp.memory import Layout, address_of, poison
 from pypto._src.interp.op_calls import Env, Eval, op_eval, operands_of
 from pypto._src.interp.scalars import binary_function, unary_function, wrapper
@@ -316,7 +316,7 @@ class Plan:
             array: Any = value
             if not isinstance(value, np.ndarray):
                 raise EvaluationError(
-                    f"argument {param.name!r} is a {type(value).__name__}, {wanted} was wanted",
+                    f"argument {param.name!r} is {of_type(value)}, {wanted} was wanted",
                     slug="argument",
                 )
             shape = array.shape

@@ -13,7 +13,7 @@ from typing import Any, Final, cast
 
 from pypto._src.diagnostics import UNKNOWN_SPAN, Span
 from pypto._src.dtypes import BY_CODE, DataType, bounds, holds, out_of_range_text
-from pypto._src.errors import OpError, OpTypeError
+from pypto._src.errors import OpError, OpTypeError, of_type
 from pypto._src.ir.array_types import TensorType, TileType
 from pypto._src.ir.enums import MemorySpace, PipeType
 from pypto._src.ir.exprs import ConstFloat, ConstInt, Expr, MakeTuple, Op, as_expr
@@ -144,7 +144,7 @@ def shown(value: Any) -> str:
         kind = type(value).__name__
         return f"the {kind if kind in _NAMED else _OP} {name!r}"
     plain = len(text) <= _LONGEST and " at 0x" not in text and "\n" not in text
-    return text if plain else f"a {type(value).__name__}"
+    return text if plain else of_type(value)
 
 
 _NAMED: Final = ("function", "module", "method")

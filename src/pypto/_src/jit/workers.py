@@ -12,6 +12,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from threading import Semaphore
 from typing import TYPE_CHECKING, Any, Final, Protocol, Self
 
+from pypto._src.errors import of_type
 from pypto._src.golden.specs import numpy_dtype
 from pypto._src.jit.cluster_ranks import ClusterRanks
 from pypto._src.lazy import lazy_module
@@ -289,7 +290,7 @@ def _runnable(program: Any) -> Callable[..., Any]:
     if isinstance(program, CompiledProgram | JitFunction):
         return program
     raise TypeError(
-        f"a worker runs compiled programs and pl.jit kernels, got a {type(program).__name__}; "
+        f"a worker runs compiled programs and pl.jit kernels, got {of_type(program)}; "
         "for a @pl.program class pass runtime.compile(program)"
     )
 

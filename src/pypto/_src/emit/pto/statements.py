@@ -13,7 +13,7 @@ from pypto._src.emit.pto.calls import Calls
 from pypto._src.emit.pto.control_flow import Flow
 from pypto._src.emit.pto.kernel_state import Kernel
 from pypto._src.emit.writer import source_comment
-from pypto._src.errors import EmitError, PyptoError
+from pypto._src.errors import EmitError, PyptoError, of_type
 from pypto._src.ir.array_types import TensorType, TileType
 from pypto._src.ir.exprs import Call
 from pypto._src.ir.stmts import (
@@ -93,7 +93,7 @@ def _jump(_writer: Statements, _stmt: Stmt) -> None:
 
 
 def _unknown(_writer: Statements, stmt: Stmt) -> None:
-    raise EmitError(f"a {type(stmt).__name__} cannot be written", slug="emit-statement")
+    raise EmitError(f"{of_type(stmt)} cannot be written", slug="emit-statement")
 
 
 WRITERS: Final[dict[type[Stmt], Callable[[Statements, Any], None]]] = {

@@ -13,7 +13,7 @@ from types import FrameType
 from typing import Any, Final, Protocol
 
 from pypto._src.diagnostics import Label, Span, SpanDraft, lines_of_file, span_of
-from pypto._src.errors import ParserSyntaxError
+from pypto._src.errors import ParserSyntaxError, of_type
 from pypto._src.python_parser import parse_python
 
 _HEADER = r"\s*(?:async\s+)?(?:def|class)\b"
@@ -224,7 +224,7 @@ def function_source(function: Callable[..., Any]) -> tuple[Source, ast.FunctionD
     code = getattr(function, "__code__", None)
     if code is None:
         raise ParserSyntaxError(
-            f"a function was wanted, got a {type(function).__name__}",
+            f"a function was wanted, got {of_type(function)}",
             hint="leave one decorator, directly above the def",
             slug="no-source",
         )

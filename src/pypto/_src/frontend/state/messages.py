@@ -8,6 +8,7 @@ from contextlib import suppress
 from typing import Any, Final
 
 from pypto._src.dtypes import MEMBERS, DataType
+from pypto._src.errors import of_type
 from pypto._src.ir.array_types import TensorType, TileType, TileView, same_valid_part, valid_part
 from pypto._src.ir.exprs import ConstInt, Expr, Var
 from pypto._src.ir.types import ScalarType, TupleType, Type, UnknownType
@@ -105,7 +106,7 @@ def describe(value: Any) -> str:
     if value is None:
         return "None"
     name = getattr(value, "__name__", None)
-    return f"{name!r}" if isinstance(name, str) else f"a {type(value).__name__}"
+    return f"{name!r}" if isinstance(name, str) else of_type(value)
 
 
 def store_line(name: str, output: Var, tile: str = "") -> str:

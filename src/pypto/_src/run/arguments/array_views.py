@@ -11,7 +11,7 @@ import functools
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeGuard, cast
 
-from pypto._src.errors import CallError
+from pypto._src.errors import CallError, of_type
 from pypto._src.lazy import lazy_module
 from pypto._src.records import NamedTuple
 
@@ -74,7 +74,7 @@ def is_plain_number(value: object) -> bool:
 
 def described(arg: object) -> str:
     """Return a description of an argument that is not an array."""
-    return "None" if arg is None else f"a {type(arg).__name__}"
+    return "None" if arg is None else of_type(arg)
 
 
 def array_view(arg: Any, argument: Argument) -> Array:

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NoReturn
 
 from pypto._src.diagnostics import Span, spelled_like
-from pypto._src.errors import CallError
+from pypto._src.errors import CallError, of_type
 from pypto._src.interp.evaluate import evaluate
 from pypto._src.ir.array_types import TensorType, symbols_of_type
 from pypto._src.ir.exprs import ConstInt, Expr, Var
@@ -37,7 +37,7 @@ def _whole(name: str, size: Any) -> int:
         found = operator.index(size)
     except TypeError:
         plain = size is None or isinstance(size, float | str)
-        found = repr(size) if plain else f"a {type(size).__name__}"
+        found = repr(size) if plain else of_type(size)
         near = int(size) if isinstance(size, float) and size.is_integer() else 64
         raise CallError(
             f"the size {name!r} is {found}, an integer was wanted",
@@ -70,7 +70,7 @@ class Sizes:
         self._function = function
         if not isinstance(given, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise CallError(
-                f"sizes is a {type(given).__name__}, a dict of names and integers was wanted",
+                f"sizes is {of_type(given)}, a dict of names and integers was wanted",
                 hint=f"sizes={{{next((var.name for var in self._vars()), 'N')!r}: 64}}",
                 slug="argument-kind",
             )

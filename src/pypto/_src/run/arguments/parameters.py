@@ -13,7 +13,7 @@ from ctypes import addressof, c_char
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from pypto._src.dtypes import DataType
-from pypto._src.errors import CallError
+from pypto._src.errors import CallError, of_type
 from pypto._src.interp.scalars import wrapper
 from pypto._src.ir.array_types import TensorType
 from pypto._src.ir.enums import ParamDirection
@@ -152,7 +152,7 @@ class ScalarParameter:
         return arg.value
 
     def _refuse(self, arg: Any) -> NoReturn:
-        found = arg if isinstance(arg, int | float) else f"a {type(arg).__name__}"
+        found = arg if isinstance(arg, int | float) else of_type(arg)
         is_number = isinstance(arg, float) or _is_number_of_numpy(arg)
         hint = f"int({self.name})" if is_number else f"pass a number: {self.name}=1"
         raise CallError(
