@@ -1,4 +1,4 @@
-"""Builds kernels by hand for the tests of the passes that plan memory and synchronisation.
+"""Builds kernels by hand for tests of the passes that plan memory and synchronisation.
 
 `Block` collects statements; `random_kernel` draws whole kernels of tiles, loops and branches.
 """
@@ -36,7 +36,7 @@ FP32 = DataType.FP32
 INDEX = DataType.INDEX
 assert ops.__all__  # imported, so all ops are registered
 Pick = Callable[[int], int]
-"""Returns a number below its argument."""
+"""Draws a number below its argument."""
 
 
 def call(name: str, *args: Any, **kwargs: Any) -> Call:
@@ -55,7 +55,7 @@ def index(name: str) -> Var:
 
 
 class Block:
-    """Statements in order. Every statement gets a line number of its own, as in a source file."""
+    """Statements in order. Every statement gets its own line number, as in a source file."""
 
     def __init__(self, line: list[int] | None = None) -> None:
         self.stmts: list[Stmt] = []
@@ -163,7 +163,7 @@ class Block:
         return list(results)
 
     def function(self, params: Sequence[Var], results: Sequence[Var], name: str = "k") -> Function:
-        """Return the statements as a kernel; the last parameters that are returned are InOut."""
+        """Return the statements as a kernel; the last parameters, which are returned, are InOut."""
         self.stmts.append(ReturnStmt(list(results), self.span()))
         directed = [
             (p, ParamDirection.InOut if p.name.startswith("out") else ParamDirection.In)
@@ -191,7 +191,7 @@ def memref(value: Expr) -> MemRef:
 
 
 def buffer_ids(function: Function) -> dict[str, int]:
-    """Return the number of the memory reference of each tensor and tile variable by its name."""
+    """Map each tensor and tile variable's name to the number of its memory reference."""
     found = {node.name: node for node in walk(function) if isinstance(node, Var)}
     return {n: memref(v).id_ for n, v in found.items() if isinstance(v.type, ShapedType)}
 
@@ -282,7 +282,7 @@ class _Drawer:
         return values[self.pick(len(values))]
 
     def row(self, counters: Sequence[Var]) -> Any:
-        """Return the first row of a box: a constant, or one that moves with a loop."""
+        """Return the first row of a box: a constant, or one that depends on a loop variable."""
         choice = self.pick(3)
         if counters and choice == 0:
             return self.one(counters) * ROWS
@@ -293,7 +293,7 @@ class _Drawer:
     def fill(
         self, block: Block, tiles: list[Var], out: Var, counters: list[Var], depth: int, most: int
     ) -> Var:
-        """Draw up to ``most`` statements; return the tensor that has the results by then."""
+        """Draw up to ``most`` statements; return the tensor that then holds the results."""
         for _ in range(1 + self.pick(most)):
             if self.left <= 0:
                 break

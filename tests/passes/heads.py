@@ -1,4 +1,4 @@
-"""The begin of the programs that tests of the checks go on with."""
+"""The common beginning of the programs in the tests of the checks."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ class Kernels:
         out: pl.Out[pl.Tensor[[64, 32], pl.FP32]],
     ):
 """
-"""Ends with the head of the kernel."""
+"""Ends with the signature of the kernel."""
 
 
 def program_of(head: str, body: str) -> Program:
-    """Return the program, as of a file kernels.py, whose last function goes on with ``body``."""
+    """Return the program, as if from kernels.py, whose last function has the body ``body``."""
     text = head + "".join(f"        {line}\n" for line in body.splitlines())
     program = pl.parse(text, "kernels.py")
     assert isinstance(program, Program)

@@ -1,21 +1,21 @@
-"""Breaks synchronised kernels on purpose, and counts what the checker finds of it.
+"""Breaks synchronised kernels on purpose, and counts which of these mutants the checker finds.
 
 Run ``python -m tests.passes.mutants [PROGRAMS]`` for the counts of every example and of random
 programs, a third each of vector kernels in source, matrix kernels in source, and kernels in SSA
 form. For each kernel:
 
-* *removal*: one set, wait or barrier is left out;
-* *flag*: a set is left out with the waits that it serves, and these with their other sets;
+* *removal*: one set, wait or barrier is removed;
+* *flag*: a set is removed with the waits that it serves, and these waits' other sets;
 * *deadlock*: the sets of one flag raise an event that nothing waits for;
 * *reuse*: two flags of one pair of pipes share an event.
 
-What a mutant does is decided by the strict interpreter, which looks at all orders of the queues. A
-mutant that breaks on arguments that take loops through 0 to 3 iterations has to be found. One must
-not be reported that does not break even where branches go either way, and loops whose bounds are
-not constant run up to 4 times, whatever the arguments say: all control flow is in the model.
+What a mutant does is decided by the strict interpreter, which explores all orders of the queues.
+A mutant that breaks on arguments that make loops run 0 to 3 iterations has to be found. A mutant
+must not be reported if it cannot break even when branches go either way and loops without constant
+bounds run up to 4 times, whatever the arguments: the model covers all control flow.
 
-Some flags are there so that another one is not raised again before its last wait is over, which the
-interpreter takes as right. Mutants without them are counted on their own: the checker warns.
+Some flags only keep another one from being raised again before its last wait is over, which the
+interpreter does not check. Mutants without them are counted separately: the checker warns.
 """
 
 from __future__ import annotations
@@ -55,10 +55,10 @@ from pypto._src.passes.sync.insert_sync import is_sync
 from tests.properties.programs import built, multiplied, written
 
 COUNTS = (-1, 0, 1, 2, 3)
-"""What loops and branches of random programs depend on."""
+"""The arguments that loops and branches of random programs depend on."""
 
 Edit = Callable[[Stmt], Stmt | None]
-"""Returns what stands in place of a set, wait or barrier; None for nothing."""
+"""Returns the replacement of a set, wait or barrier; None removes it."""
 
 
 class Mutant(NamedTuple):
@@ -73,12 +73,12 @@ class Mutant(NamedTuple):
 
 
 class Kernel(NamedTuple):
-    """A synchronised kernel with what some runs of it issued."""
+    """A synchronised kernel with the instructions that some of its runs issued."""
 
     name: str
     function: Function
     traces: list[Queues]
-    paths: Callable[[], Iterator[Queues]]  # runs that need not follow the arguments
+    paths: Callable[[], Iterator[Queues]]  # runs whose control flow need not follow the arguments
 
 
 # --------------------------------------------------------------------------------------------
@@ -109,11 +109,11 @@ def kernel_of(name: str, program: ir.Program) -> Kernel:
 
 
 CHOICES = 4000
-"""How many paths through a kernel are tried at most to break a mutant that the checker reports."""
+"""The most paths through a kernel that are tried to break a mutant that the checker reports."""
 
 
 class Paths:
-    """Runs of a kernel that need not follow the arguments, made when somebody asks for them."""
+    """Runs of a kernel whose control flow need not follow the arguments, made on demand."""
 
     def __init__(self, program: ir.Program, function: Function) -> None:
         self.function = function
@@ -122,11 +122,11 @@ class Paths:
         self.known: set[tuple[int, ...]] = set()
         self.seed = 0
         if not any(point.blocks for point in points_in(number(function))):
-            # Without branches and loops there is one path only.
+            # Without branches and loops there is only one path.
             self.seed = CHOICES if not moved_freely(function) else CHOICES - 1
 
     def each(self) -> Iterator[Queues]:
-        """Yield the runs, those made before first."""
+        """Yield the runs, the existing ones first."""
         yield from self.made
         while self.seed < CHOICES:
             run = self._next()
@@ -134,7 +134,7 @@ class Paths:
                 yield run
 
     def _next(self) -> Queues | None:
-        """Make one more run; None if it is like one before, or has an index that no run has."""
+        """Make one more run; None if it repeats an earlier one, or has an index no real run has."""
         self.evaluator.calls = []
         self.evaluator.choose = Choice(self.seed)
         self.seed += 1
@@ -154,7 +154,7 @@ def _path(run: Queues) -> tuple[int, ...]:
 
 
 class Choice:
-    """Draws arms and trips; some draws favour one arm, or few iterations."""
+    """Draws branch arms and trip counts; some draws favour one arm, or few iterations."""
 
     def __init__(self, seed: int) -> None:
         self._random = Random(seed)
@@ -166,12 +166,12 @@ class Choice:
         return int(self._random.random() < self._arm)
 
     def trips(self) -> int:
-        """Return how often a loop runs."""
+        """Return how many iterations a loop runs."""
         return self._random.choice(self._trips)
 
 
 def moved_freely(function: Function) -> dict[Stmt, dict[int, None]]:
-    """Return the dimensions of boxes whose offsets are no linear forms of loop variables.
+    """Return the dimensions of boxes whose offsets are not linear in the loop variables.
 
     The model does not know where such a box is.
     """
@@ -193,7 +193,7 @@ def _among(atom: object, known: set[Var]) -> bool:
 
 
 def paths(program: ir.Program, function: Function, known: Sequence[Queues]) -> list[Queues]:
-    """Return runs on other paths through a kernel than the known ones."""
+    """Return runs on paths through a kernel other than the known ones."""
     if not any(point.blocks for point in points_in(number(function))):
         return []
     evaluator = FreeEvaluator(program)
@@ -210,17 +210,17 @@ def paths(program: ir.Program, function: Function, known: Sequence[Queues]) -> l
 
 
 class FreeEvaluator(StrictEvaluator):
-    """Lets branches and loops go as ``choose`` says."""
+    """Takes branches and runs loops as ``choose`` decides."""
 
     choose: Choice
 
     def plan(self, function: Function) -> Plan:
-        """Return ``function`` ready to be called."""
+        """Return ``function`` prepared for calls."""
         return FreePlan(function, self)
 
 
 class FreePlan(StrictPlan):
-    """One kernel whose branches and loops do not ask their conditions."""
+    """A kernel whose branches and loops ignore their conditions."""
 
     def __init__(self, function: Function, evaluator: StrictEvaluator) -> None:
         self.free = moved_freely(function)
@@ -278,7 +278,7 @@ class FreePlan(StrictPlan):
 
 
 def _arguments(function: Function, count: int) -> list[Any]:
-    """Return tensors of whole numbers, and ``count`` for numbers."""
+    """Return tensors of whole numbers, with ``count`` for the scalar parameters."""
     rng = np.random.default_rng(count + 1)
     values: list[Any] = []
     for param in function.params:
@@ -300,7 +300,7 @@ def cases() -> list[Case]:
 
 
 def examples(chosen: Iterable[Case]) -> Iterator[Kernel]:
-    """Yield the kernels of examples, each with the runs that differ."""
+    """Yield the kernels of examples, each with its distinct runs."""
     for case in chosen:
         lowered = PassManager().run_passes(case.program)
         evaluator = StrictEvaluator(lowered)
@@ -344,7 +344,7 @@ def mutants(kernel: Kernel) -> Iterator[Mutant]:
 
 
 def flags(traces: Iterable[Queues]) -> list[list[Stmt]]:
-    """Return the sets and waits that belong together: a wait takes what a set has raised."""
+    """Return the matching sets and waits: a wait consumes what a set has raised."""
     group: dict[Stmt, list[Stmt]] = {}
     for trace in traces:
         up: dict[object, Stmt] = {}
@@ -364,7 +364,7 @@ def flags(traces: Iterable[Queues]) -> list[list[Stmt]]:
 
 
 def edits(function: Function) -> Iterator[tuple[str, str, Edit]]:
-    """Yield the changes of a kernel: kind, statement, and what to put in its place."""
+    """Yield the edits of a kernel: kind, statement, and its replacement."""
     stmts = [point.stmt for point in points_in(number(function)) if is_sync(point.stmt)]
     flags: dict[tuple[int, int], dict[int, None]] = {}
     for stmt in stmts:
@@ -429,7 +429,7 @@ def is_found(function: Function, edit: Edit, *, every_way: bool = False) -> bool
 def findings(
     function: Function, edit: Edit, *, every_way: bool = False
 ) -> dict[str, DiagnosticSeverity]:
-    """Return the rules that the checker finds broken by a mutant."""
+    """Return the rules that a mutant breaks according to the checker."""
 
     def replace(_point: object, stmt: Stmt) -> Sequence[Stmt]:
         new = edit(stmt) if is_sync(stmt) else stmt
@@ -440,9 +440,9 @@ def findings(
 
 
 def breakage(traces: Iterable[Queues], edit: Edit) -> str:
-    """Return what goes wrong in some run of a mutant, in some order of the queues; "" if nothing.
+    """Return what goes wrong in some run of a mutant, in some order of the queues, or "".
 
-    A mutant issues what the kernel does, but for its sets, waits and barriers.
+    A mutant issues what the kernel does, except for its sets, waits and barriers.
     """
     changed: dict[object, Entry | None] = {}
 
@@ -480,11 +480,11 @@ def _changed(entry: Entry, edit: Edit) -> Entry | None:
 
 
 class Tally:
-    """Counts verdicts by kind of mutant, and keeps what went wrong."""
+    """Counts verdicts by kind of mutant, and keeps the failures."""
 
     def __init__(self) -> None:
         self.kernels = 0
-        self.findings = 0  # on kernels as they are, warnings included
+        self.findings = 0  # on unmutated kernels, warnings included
         self.counts: Counter[tuple[str, str]] = Counter()
         self.missed: list[str] = []
         self.alarms: list[str] = []

@@ -1,8 +1,8 @@
 """What the kernels of `tests.passes.build` compute, by value or by memory.
 
-By value, every variable has an array of its own: the meaning of the program in SSA form. By memory,
-variables with one memory reference, or with addresses that overlap, are the same bytes: what the
-hardware does. A wrong sharing of buffers makes the two differ.
+By value, every variable has its own array: the semantics of the program in SSA form. By memory,
+variables with the same memory reference, or overlapping addresses, are the same bytes: what the
+hardware does. Wrongly shared buffers make the two differ.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ SPACE_BYTES = 1 << 20
 
 
 class _State:
-    """Values of variables. Tiles are arrays by value; by memory they are windows of `memory`."""
+    """Values of variables. Tiles are arrays by value; by memory they are views into `memory`."""
 
     def __init__(self, *, by_memory: bool) -> None:
         self.by_memory = by_memory
@@ -98,7 +98,7 @@ def _poison(size: int) -> Array:
 
 
 def run(function: Function, args: list[Any], *, by_memory: bool) -> list[Any]:
-    """Return what ``function`` returns; tensors among ``args`` that it stores to are changed."""
+    """Return what ``function`` returns; tensors among ``args`` that it stores to are modified."""
     state = _State(by_memory=by_memory)
     state.values.update(zip(function.params, args, strict=True))
     result = _execute(function.body, state)
@@ -130,7 +130,7 @@ def _execute(body: Stmt, state: _State) -> tuple[Expr, ...]:
 
 
 def _hand_on(targets: tuple[Var, ...], sources: tuple[Expr, ...], state: _State) -> None:
-    """Let targets have the values of sources; by memory a tile stays where it is."""
+    """Assign the values of sources to targets; by memory a tile stays where it is."""
     values = [state.get(source) for source in sources]
     for target, source, value in zip(targets, sources, values, strict=True):
         if state.by_memory and isinstance(target.type, TileType):
@@ -183,7 +183,7 @@ def _compute(
     if not state.by_memory:
         state.put(var, np.asarray(meaning(*args), np.float32))
         return
-    # An op that must not work in place writes its result before it has read all of an operand.
+    # An op that is unsafe in place writes its result before it has read all of an operand.
     op = op_of(value)
     assert op is not None
     window = state.window(var)

@@ -2,9 +2,9 @@
 
 ``python -m tests.passes.preservation [COUNT] [--on ray] [--keep FILE]`` draws COUNT programs (3,000
 by default) and runs each with several arguments on the interpreter, as written and after each pass
-of both strategies; and after the optional passes, alone and one after the other, with the Default
-strategy behind them. The last line counts programs, comparisons and differences. `tests.campaigns`
-says what the options do.
+of both strategies; and after the optional passes, each alone and all in sequence, followed by the
+Default strategy. The last line counts programs, comparisons and differences. `tests.campaigns`
+describes the options.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ MAKERS["UnrollLoops"] = lambda: UnrollLoops(whole=3, factor=2)  # the drawn loop
 
 
 def optimised(program: ir.Program) -> Iterator[tuple[str, ir.Program]]:
-    """Yield the program after each optional pass, on SSA form, alone and after the others."""
+    """Yield the program after each optional pass on SSA form, alone and after the others."""
     program = FlattenCallExpr()(ConvertToSSA()(program))
     together = program
     for name, make in MAKERS.items():
@@ -66,7 +66,7 @@ def check(kind: str, seed: int) -> tuple[int, dict[str, int]]:
 
 
 def judged(number: int) -> dict[str, Any]:
-    """Compare the program of a number; return the counts, or what differs."""
+    """Compare the program with this number; return the counts, or what differs."""
     kinds = list(ALL_MAKERS)
     try:
         compared, changed = check(kinds[number % len(kinds)], number)

@@ -1,7 +1,7 @@
 """Runs scalar functions, before and after SSA, and records what they call.
 
-Independent of the interpreter: a call of an op that nobody registered returns a number made of its
-operands and is written to a trace, so that a test sees which calls were made and in which order.
+Independent of the interpreter: a call of an unregistered op returns a number computed from its
+operands and is appended to a trace, so that a test sees which calls were made and in what order.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class _Machine:
     def __init__(self, program: Program, iterations: int) -> None:
         self.functions = {f.name: f for f in program.functions_}
         self.trace: Trace = []
-        self.iterations = iterations  # left, of all loops
+        self.iterations = iterations  # left, for all loops together
 
     def call(self, name: str, args: Sequence[Any]) -> tuple[Any, ...]:
         function = self.functions[name]
@@ -146,5 +146,5 @@ class _Machine:
 
 
 def opaque(*args: int) -> int:
-    """What an unknown op returns, also when Python runs the source."""
+    """The result of an unknown op, also when Python runs the source."""
     return sum(args) * 7 % 11 - 3

@@ -1,8 +1,8 @@
 """Scalar functions as Python source: the same text is run by Python and translated to IR.
 
-The translation knows what the passes before SSA meet: variables assigned many times, ``if``,
+The translation covers what the passes before SSA see: variables assigned many times, ``if``,
 ``for i in range(...)``, ``while``, ``break``, ``continue``, early ``return``, calls of ``ext`` (an
-op nobody registered) and of other functions.
+unregistered op) and of other functions.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def span_of(node: Any) -> Span:
 
 
 class _Translator:
-    """One function; ``results`` says how many values each callable function returns."""
+    """Translates one function; ``results`` has the number of results of each callable function."""
 
     def __init__(self, results: dict[str, int]) -> None:
         self.results = results
@@ -179,7 +179,7 @@ def _result_count(node: ast.FunctionDef) -> int:
 
 
 def program(source: str, kinds: dict[str, FunctionType] | None = None) -> Program:
-    """Translate the functions of ``source``; those in ``kinds`` are not Opaque."""
+    """Translate the functions of ``source``; those in ``kinds`` have that kind, not Opaque."""
     nodes = [node for node in ast.parse(source).body if isinstance(node, ast.FunctionDef)]
     results = {node.name: _result_count(node) for node in nodes}
     kinds = kinds or {}
@@ -222,11 +222,11 @@ def python(source: str, name: str = "f") -> Callable[..., Any]:
 # --------------------------------------------------------------------------------------------
 
 NAMES = ("a", "b", "c", "n", "m")
-_LIMIT = 1000  # of a variable's magnitude, so that nothing overflows
+_LIMIT = 1000  # for a variable's magnitude, so that nothing overflows
 
 
 class Names(NamedTuple):
-    """What expressions are made of: variables, and calls of ``ext`` if ``calls``."""
+    """The leaves of expressions: variables, and calls of ``ext`` if ``calls``."""
 
     names: tuple[str, ...]
     calls: bool

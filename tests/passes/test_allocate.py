@@ -31,7 +31,7 @@ def addresses(function: Function) -> dict[MemorySpace, list[tuple[int | None, in
 
 
 def name(stmt: Stmt) -> str:
-    """Return the name of what a statement defines first, "" for none."""
+    """Return the name of the first variable that a statement defines, or ""."""
     if isinstance(stmt, AssignStmt):
         return stmt.var.name
     return stmt.return_vars[0].name if isinstance(stmt, ForStmt) else ""
@@ -48,7 +48,7 @@ def simple(rows: int, cols: int = 64) -> Function:
 
 
 def test_tiles_follow_each_other() -> None:
-    """Three tiles of 32 KiB lie at 0x0, 0x8000 and 0x10000."""
+    """Three tiles of 32 KiB are at 0x0, 0x8000 and 0x10000."""
     planned = with_addresses(simple(128))
     size = 0x8000
     assert addresses(planned) == {
@@ -57,7 +57,7 @@ def test_tiles_follow_each_other() -> None:
 
 
 def test_addresses_are_aligned_for_the_space() -> None:
-    """The matrix unit's memories take tiles at multiples of 512 bytes, the others of 32."""
+    """Tiles are aligned to 512 bytes in the matrix unit's memories, and to 32 in the others."""
     planned = with_addresses(product())
     for space, placed in addresses(planned).items():
         align = 512 if space in (MemorySpace.Left, MemorySpace.Right, MemorySpace.Acc) else 32
@@ -67,7 +67,7 @@ def test_addresses_are_aligned_for_the_space() -> None:
 
 
 def test_buffers_of_whole_cache_lines_come_first() -> None:
-    """Columns of 32 bytes lie behind tiles of 4096, which so begin at multiples of 64."""
+    """Columns of 32 bytes are placed after tiles of 4096, which thus begin at multiples of 64."""
     block, x, out = Block(), tensor("x", [8, 128]), tensor("out", [8, 128])
     tile = block.load("tile", x, [0, 0], [8, 128])
     scratch = block.let("scratch", "block.create_tile", [8, 128], dtype=FP32)
@@ -89,7 +89,7 @@ def test_tensors_keep_their_place() -> None:
 
 
 def test_what_names_no_tile_stays_the_same_object() -> None:
-    """Only statements of tiles are written anew; numbers and their uses are shared."""
+    """Only statements of tiles are rebuilt; numbers and their uses are shared."""
     block, x, out = Block(), tensor("x", [64, 128]), tensor("out", [64, 128])
     tile = block.load("tile", x, [0, 0], [8, 128])
 
@@ -108,7 +108,7 @@ def test_what_names_no_tile_stays_the_same_object() -> None:
 def test_an_overflow_names_the_peak_and_what_is_live_there(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """The report stands at the peak, lists the live tiles by size and says what to type."""
+    """The report is located at the peak, lists the live tiles by size and suggests what to type."""
     monkeypatch.delitem(linecache.cache, "kernel.py", raising=False)  # another test's
     with pytest.raises(MemoryPlanError) as caught:
         with_addresses(simple(128, 256))
@@ -131,7 +131,7 @@ def test_an_overflow_names_the_peak_and_what_is_live_there(
 
 
 def test_a_long_list_of_live_tiles_is_cut() -> None:
-    """Five tiles are named, the rest is summed."""
+    """Five tiles are named, the others are summed up."""
     block, x, out = Block(), tensor("x", [8, 128]), tensor("out", [8, 128])
     tiles = [block.load(f"t{i}", x, [0, 0], [8, 128]) for i in range(7)]
     for tile in tiles:
@@ -144,7 +144,7 @@ def test_a_long_list_of_live_tiles_is_cut() -> None:
 
 
 def test_one_tile_that_is_too_large_is_reported() -> None:
-    """A single tile beyond the whole memory gives the same report."""
+    """A single tile larger than the whole memory gives the same report."""
     block, x, out = Block(), tensor("x", [512, 128]), tensor("out", [512, 128])
     a = block.load("a", x, [0, 0], [512, 128])
     kernel = with_memrefs(block.function([x, out], [block.store("r", a, [0, 0], out)]))

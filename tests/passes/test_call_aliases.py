@@ -1,4 +1,4 @@
-"""One tensor given twice: what shares memory, the flags for it, and the races that are reported."""
+"""One tensor passed twice: which parameters alias, the flags for it, and the reported races."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ NEW = "a = pl.create_tensor([64, 32], pl.FP32)\nb = pl.create_tensor([64, 32], p
 
 
 def program(body_text: str) -> Program:
-    """Return a program whose last function goes on with ``body``."""
+    """Return a program whose last function has the body ``body``."""
     found = pl.parse(HEAD + "".join(f"        {line}\n" for line in body_text.splitlines()), "k.py")
     assert isinstance(found, Program)
     return found
@@ -91,12 +91,12 @@ def lowered(body: str) -> Program:
 
 
 def findings(body: str) -> list[Diagnostic]:
-    """Return what is wrong with its flags."""
+    """Return the faults of its flags."""
     return passes.check_sync(lowered(body))
 
 
 def aliases(body: str) -> dict[str, list[Alias]]:
-    """Return which parameters share memory, by kernel."""
+    """Return which parameters alias, by kernel."""
     found = lowered(body)
     kernels = [f for f in found.functions_ if role(f) is Role.KERNEL]
     return call_aliases(found, {f.name: alias_bases(f, number(f)) for f in kernels})
@@ -135,13 +135,13 @@ def aliases(body: str) -> dict[str, list[Alias]]:
     ],
 )  # fmt: skip
 def test_aliases(body: str, wanted: list[object]) -> None:
-    """Which parameters are one memory, where the second begins in the first, and whether surely."""
+    """Which parameters alias, where the second begins in the first, and whether always."""
     found = aliases(body)
     assert [(name, *a.params, a.is_sure) for name, each in found.items() for a in each] == wanted
 
 
 def test_text() -> None:
-    """The report names both statements, both parameters, and the call; its hint is a flag."""
+    """The report names both statements, both parameters and the call; its hint is a flag."""
     [found] = findings("t = self.hand(t, t)")
     assert render(found) == (
         "error: RAW race: pl.load on MTE2 reads what pl.store on MTE3 writes, and nothing makes "
@@ -161,7 +161,7 @@ def test_text() -> None:
 
 
 def test_text_where_it_may_be() -> None:
-    """What depends on an argument is a warning."""
+    """A race that depends on an argument is a warning."""
     [found] = findings("self.hand(big[0:64], big[n:n+64])")
     assert str(found.severity) == "DiagnosticSeverity.Warning"
     assert found.message.endswith("wait: x and out may be one tensor where main calls hand")
@@ -172,17 +172,17 @@ def test_text_where_it_may_be() -> None:
     [
         "t = self.hand(u, t)",
         "self.hand(big[0:64], big[64:128])",
-        "self.hand(big[0:64], big[16:80])",  # which are other rows than those it reads
+        "self.hand(big[0:64], big[16:80])",  # other rows than those it reads
         "self.hand(big[0:64], t)\nself.hand(big[0:64], u)",
     ],
 )
 def test_no_race(body: str) -> None:
-    """Nothing is said where tensors are different, or only rows meet that are not touched."""
+    """Nothing is reported for distinct tensors, or if they overlap only in rows not accessed."""
     assert findings(body) == []
 
 
 def flags(body: str) -> int:
-    """Return how many flags InsertSync gives ``shift``."""
+    """Return how many flags InsertSync adds to ``shift``."""
     found = lowered(body).get_function("shift")
     assert found is not None
     return str(found).count("sync_src")
@@ -207,7 +207,7 @@ BODIES = {
 
 @pytest.mark.parametrize("name", BODIES)
 def test_all_ways_to_run_agree(name: str) -> None:
-    """Flags order what meets through two parameters: no race, and the interpreter's numbers."""
+    """Flags order accesses that overlap through two parameters: no race, and right results."""
     whole = program(BODIES[name])
     results: list[list[Any]] = []
     ways: list[dict[str, Any]] = [
@@ -227,7 +227,7 @@ def test_all_ways_to_run_agree(name: str) -> None:
 
 
 def test_no_flags_without_need() -> None:
-    """A kernel whose calls give it different tensors, or views, has the flags that it had."""
+    """A kernel called with distinct tensors, or disjoint views, has the same flags as before."""
     assert flags("t = self.shift(t, t)") != flags("t = self.shift(u, t)")
     assert flags("self.shift(big[0:64], big[64:128])") == flags("t = self.shift(u, t)")
 
@@ -261,7 +261,7 @@ class Rows:
     ],
 )
 def test_what_a_kernel_touches(iterations: str, begin: int, wanted: list[object]) -> None:
-    """Views that meet where a kernel touches nothing share nothing."""
+    """Views that overlap only where a kernel accesses nothing do not alias."""
     program = pl.parse_program(MET.format(iterations=iterations, begin=begin))
     found = PassManager(OptimizationStrategy.Default).run_passes(program)
     kernels = [f for f in found.functions_ if role(f) is Role.KERNEL]
@@ -288,14 +288,14 @@ PARTS = [f"big[{begin}:{begin + 256}]" for begin in (0, 4, 8, 20, 256)]
 
 
 def shared_program(lines: list[str], first: str, second: str) -> Program:
-    """Return a program after the passes whose kernel is given two parts of one tensor."""
+    """Return a program after the passes whose kernel gets two parts of one tensor."""
     part = "\n".join(f"        {line}" for line in lines)
     text = SHARED.format(part=part, first=first, second=second)
     return PassManager(OptimizationStrategy.Default).run_passes(pl.parse_program(text))
 
 
 def outcome(program: Program) -> tuple[str, Any]:
-    """Return how a run of ``main`` in all orders ends, and with which numbers."""
+    """Return how a run of ``main`` ends in all orders, and with which results."""
     big = np.arange(512 * 32, dtype=np.float32).reshape(512, 32)
     try:
         StrictEvaluator(program, "exhaustive", 0).call("main", [8, big])
@@ -306,7 +306,7 @@ def outcome(program: Program) -> tuple[str, Any]:
 
 @pytest.mark.parametrize("chunk", effort.part(range(4), 2))
 def test_random_kernels(chunk: int) -> None:
-    """Flags are right for what calls share; and races are found where they are for other calls."""
+    """Flags are right for the calls' aliasing; races are found for other aliasing."""
     races = 0
     for seed in range(chunk * 25, chunk * 25 + 25):
         random = Random(seed)
@@ -346,7 +346,7 @@ class Large:
 
 
 def test_tensor_ops_on_what_meets() -> None:
-    """Ops on whole tensors read all of one before a view that meets it is written."""
+    """Ops on whole tensors read all of one before an overlapping view is written."""
     results: list[Any] = []
     for target in ("interpreter", "cpu"):
         compiled = runtime.compile(pl.parse_program(LARGE), target=target, entry="main")

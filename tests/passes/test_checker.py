@@ -1,9 +1,9 @@
-"""What the sync checker reports about kernels whose flags somebody has set by hand.
+"""What the sync checker reports about kernels with hand-written flags.
 
 A file in ``findings`` has a title, a ``python`` block, which is a whole file called kernel.py, and
-a ``text`` block: the report of the kernel after the passes, one finding after the other.
-``--update-golden`` rewrites the reports. A line ``flags: source`` asks for the other reading of
-what tells two flags apart.
+a ``text`` block: the report of the kernel after the passes, one finding after another.
+``--update-golden`` rewrites the reports. A line ``flags: source`` selects the other reading of
+what distinguishes two flags.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ FILES = sorted(Path(__file__).parent.joinpath("findings").glob("*.md"))
 
 
 class Case(NamedTuple):
-    """One file, taken apart."""
+    """One file, split into its parts."""
 
     code: str
     text: str
@@ -50,7 +50,7 @@ def read(path: Path) -> Case:
 
 @contextmanager
 def shown_as_kernel(code: str) -> Generator[None]:
-    """Let reports quote ``code`` as the file kernel.py."""
+    """Make reports quote ``code`` as the file kernel.py."""
     linecache.cache["kernel.py"] = (len(code), None, code.splitlines(keepends=True), "kernel.py")
     try:
         yield
@@ -79,7 +79,7 @@ def errors(code: str) -> list[Diagnostic]:
 
 
 def report(code: str, identity: FlagIdentity = FlagIdentity.PAIR) -> str:
-    """Return the findings as a person sees them; "none" if there are none."""
+    """Return the findings as shown to users; "none" if there are none."""
     found = findings(code, identity)
     with shown_as_kernel(code):
         return "\n\n".join(render(each) for each in found) or "none"
@@ -87,7 +87,7 @@ def report(code: str, identity: FlagIdentity = FlagIdentity.PAIR) -> str:
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_report(path: Path, request: pytest.FixtureRequest) -> None:
-    """The report is the one in the file, letter for letter."""
+    """The report is exactly the one in the file."""
     case = read(path)
     found = report(case.code, case.identity) + "\n"
     if request.config.getoption("--update-golden"):
@@ -99,10 +99,10 @@ def test_report(path: Path, request: pytest.FixtureRequest) -> None:
 
 
 def test_every_rule_has_a_report() -> None:
-    """Each rule that the documentation of the checker names is shown by a file."""
+    """Each rule named in the checker's documentation is shown by a file."""
     rules = set(re.findall(r"``(sync-[a-z-]+)``", check_sync.__doc__ or ""))
     shown = {rule for path in FILES for rule in re.findall(r"\[(sync-[a-z-]+)\]", read(path).text)}
-    # A flag that does not exist cannot be written in source: the op itself refuses it.
+    # A flag that does not exist cannot be written in source: the op itself rejects it.
     assert sorted(rules - {"sync-flag"}) == sorted(shown)
     assert len(rules) == 8
 
@@ -161,7 +161,7 @@ _NAMED = re.compile(r"write (\w+) = (.+) on a line before, and \1 here")
 
 
 def typed(code: str, hint: str) -> str:
-    """Return ``code`` with what a hint says to write, where it says to write it."""
+    """Return ``code`` after the edit that a hint suggests, at the line it suggests."""
     lines = code.splitlines()
     named = _NAMED.fullmatch(hint)
     if named is not None:
@@ -197,7 +197,7 @@ LINE = (
 
 @pytest.mark.parametrize("lines", [BODY, LOOP, LINE], ids=["straight", "loop", "one-line"])
 def test_following_the_hints_mends_a_kernel(lines: Sequence[str]) -> None:
-    """Typing what the first finding says, again and again, ends with no finding, and soon."""
+    """Applying the first finding's hint repeatedly soon ends with no findings."""
     code = kernel(*lines)
     for _ in range(8):
         found = errors(code)
@@ -210,7 +210,7 @@ def test_following_the_hints_mends_a_kernel(lines: Sequence[str]) -> None:
 
 @pytest.mark.parametrize("in_loop", [False, True], ids=["straight", "loop"])
 def test_following_the_hint_of_an_event_used_again(in_loop: bool) -> None:
-    """Another event where the flag is raised once; in a loop a barrier: iterations share events."""
+    """Another event where the flag is raised once; in loops, a barrier: events are shared."""
     again = [sets("MTE2", "V"), waits("MTE2", "V")]
     lines = ["for i in pl.range(4):", *(f"    {line}" for line in again)] if in_loop else again * 2
     code = kernel(*lines, "pl.system.bar_all()")
@@ -248,12 +248,12 @@ def test_findings_need_no_source() -> None:
 
 
 def rules(*lines: str) -> list[str]:
-    """Return the rules that a kernel of these lines breaks, each once; warnings are left out."""
+    """Return the rules that a kernel of these lines breaks, each once, without warnings."""
     return list(dict.fromkeys(d.rule_name for d in errors(kernel(*lines))))
 
 
 def double_buffered(*, prime: Sequence[int] = (0, 1), trips: str = "n") -> list[str]:
-    """Return the lines of a loop that loads into two tiles by iterations and stores from them."""
+    """Return the lines of a loop that alternates two tiles by iteration, loading and storing."""
     arms: list[str] = []
     for slot in (0, 1):
         arms += [
@@ -276,13 +276,13 @@ def double_buffered(*, prime: Sequence[int] = (0, 1), trips: str = "n") -> list[
 
 
 def test_double_buffers() -> None:
-    """Two alternating tiles, each with its own pair of events, primed before, drained after."""
+    """Two alternating tiles, each with its own pair of events, primed before and drained after."""
     assert rules(*double_buffered()) == []
     assert rules(*double_buffered(prime=(0,))) == ["sync-deadlock"]
 
 
 def handed_over(trips: str) -> list[str]:
-    """Return a loop that raises in each iteration the flag that the next iteration waits for."""
+    """Return a loop in which each iteration raises the flag that the next one waits for."""
     return [
         sets("MTE2", "V", 0),
         f"for i in pl.range({trips}):",
@@ -296,7 +296,7 @@ def handed_over(trips: str) -> list[str]:
 
 
 def test_iterations_are_told_apart_by_remainder() -> None:
-    """The flag that is up after the loop is that of the parity of its trips."""
+    """The flag that is up after the loop is selected by the parity of the trip count."""
     end = "pl.system.bar_all()"
     assert rules(*handed_over("6"), waits("MTE2", "V", 0), end) == []
     assert rules(*handed_over("7"), waits("MTE2", "V", 1), end) == []
@@ -314,7 +314,7 @@ def test_iterations_are_told_apart_by_remainder() -> None:
     ],
 )
 def test_first_and_last_iterations_are_told_apart(first: str, later: str, found: list[str]) -> None:
-    """A flag that the first iteration raises and a later one, or the same one, waits for."""
+    """A flag that the first iteration raises, and a later or the same iteration waits for."""
     lines = [
         "for i in pl.range(n):",
         f"    if {first}:",
@@ -333,7 +333,7 @@ def test_first_and_last_iterations_are_told_apart(first: str, later: str, found:
 
 
 def test_prefetch_of_all_but_the_last_iteration() -> None:
-    """What an iteration sets for the next one is not set where there is no next one."""
+    """The flag for the next iteration is not set in the last iteration."""
     lines = [
         sets("MTE2", "V"),
         "for i in pl.range(1, 5):",
@@ -347,7 +347,7 @@ def test_prefetch_of_all_but_the_last_iteration() -> None:
 
 
 def test_equal_conditions_go_together() -> None:
-    """A flag raised under a condition may be waited for under the same one, not under another."""
+    """A flag raised under a condition may be waited for under the same one, but no other."""
     lines = [
         "if n > 2:",
         f"    {sets('MTE2', 'V')}",
@@ -362,7 +362,7 @@ def test_equal_conditions_go_together() -> None:
 
 
 def test_a_loop_that_may_not_run_leaves_its_flag_down() -> None:
-    """A set in a loop serves a wait after it only if the loop runs exactly once."""
+    """A set in a loop matches a wait after it only if the loop runs exactly once."""
     lines = [
         "for i in pl.range({}):",
         f"    {sets('MTE2', 'V')}",
@@ -377,7 +377,7 @@ def test_a_loop_that_may_not_run_leaves_its_flag_down() -> None:
 
 
 def test_deep_loops_are_followed_to_the_end() -> None:
-    """What the innermost of three loops leaves pending is found in the outermost's next round."""
+    """What the innermost of three loops leaves pending is found in the outermost's next pass."""
     lines = [
         "for i in pl.range(n):",
         "    a = pl.load(x, [0, 0], [16, 128])",
@@ -403,7 +403,7 @@ def test_deep_loops_are_followed_to_the_end() -> None:
 
 
 def test_twenty_thousand_statements() -> None:
-    """A kernel of this size is checked whole: one flag taken out at its end is missed nowhere."""
+    """A kernel of this size is checked completely: removing a flag at its end is always found."""
     block, x, out = Block(), tensor("x", [8, 128]), tensor("out", [8, 128])
     last = out
     for i in range(5000):
@@ -415,11 +415,11 @@ def test_twenty_thousand_statements() -> None:
     function, report_ = with_sync(with_memrefs(block.function([x, out], [last])))
     assert report_.flags > 5000
     assert check_sync(function) == []
-    assert report_.acknowledgements == 50 * 12  # of V: whenever 8 of 100 loads are under way
+    assert report_.acknowledgements == 50 * 12  # of V: whenever 8 of 100 loads are in flight
 
 
 def test_programs_before_the_passes_are_refused() -> None:
-    """Without memory references there is nothing to compare: the error says which pass to run."""
+    """Without memory references there is nothing to check: the error says which pass to run."""
     block, x, out = Block(), tensor("x", [8, 128]), tensor("out", [8, 128])
     block.load("a", x, [0, 0], [8, 128])
     program = Program([block.function([x, out], [out])], "p")
@@ -430,7 +430,7 @@ def test_programs_before_the_passes_are_refused() -> None:
 
 @pytest.mark.parametrize("check", ["check_sync", "check_uninitialized", "check_parallel"])
 def test_what_is_no_program(check: str) -> None:
-    """Each check says what it wants, as the passes do, and not that an attribute is missing."""
+    """Each check says what it expects, as the passes do, not that an attribute is missing."""
     with pytest.raises(CallError) as caught:
         getattr(passes, check)(3)
     assert caught.value.message == f"passes.{check} takes a program, got an int"
@@ -438,7 +438,7 @@ def test_what_is_no_program(check: str) -> None:
 
 
 def test_a_condition_in_a_condition_in_a_condition() -> None:
-    """A condition that holds another one twice, and that so on, and one that is very deep."""
+    """Conditions that use another one twice, repeatedly, and one that is nested very deeply."""
     block = [
         "if c:",
         f"    {sets('MTE2', 'V')}",
@@ -475,7 +475,7 @@ class Twice:
 
 
 def test_very_many_races_by_an_alias(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each pair of rows races; each row is reported once, and called something once."""
+    """Each pair of rows races; each row is reported once, and its name looked up once."""
     lines = [
         line
         for i in range(20)
@@ -497,7 +497,7 @@ def test_very_many_races_by_an_alias(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(checker_reports, "user_call", called)
     races = [d for d in check_sync(lowered) if d.rule_name == "sync-race"]
-    assert len(races) == 2 * 19  # one for each row, with those of the rows before
+    assert len(races) == 2 * 19  # one per row, with those of the earlier rows
     assert sum(1 + int((d.note or "0").split()[0]) for d in races) == 2 * 190
     of_alias = [d for d in races if "x and out are one tensor" in d.message]
     assert len(of_alias) == 19
@@ -509,6 +509,6 @@ def test_very_many_races_by_an_alias(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_public_names() -> None:
-    """The checker is part of `pypto.passes`, with the two readings of a flag's identity."""
+    """The checker is in `pypto.passes`, with the two readings of a flag's identity."""
     assert passes.check_sync is check_sync
     assert [identity.value for identity in passes.FlagIdentity] == ["pair", "source"]

@@ -1,4 +1,4 @@
-"""A sample of `tests.passes.mutants`: the checker finds what breaks, and nothing else."""
+"""A sample of `tests.passes.mutants`: the checker finds the mutants that break, and no others."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from tests.passes.mutants import Kernel, Tally, cases, examples, random_program
 
 SAMPLE = effort.count(20, thorough_run=60)
 SHARE = effort.count(3, thorough_run=1)
-"""One in so many of what a thorough run counts."""
+"""One out of this many mutants of a thorough run."""
 
 
 def judged(kernels: Iterable[Kernel]) -> Tally:
-    """Judge all mutants: those that break are found, those that cannot are not reported."""
+    """Judge all mutants: those that break are found, those that cannot break are not reported."""
     tally = Tally()
     for kernel in kernels:
         tally.add(kernel)
@@ -25,9 +25,9 @@ def judged(kernels: Iterable[Kernel]) -> Tally:
 
 
 def test_mutants_of_the_examples() -> None:
-    """What breaks is found; and each set, wait, barrier and whole flag is needed: it breaks.
+    """Breaking mutants are found; every set, wait, barrier and whole flag is needed: it breaks.
 
-    So are the acknowledgements without which another flag would be raised again too early.
+    So is every acknowledgement without which another flag would be raised again too early.
     """
     counts = judged(examples(effort.part(cases(), 8, first=1))).counts
     assert counts["removal", "whole"] == counts["flag", "whole"] == 0
@@ -37,7 +37,7 @@ def test_mutants_of_the_examples() -> None:
 
 
 def test_mutants_of_random_programs() -> None:
-    """What breaks is found, and at most one set, wait or barrier in 500 is not needed."""
+    """Breaking mutants are found; at most one set, wait or barrier in 500 is superfluous."""
     counts = judged(random_program(seed) for seed in range(SAMPLE)).counts
     assert counts["removal", "whole"] * 500 <= counts["removal", "broken"]
     assert counts["flag", "whole"] == 0
@@ -49,5 +49,5 @@ def test_mutants_of_random_programs() -> None:
 
 
 def test_acknowledgements_are_not_too_early_themselves() -> None:
-    """Two acknowledgements with one event in a loop: nothing tells that its last wait was over."""
+    """Two acknowledgements with one event in a loop: nothing shows that its last wait was over."""
     assert check_sync(random_program(792).function) == []

@@ -1,4 +1,4 @@
-"""ConvertTensorToBlockOps: texts, every op on every element type, and what is refused."""
+"""ConvertTensorToBlockOps: texts, every op on every element type, and errors."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def ssa(program: ir.Program) -> ir.Program:
 
 
 def converted(program: ir.Program) -> ir.Program:
-    """Return a program after the pass: valid, and without ops on tensors in kernels."""
+    """Return a program after the pass: valid, and without tensor ops in kernels."""
     after = ConvertTensorToBlockOps()(program)
     assert IRVerifier.create_default().verify(after) == []
     for function in after.functions_:
@@ -73,7 +73,7 @@ def converted(program: ir.Program) -> ir.Program:
 
 
 def short(program: ir.Program, name: str = "k") -> str:
-    """Return the statements of a function as text, without types and without defaults."""
+    """Return the statements of a function as text, without types and defaults."""
     function = program.get_function(name)
     assert function is not None
     lines: list[str] = []
@@ -88,7 +88,7 @@ def short(program: ir.Program, name: str = "k") -> str:
 
 
 def test_properties() -> None:
-    """The pass needs scopes to be functions and leaves block ops in kernels."""
+    """The pass requires outlined scopes and leaves block ops in kernels."""
     made = ConvertTensorToBlockOps()
     assert made.get_name() == "ConvertTensorToBlockOps"
     assert made.get_required_properties().to_list() == [IRProperty.SplitIncoreOrch]
@@ -305,7 +305,7 @@ def test_texts(name: str) -> None:
 
 
 def test_long_rows() -> None:
-    """Rows that no tile holds: each reduction adds up its parts, what it needs stays in memory."""
+    """Rows too long for a tile: each reduction accumulates its parts, its inputs stay in memory."""
     before = ssa(
         parsed(
             "x: F[16, 8192]",
@@ -326,7 +326,7 @@ def test_long_rows() -> None:
 
 @pytest.mark.parametrize("dtype", [D.FP16, D.BF16, D.FP32, D.INT32])
 def test_sums_of_long_rows(dtype: DataType) -> None:
-    """Parts of 16-bit floats add up in 32 bits and are rounded once; a single column is its sum."""
+    """Parts of 16-bit floats are summed in 32 bits and rounded once; a single column is its sum."""
     source = f"""
 import pypto.language as pl
 
@@ -342,7 +342,7 @@ class P:
 """
     program = pl.parse_program(source)
     rng = np.random.default_rng(7)
-    # Whole numbers that have sums below 2**24, which FP32 holds.
+    # Whole numbers with sums below 2**24, which FP32 represents exactly.
     x = rng.integers(-3, 5, (32, 40000)).astype(dtype.numpy)
     c = rng.integers(-2, 3, (32, 1)).astype(dtype.numpy)
     wanted = Evaluator(program).call("k", [x, c])
@@ -390,7 +390,7 @@ class P:
 
 
 def test_forms_that_other_passes_leave() -> None:
-    """Nested calls, runs of statements and functions without results are all converted."""
+    """Nested calls, sequences of statements and functions without results are all converted."""
     params = "x: F[16, 32], out: pl.Out[F[16, 32]]"
     body = "pl.tensor.assemble(out, pl.tensor.add(pl.tensor.exp(x), x), [0, 0])"
     plain = parsed(params, "", body)
@@ -401,7 +401,7 @@ def test_forms_that_other_passes_leave() -> None:
 
 
 def test_registered_conversions(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What a user has registered for an op is what the pass puts there, reductions included."""
+    """The pass uses a user's registered conversion of an op, reductions included."""
     monkeypatch.setattr("pypto._src.ops.conversion.CONVERSIONS", dict(CONVERSIONS))
     ir.register_op_conversion("tensor.exp", "block.neg")
 
@@ -419,7 +419,7 @@ def test_registered_conversions(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_kernels_without_tensor_ops_stay() -> None:
-    """A program of loads and stores is the very object afterwards."""
+    """A program of loads and stores is returned as the same object."""
     before = ssa(
         parsed(
             "x: F[16, 32], out: pl.Out[F[16, 32]]",
@@ -499,7 +499,7 @@ def kernel_of(row: Any) -> ir.Function:
 def test_every_op(row: Any) -> None:
     """Before and after the pass, and after all passes, the values are the same, bit for bit.
 
-    Where the unit does not have the element type, the message names those that it has. Sums of
+    Where the unit lacks the element type, the message names the supported ones. Sums of
     floats are exact here, so that their order does not matter.
     """
     program = ir.Program([kernel_of(row)], "p", entry="k")
@@ -534,7 +534,7 @@ def new_array(param: ir.Var) -> Array:
 
 
 def _is_done(row: Any) -> bool:
-    """True if some core has the op for these element types."""
+    """True if some core supports the op for these element types."""
     name, kinds, _, kwargs = row
     dtype = kinds[0][1]
     block: dict[str, Any] = {
@@ -581,7 +581,7 @@ def _has_cast(source: DataType, target: DataType) -> bool:
 
 
 def test_every_op_has_a_row() -> None:
-    """The table has each tensor op that computes, or the table of ops has a kernel of it."""
+    """Each tensor op that computes is in the table, or the table of ops has a kernel of it."""
     named = {f"tensor.{row[0]}" for row in ROWS}
     work = {
         name
@@ -645,7 +645,7 @@ REFUSED: dict[str, tuple[str, str, str, type[PyptoError], str]] = {
 
 @pytest.mark.parametrize("name", REFUSED)
 def test_refusals(name: str) -> None:
-    """The message names op, sizes and what was wanted; it has a hint and the op's place."""
+    """The message names op, sizes and the expected ones; it has a hint and the op's location."""
     params, results, body, kind, text = REFUSED[name]
     program = ssa(parsed(params, results, body))
     with pytest.raises(kind, match=text) as caught:

@@ -1,4 +1,4 @@
-"""FlattenCallExpr, NormalizeStmtStructure, FlattenSingleStmt: text before and after, meaning."""
+"""FlattenCallExpr, NormalizeStmtStructure, FlattenSingleStmt: text before and after, semantics."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def lines(expected: str) -> str:
 
 
 def test_calls_are_lifted_in_order_of_evaluation() -> None:
-    """Operands and operands of operands go before the statement, the outermost call stays."""
+    """Nested operands are lifted before the statement, in order; the outermost call stays."""
     source = """
         def f(n):
             x = ext(ext(n) + 1, n)
@@ -65,7 +65,7 @@ def test_calls_are_lifted_in_order_of_evaluation() -> None:
 
 
 def test_calls_in_calls_of_any_depth() -> None:
-    """A sum of 1,500 tiles is that many calls, the innermost first."""
+    """A nested sum of 1,500 tiles becomes that many calls, the innermost first."""
     text = f"""
 import pypto.language as pl
 
@@ -86,7 +86,7 @@ def kernel(x: pl.Tensor[[16, 64], pl.FP32], y: pl.Out[pl.Tensor[[16, 64], pl.FP3
 
 
 def test_conditions_and_bounds() -> None:
-    """Calls of a condition or bound stand directly before their statement, also in an elif."""
+    """Calls in a condition or bound are placed directly before their statement, also in an elif."""
     source = """
         def f(n):
             if n < 1:
@@ -113,7 +113,7 @@ def test_conditions_and_bounds() -> None:
 
 
 def test_condition_of_while_is_evaluated_in_every_iteration() -> None:
-    """The condition is carried; its calls come before the loop and end each iteration."""
+    """The condition is carried; its calls precede the loop and end each iteration."""
     source = """
         def f(n):
             a = 0
@@ -163,7 +163,7 @@ def test_short_circuit_is_kept() -> None:
 
 
 def test_names_of_the_source_are_not_reused() -> None:
-    """A second run, or a source that has `_t0`, gets other names."""
+    """A second run, or a source that has `_t0`, gets different names."""
     source = """
         def f(n):
             _t0 = ext(ext(n))
@@ -177,7 +177,7 @@ def test_names_of_the_source_are_not_reused() -> None:
 
 
 def test_jump_in_a_while_with_calls() -> None:
-    """Before SSA, a continue would skip the calls of the condition: this is refused."""
+    """Before SSA, a continue would skip the condition's calls: this is an error."""
     source = "def f(n):\n    while ext(n) < 3:\n        continue\n    return n"
     with pytest.raises(PassError, match="a jump would skip the calls") as caught:
         FlattenCallExpr()(program(source))
@@ -205,7 +205,7 @@ def let(name: str) -> AssignStmt:
 
 
 def test_normal_structure() -> None:
-    """Every body is a SeqStmts; runs of operations are one OpStmts, across nested sequences."""
+    """Every body is a SeqStmts; each run of operations is one OpStmts, across nested sequences."""
     a, b, c = let("a"), let("b"), let("c")
     loop = ForStmt(Var("i", T), 0, 4, 1, (), c, ())
     body = SeqStmts(stmts=(a, SeqStmts(stmts=(b, loop)), ReturnStmt([])))

@@ -68,7 +68,7 @@ def verified_in_ssa(program: Program) -> bool:
 
 
 class Same(Pass):
-    """Returns the program as it is."""
+    """Returns the program unchanged."""
 
     def run(self, program: Program) -> Program:
         return program
@@ -84,7 +84,7 @@ class Spoil(Pass):
 
 
 class Claim(Pass):
-    """Claims SSA form, and looks at nothing."""
+    """Claims SSA form without checking anything."""
 
     produces = IRPropertySet(P.SSAForm)
 
@@ -93,7 +93,7 @@ class Claim(Pass):
 
 
 class Orphan(Pass):
-    """Claims a well-typed program, and calls a function that is not there."""
+    """Claims a well-typed program, and calls a function that does not exist."""
 
     produces = IRPropertySet(P.TypeChecked)
 
@@ -103,7 +103,7 @@ class Orphan(Pass):
 
 
 def test_structure_is_verified_with_the_types() -> None:
-    """A pass that breaks the structure of a well-typed program is found out."""
+    """A pass that breaks the structure of a well-typed program is detected."""
     with pytest.raises(VerificationError) as caught:
         PassPipeline([Orphan()]).run(GOOD)
     assert "verification failed after Orphan" in caught.value.message
@@ -112,7 +112,7 @@ def test_structure_is_verified_with_the_types() -> None:
 
 
 def test_statements_that_are_proved() -> None:
-    """Behind the pass that is verified, passes are told which statements prove nothing."""
+    """After a verified pass, passes are told which statements were not verified."""
     seen: list[list[Stmt]] = []
 
     class Look(Same):
@@ -128,7 +128,7 @@ def test_statements_that_are_proved() -> None:
 
 
 def test_ops_called() -> None:
-    """Every op is found, also those of calls in calls; where there are none, by a shorter look."""
+    """Every op is found, also in nested calls; a program without any takes a shorter search."""
     kind = TileType([8, 8], DataType.FP32)
     a, n = Var("a", kind), Var("n", T)
 
@@ -152,7 +152,7 @@ def test_ops_called() -> None:
 
 
 def test_what_passes_say() -> None:
-    """A pass is told what those before it say of the program that it gets; alone, nothing."""
+    """A pass is told what earlier passes established about its program; alone, nothing."""
     seen: list[bool] = []
 
     class Look(Same):
@@ -169,7 +169,7 @@ def test_what_passes_say() -> None:
 
 
 def test_property_sets_are_their_own() -> None:
-    """Who changes the set that a pass gives changes nothing of the pass."""
+    """Changing the set that a pass returns does not affect the pass."""
     given = Claim().get_produced_properties()
     given.insert(P.HasMemRefs)
     given.remove(P.SSAForm)
@@ -235,7 +235,7 @@ def test_names_of_passes() -> None:
 
 
 def test_default_level(monkeypatch: pytest.MonkeyPatch) -> None:
-    """PYPTO_VERIFY_LEVEL=none iterations verification off."""
+    """PYPTO_VERIFY_LEVEL=none turns verification off."""
     monkeypatch.delenv("PYPTO_VERIFY_LEVEL", raising=False)
     assert get_default_verification_level() is VerificationLevel.BASIC
     monkeypatch.setenv("PYPTO_VERIFY_LEVEL", "none")
@@ -291,7 +291,7 @@ def test_contexts_nest_and_belong_to_a_thread() -> None:
 
 
 def test_defect_of_a_pass_is_an_internal_error() -> None:
-    """An unexpected exception names the pass; a note has the IR before it."""
+    """An unexpected exception names the pass; a note has the IR before the pass."""
 
     class Faulty(Pass):
         """Fails."""
@@ -309,11 +309,11 @@ def test_defect_of_a_pass_is_an_internal_error() -> None:
 
 
 def test_mistakes_of_the_user_pass_through() -> None:
-    """What a pass reports about the program is not wrapped."""
+    """Errors that a pass reports about the program are not wrapped."""
     error = PassError("no")
 
     class Refuse(Pass):
-        """Refuses."""
+        """Rejects every program."""
 
         def run(self, program: Program) -> Program:
             raise error
@@ -324,7 +324,7 @@ def test_mistakes_of_the_user_pass_through() -> None:
 
 
 def test_pipeline_verifies_what_a_pass_produces() -> None:
-    """A pass that claims what does not hold is found out right after it."""
+    """A pass that makes a false claim is detected right after it."""
     pipeline = PassPipeline()
     pipeline.add_pass(Same())
     pipeline.add_pass(Spoil())
@@ -338,16 +338,16 @@ def test_pipeline_verifies_what_a_pass_produces() -> None:
 
 
 def test_pipeline_keeps_an_eye_on_what_held() -> None:
-    """What one pass has established must survive the others, unless they say otherwise."""
+    """What one pass has established must hold after the others, unless they say otherwise."""
 
     class Break(Pass):
-        """Breaks SSA form and does not say so."""
+        """Breaks SSA form without declaring it."""
 
         def run(self, program: Program) -> Program:
             return assigned_twice()
 
     class Honest(Break):
-        """Says so."""
+        """Declares it."""
 
         invalidates = IRPropertySet(P.SSAForm)
 
@@ -357,7 +357,7 @@ def test_pipeline_keeps_an_eye_on_what_held() -> None:
 
 
 class _Loses(Pass):
-    """Loses SSA form and does not say so."""
+    """Breaks SSA form without declaring it."""
 
     def run(self, program: Program) -> Program:
         return assigned_twice()
@@ -371,14 +371,14 @@ class _Copies(Pass):
 
 
 class _Fails(Pass):
-    """Cannot go on."""
+    """Raises an error."""
 
     def run(self, program: Program) -> Program:
         raise PassError("no")
 
 
 class _Gives(Pass):
-    """Gives SSA form up."""
+    """Declares that it invalidates SSA form."""
 
     invalidates = IRPropertySet(P.SSAForm)
 
@@ -387,7 +387,7 @@ class _Gives(Pass):
 
 
 def test_the_pass_that_lost_a_property_is_named() -> None:
-    """Whichever pass comes after it, also one that fails or gives the property up."""
+    """It is named whichever pass follows it, also one that fails or invalidates the property."""
     for after in ([], [_Copies(), _Copies()], [_Copies(), _Fails()], [_Gives()]):
         with pytest.raises(VerificationError, match=r"^verification failed after _Loses\n"):
             PassPipeline([Claim(), _Copies(), _Loses(), *after]).run(GOOD)
@@ -398,7 +398,7 @@ def test_the_pass_that_lost_a_property_is_named() -> None:
 def test_a_property_is_not_verified_again_before_it_may_be_lost(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Verified where it is claimed and at the end, and by RunVerifier on other programs only."""
+    """Verified where it is claimed and at the end; by RunVerifier only on other programs."""
     verified: list[Program] = []
 
     def rule(program: Program) -> Iterator[Diagnostic]:
@@ -419,7 +419,7 @@ def test_a_property_is_not_verified_again_before_it_may_be_lost(
 
 
 def test_verification_instrument() -> None:
-    """Required properties are verified before a pass, produced ones after it; a ValueError."""
+    """Required properties are verified before a pass, produced ones after it; else a ValueError."""
 
     class Needs(Same):
         """Requires SSA form."""
@@ -433,7 +433,7 @@ def test_verification_instrument() -> None:
                 Needs()(bad)
             assert Needs()(GOOD) is GOOD
     with PassContext([VerificationInstrument(VerificationMode.AFTER)]):
-        assert verified_in_ssa(Needs()(bad))  # a pass that needs the form makes it
+        assert verified_in_ssa(Needs()(bad))  # a pass that needs SSA form creates it
         with pytest.raises(ValueError, match=r"^verification failed after Claim\n"):
             Claim()(bad)
     with PassContext([VerificationInstrument(VerificationMode.NONE)]):
@@ -448,7 +448,7 @@ def test_verify_properties() -> None:
 
 
 class _Typed(Pass):
-    """Claims that types are right, and that names are in SSA form."""
+    """Claims that types are right, and that the program is in SSA form."""
 
     produces = IRPropertySet(P.SSAForm, P.TypeChecked)
 
@@ -462,7 +462,7 @@ def _add(first: Var, second: Var, name: str) -> AssignStmt:
 
 
 def _sums(kind: Type) -> Program:
-    """Return a program in which ``z`` calls ``g``, whose parameter is of ``kind``, after a sum."""
+    """Return a program in which ``z`` calls ``g``, whose parameter has ``kind``, after a sum."""
     a, b, p = (Var(name, TileType([8, 8], DataType.FP32)) for name in "abp")
     total = _add(a, b, "total")
     called = EvalStmt(Call(GlobalVar("g"), [total.var]))
@@ -474,7 +474,7 @@ TILE = TileType([8, 8], DataType.FP32)
 
 
 class _Changes(Pass):
-    """Returns what a function makes of the statements of ``z``, which are otherwise the same."""
+    """Replaces the statements of ``z`` by a function's result; the rest is unchanged."""
 
     def __init__(self, change: Callable[[list[Stmt]], list[Stmt]], kind: Type = TILE) -> None:
         self.change = change
@@ -495,7 +495,7 @@ def _retyped(stmts: list[Stmt]) -> list[Stmt]:
 
 
 def _another(stmts: list[Stmt]) -> list[Stmt]:
-    """Put a sum of the wrong type behind the right one."""
+    """Append a sum of the wrong type to the right one."""
     assert isinstance(stmts[0], AssignStmt)
     wrong = copy_with(stmts[0].value, {"type": TileType([4, 8], DataType.FP32)})
     return [*stmts, AssignStmt(Var("more", wrong.type), wrong)]
@@ -531,7 +531,7 @@ LOST: dict[str, tuple[_Changes, str]] = {
 
 @pytest.mark.parametrize("case", LOST)
 def test_what_was_proved_of_statements_hides_nothing(case: str) -> None:
-    """A pass that breaks a program out of statements that were verified before is named."""
+    """A pass that makes a program invalid by combining verified statements is named."""
     change, wanted = LOST[case]
     right = _Changes(list)
     PassPipeline([_Typed(), RunVerifier(), right, _Copies()]).run(_sums(TILE))
@@ -542,7 +542,7 @@ def test_what_was_proved_of_statements_hides_nothing(case: str) -> None:
 
 
 def test_addresses_are_verified_in_the_order_of_the_text() -> None:
-    """Every buffer is found once, where it first stands: without address, or beyond its memory."""
+    """Each buffer is reported once, at its first use: without address, or beyond its memory."""
 
     def tile(name: str, number: int, address: int) -> Var:
         memref = MemRef(MemorySpace.Vec, address, 256, number)

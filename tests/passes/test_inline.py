@@ -65,7 +65,7 @@ def lines(expected: str) -> str:
 
 
 def test_call_is_expanded() -> None:
-    """The statements of the callee stand in the kernel, with variables of their own."""
+    """The callee's statements are inlined into the kernel, with fresh variables."""
     source = """
         def g(x, y):
             t = x + y
@@ -91,7 +91,7 @@ def test_call_is_expanded() -> None:
 
 
 def test_meaning_is_kept() -> None:
-    """Nested calls, several results, loops and early returns in callees give what they gave."""
+    """Nested calls, several results, loops and early returns in callees give the same values."""
     before = program(dedent(HELPERS), {"f": INCORE})
     after = ConvertToSSA()(before)
     assert [function.name for function in after.functions_] == ["f"]
@@ -113,7 +113,7 @@ def run_python(n: int) -> tuple[tuple[int, int], list[tuple[str, int]]]:
 
 
 def test_host_functions_keep_their_calls() -> None:
-    """A host function launches kernels; what it calls is not dropped, nor expanded in it."""
+    """A host function launches kernels; its calls are neither dropped nor expanded."""
     source = """
         def kernel(x):
             return helper(x)
@@ -148,7 +148,7 @@ def test_host_functions_keep_their_calls() -> None:
     ],
 )
 def test_calls_are_seen_wherever_they_stand(where: str) -> None:
-    """A kernel whose only call is deep in an expression, a condition or a bound calls nothing."""
+    """A kernel whose only call is deep in an expression, condition or bound has a call."""
     source = f"def both(x):\n    return x, x\ndef g(x):\n    return x + 5\ndef f(n):\n    {where}"
     after = ConvertToSSA()(program(source, {"f": INCORE}))
     [kernel] = [function for function in after.functions_ if function.name == "f"]
@@ -156,7 +156,7 @@ def test_calls_are_seen_wherever_they_stand(where: str) -> None:
 
 
 def test_a_wrong_call_is_reported_before_what_is_wrong_with_names() -> None:
-    """Calls are expanded first, also where a function that comes before lacks an assignment."""
+    """Calls are expanded first, also where an earlier function lacks an assignment."""
     source = """
         def a(n):
             if n < 1:
@@ -178,7 +178,7 @@ def test_program_without_calls_in_kernels_is_returned() -> None:
 
 
 def test_entry_is_kept() -> None:
-    """A function that is the program's entry stays, even if it is expanded elsewhere too."""
+    """The program's entry function stays, even if it is also expanded elsewhere."""
     source = "def g(x):\n    return x\ndef f(n):\n    return g(n)"
     parts = program(source, {"f": INCORE})
     after = InlineCalls()(Program(parts.functions_, "p", entry="g"))
@@ -244,7 +244,7 @@ def test_symbolic_dimensions_are_those_of_the_argument() -> None:
 
 
 def test_sizes_of_the_caller_that_an_op_refuses() -> None:
-    """The error stands at the op whose valid size the argument's dimension cannot be."""
+    """The error is located at the op whose valid size the argument's dimension cannot be."""
     with pytest.raises(PyptoError) as caught:
         InlineCalls()(pl.parse_program(TOO_MANY_ROWS))
     assert caught.value.message == "pl.load has 100 valid of 64 elements in dimension 0"

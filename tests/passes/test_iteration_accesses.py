@@ -1,4 +1,4 @@
-"""What parallel loops touch in each iteration, against Python running the same loops."""
+"""The accesses of each iteration of parallel loops, against Python running the same loops."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Launches:
 
 
 def index(random: Random, names: list[str]) -> str:
-    """Return the text of an offset, not below 0 for small iterations."""
+    """Return the text of an offset that is nonnegative for small iterations."""
     name = random.choice(names)
     a, b = random.randint(1, 4), random.randint(1, 6)
     forms = (
@@ -88,7 +88,7 @@ def body(random: Random, names: list[str], depth: int) -> Iterator[str]:
 
 
 class Recorder:
-    """Stands for the language: takes note of the rows that are read and written."""
+    """Stands in for the language: records the rows that are read and written."""
 
     def __init__(self) -> None:
         self.rows: dict[str, tuple[set[int], set[int]]] = {
@@ -128,7 +128,7 @@ def depends(lines: list[str], count: int) -> list[str]:
 @pytest.mark.parametrize("chunk", range(4))
 @pytest.mark.parametrize("through_call", [False, True])
 def test_random_loops(chunk: int, through_call: bool) -> None:
-    """All that depends is found, and nothing that does not, in kernels and through calls."""
+    """All dependences are found, and no others, in kernels and through calls."""
     outcomes: set[int] = set()
     for seed in range(chunk * 40, chunk * 40 + 40):
         random = Random(seed)

@@ -1,4 +1,4 @@
-"""What loops do to tensors: out of bounds, uninitialized, and correct programs beside them."""
+"""Out-of-bounds and uninitialized accesses in loops, and correct programs next to them."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Launches:
 
 
 def messages(head: str, body: str) -> list[str]:
-    """Return what is found, but for the bounds of what others say of the same."""
+    """Return the findings, except bounds already covered by other findings on the same access."""
     whole = program_of(head, body)
     return [
         f"{f.rule_name}: {f.message}" for f in (*check_uninitialized(whole), *check_parallel(whole))
@@ -61,7 +61,7 @@ def messages(head: str, body: str) -> list[str]:
 
 
 def test_text_of_a_region_outside() -> None:
-    """The report says which iteration, and how much of a tile is there."""
+    """The report says in which iteration, and how much of the tile is in bounds."""
     text = (
         "for i in pl.range(0, 64, 16):\n"
         "    t = pl.load(x, [i, 0], [16, 64])\n"
@@ -79,7 +79,7 @@ def test_text_of_a_region_outside() -> None:
 
 
 def test_text_of_a_region_outside_in_a_call() -> None:
-    """What a function is called with shows where it is called."""
+    """The report shows where the function with these arguments is called."""
     [found] = check_uninitialized(
         program_of(HOST, "for k in pl.range(4):\n    out = self.rows(k * 16, x, out)")
     )
@@ -229,7 +229,7 @@ PART = "out-partly-written: output 'out' of kernel is written in part only: noth
     ],
 )  # fmt: skip
 def test_kernels(body: str, wanted: list[str]) -> None:
-    """What is certain is found in a kernel, and nothing in the right one beside it."""
+    """Certain faults are found in a kernel, and nothing in the correct one next to it."""
     assert messages(KERNEL, body) == wanted
 
 
@@ -252,7 +252,7 @@ def test_kernels(body: str, wanted: list[str]) -> None:
     ],
 )  # fmt: skip
 def test_hosts(body: str, wanted: list[str]) -> None:
-    """So it is through calls."""
+    """The same holds through calls."""
     assert messages(HOST, body) == wanted
 
 
@@ -278,7 +278,7 @@ class Dynamic:
 
 
 def test_sizes_of_a_call() -> None:
-    """Sizes that a kernel learns when it runs are those of the tensors that it is called with."""
+    """Sizes that a kernel learns at run time are those of the tensors in the call."""
     for size in ("64", "N"):
         assert check_uninitialized(pl.parse_program(DYNAMIC.format(size=size))) == []
     found = check_uninitialized(pl.parse_program(DYNAMIC.format(size="60")))
@@ -292,7 +292,7 @@ def test_sizes_of_a_call() -> None:
 
 
 class Rows:
-    """Stands for the language: rows of ``out`` that are written, and what goes wrong."""
+    """Stands in for the language: rows of ``out`` that are written, and what goes wrong."""
 
     range = range
 
@@ -330,7 +330,7 @@ class Kernels:
 
 @pytest.mark.parametrize("chunk", range(4))
 def test_random_loops(chunk: int) -> None:
-    """What is found is what Python finds that goes through the same loops, and no more."""
+    """The findings are those of Python running the same loops, and no others."""
     outcomes: set[str] = set()
     for seed in range(chunk * 50, chunk * 50 + 50):
         random = Random(seed)
@@ -357,7 +357,7 @@ def test_random_loops(chunk: int) -> None:
 
 
 def test_uncovered() -> None:
-    """The first part of a box that others leave, and none where they cover it together."""
+    """The first part of a box not covered by others, and none if together they cover it."""
     assert uncovered(((0, 4), (0, 4)), []) == ((0, 4), (0, 4))
     assert uncovered(((0, 4), (0, 4)), [((0, 2), (0, 4)), ((2, 4), (0, 3))]) == ((2, 4), (3, 4))
     assert uncovered(((0, 4), (0, 4)), [((0, 2), (0, 4)), ((1, 9), (-1, 4))]) is None
@@ -365,7 +365,7 @@ def test_uncovered() -> None:
 
 
 def test_a_condition_of_many_parts() -> None:
-    """What names another condition twice, and that again, is not gone through for all paths."""
+    """A condition that uses another one twice, repeatedly, is not expanded into all paths."""
     whole = in_flat_form(program_of(KERNEL, WHOLE))
     assert whole is not None
     [function] = whole.functions_

@@ -1,4 +1,4 @@
-"""LegalizeTiles: elementwise ops on column vectors work on rows of the same bytes."""
+"""LegalizeTiles: elementwise ops on column vectors are done on rows of the same bytes."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def softmax() -> Function:
 
 
 def test_elementwise_ops_work_on_rows() -> None:
-    """Each column is read as a row once; only what is needed as a column is turned back."""
+    """Each column is viewed as a row once; only values needed as a column are turned back."""
     legal = with_legal_tiles(softmax())
     assert listing(legal).splitlines() == [
         "a = load(x, [0, 0], [64, 128])",
@@ -61,7 +61,7 @@ def test_elementwise_ops_work_on_rows() -> None:
 
 
 def test_one_column_in_a_long_function() -> None:
-    """In a pipeline one statement of each form is looked at first; the rest is not forgotten."""
+    """A pipeline looks at one statement of each form first; the others are not forgotten."""
     block, x, out = Block(), tensor("x", [64, 128]), tensor("out", [64, 1])
     tile = block.load("a", x, [0, 0], [64, 128])
     for number in range(30):
@@ -117,7 +117,7 @@ def test_a_filled_column_is_a_filled_row() -> None:
 
 
 def test_carried_columns_are_turned_in_the_body() -> None:
-    """A row made in one block is not used outside it."""
+    """A row made in one block is not used outside that block."""
     block, x, out = Block(), tensor("x", [64, 1]), tensor("out", [64, 1])
     a = block.load("a", x, [0, 0], [64, 1])
 
@@ -156,7 +156,7 @@ def test_a_reduction_of_a_column_is_a_copy() -> None:
 
 
 def test_a_column_beside_a_column_is_two_tiles() -> None:
-    """What broadcasts a column over the rows of a tile broadcasts nothing over a column."""
+    """Ops that broadcast a column over a tile's rows have nothing to broadcast over a column."""
     block, x, out = Block(), tensor("x", [64, 1]), tensor("out", [64, 1])
     a = block.load("a", x, [0, 0], [64, 1])
     b = block.let("b", "block.row_expand_sub", a, a)
@@ -172,7 +172,7 @@ def test_a_column_beside_a_column_is_two_tiles() -> None:
 
 
 def compared(dtype: DataType, *, kept: bool = False) -> Function:
-    """Return a kernel that compares two tiles and chooses by the mask, which it may store, too."""
+    """Return a kernel that compares two tiles and selects by the mask, optionally storing it."""
     block = Block()
     x, y, out, mask = (tensor(name, [32, 64], dtype) for name in ("x", "y", "out", "mask"))
     a = block.load("a", x, [0, 0], [32, 64])
@@ -186,7 +186,7 @@ def compared(dtype: DataType, *, kept: bool = False) -> Function:
 
 
 def test_a_choice_by_a_comparison_takes_its_bits() -> None:
-    """The mask of 1 and 0 between a comparison and a choice is not made."""
+    """The 0/1 mask between a comparison and a select is not materialized."""
     assert listing(with_legal_tiles(compared(FP32))).splitlines() == [
         "a = load(x, [0, 0], [32, 64])",
         "b = load(y, [0, 0], [32, 64])",
@@ -199,7 +199,7 @@ def test_a_choice_by_a_comparison_takes_its_bits() -> None:
 
 
 def test_a_mask_that_is_read_stays() -> None:
-    """Where somebody else reads the mask, it is made; the choice takes bits all the same."""
+    """If the mask has another reader, it is materialized; the select uses bits all the same."""
     lines = listing(with_legal_tiles(compared(FP32, kept=True))).splitlines()
     assert [line for line in lines if " = cmp(" in line or " = sel(" in line] == [
         "m_bits = cmp(a, b, 8)",
@@ -210,7 +210,7 @@ def test_a_mask_that_is_read_stays() -> None:
 
 
 def test_integers_of_16_bits_are_compared_as_floats() -> None:
-    """a > b is max(a, b) != b; what is equal is told by floats, which hold 16 bits exactly."""
+    """a > b is max(a, b) != b; equality is tested on floats, which represent 16 bits exactly."""
     assert listing(with_legal_tiles(compared(DataType.UINT16))).splitlines()[2:9] == [
         "c_larger = maximum(a, b)",
         "c_signed = reshape(c_larger, [32, 64], 18)",
@@ -223,7 +223,7 @@ def test_integers_of_16_bits_are_compared_as_floats() -> None:
 
 
 def test_unsigned_elements_are_reduced_as_signed_ones() -> None:
-    """Half of the range subtracted, their order is that of signed ones."""
+    """With half of the range subtracted, they are ordered like signed ones."""
     block, dtype = Block(), DataType.UINT16
     x, out = tensor("x", [16, 64], dtype), tensor("out", [16, 1], dtype)
     a = block.load("a", x, [0, 0], [16, 64])
@@ -243,7 +243,7 @@ def test_unsigned_elements_are_reduced_as_signed_ones() -> None:
 
 
 def test_a_bias_in_mat_memory_is_moved() -> None:
-    """Only Bias memory goes with a product; a bias that is there stays."""
+    """A matmul needs its bias in Bias memory; a bias already there is not moved."""
     block, x = Block(), tensor("x", [64, 64])
     z, out = tensor("z", [1, 64]), tensor("out", [64, 64])
     places = (("left", MemorySpace.Left), ("right", MemorySpace.Right))

@@ -43,12 +43,12 @@ k, Vec: 12,288 of 188,416 bytes (7 %), no plan is lower than 8,192
 
 
 def test_text_of_a_compiled_kernel() -> None:
-    """One line a buffer, then address by time."""
+    """One line per buffer, then a map of address by time."""
     assert str(MemoryPlan.of(Program([with_addresses(chain())], "P"))) == TEXT
 
 
 def test_planners_of_a_kernel_without_addresses() -> None:
-    """The sum takes the place of an operand in both, and the exact one proves it."""
+    """The sum takes the place of an operand in both, and the exact planner proves it optimal."""
     for planner in ("fast", "exact"):
         [kernel] = MemoryPlan.of(Program([chain()], "P"), planner=planner).kernels
         [space] = kernel.spaces
@@ -59,7 +59,7 @@ def test_planners_of_a_kernel_without_addresses() -> None:
 
 
 def test_page_draws_every_segment() -> None:
-    """The page has one rectangle a time span, titled with what lies there; it is the same twice."""
+    """The page has one rectangle per time span, titled with its contents, and is deterministic."""
     plan = ir.MemoryPlan.of(Program([with_addresses(chain())], "P"))
     page = plan.html()
     assert page.count("<rect ") == 3
@@ -69,7 +69,7 @@ def test_page_draws_every_segment() -> None:
 
 
 def test_what_has_no_plan_is_refused() -> None:
-    """A kernel before InitMemRef has nothing to plan; a planner has to be known."""
+    """A kernel before InitMemRef has nothing to plan; the planner's name has to be known."""
     block = Block()
     x, out = tensor("x", [8, 128]), tensor("out", [8, 128])
     a = block.load("a", x, [0, 0], [8, 128])
@@ -126,7 +126,7 @@ class Kernel:
 
 
 def test_lines_of_another_file(tmp_path: Path) -> None:
-    """Lines of an inline function's file are told apart from those of the kernel's."""
+    """Lines in an inlined function's file are distinguished from those in the kernel's file."""
     (tmp_path / "plan_helper.py").write_text(HELPER)
     (tmp_path / "kernel.py").write_text(KERNEL)
     program = PassManager.get_strategy().run_passes(load(str(tmp_path / "kernel.py")))
@@ -139,7 +139,7 @@ def test_lines_of_another_file(tmp_path: Path) -> None:
 
 
 def test_padding_is_told() -> None:
-    """Rows of 5 elements lie in 32 bytes, and the note says what that costs."""
+    """Rows of 5 elements take 32 bytes, and the note says what that costs."""
     block = Block()
     x, y = tensor("x", [32, 5]), tensor("y", [32, 8])
     a = block.load("a", x, [0, 0], [32, 5])

@@ -1,4 +1,4 @@
-"""InitMemRef: who shares a buffer, and where a copy has to be made."""
+"""InitMemRef: which variables share a buffer, and where copies are needed."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def arguments(n: int) -> list[Any]:
 
 
 def test_every_variable_gets_a_buffer_in_order_of_definition() -> None:
-    """Parameters first, then tiles; a store's result is the tensor it writes."""
+    """Parameters first, then tiles; a store's result is the tensor that it writes."""
     block, x, out = Block(), tensor("x", X), tensor("out", OUT)
     a = block.load("a", x, [0, 0], [64, 128])
     b = block.let("b", "block.add", a, a)
@@ -61,7 +61,7 @@ def test_every_variable_gets_a_buffer_in_order_of_definition() -> None:
 
 
 def test_views_share_the_buffer_of_their_operand() -> None:
-    """A reshape, and a reshape of it, are the same bytes."""
+    """A reshape, and a reshape of a reshape, are the same bytes."""
     block, x, out = Block(), tensor("x", X), tensor("out", OUT)
     a = block.load("a", x, [0, 0], [64, 128])
     v = block.let("v", "block.reshape", a, [128, 64])
@@ -90,7 +90,7 @@ def accumulate(init: str = "block.full", *, after: bool = False, yields: str = "
 
 
 def test_an_accumulator_is_one_buffer_without_copies() -> None:
-    """Init, iter_arg, yielded value and result of a loop share; so no move is needed."""
+    """Init value, iter_arg, yielded value and result of a loop share a buffer, without moves."""
     planned = with_memrefs(accumulate())
     ids = buffer_ids(planned)
     assert ids["zero"] == ids["acc_it"] == ids["sum"] == ids["acc_out"]
@@ -116,13 +116,13 @@ def test_a_yielded_value_from_outside_the_loop_is_copied() -> None:
 
 
 def test_an_unchanged_iter_arg_needs_no_copy() -> None:
-    """Yielding what came in leaves the bytes where they are."""
+    """Yielding the iter_arg itself leaves the bytes where they are."""
     planned = with_memrefs(accumulate(yields="iter"))
     assert moves(planned) == []
 
 
 def two_carried(yields: str) -> Function:
-    """Return a loop that carries tiles p and q and yields them as told."""
+    """Return a loop that carries tiles p and q and yields them in the given order."""
     block, x, out = Block(), tensor("x", [128, 128]), tensor("out", OUT)
     p = block.load("p", x, [0, 0], [64, 128])
     q = block.load("q", x, [64, 0], [64, 128])
@@ -142,7 +142,7 @@ def two_carried(yields: str) -> Function:
 
 
 def test_swapped_tiles_go_through_a_third_buffer() -> None:
-    """Exchanging two buffers takes three moves, in an order that loses nothing."""
+    """Swapping two buffers takes three moves, in an order that loses nothing."""
     planned = with_memrefs(two_carried("swap"))
     ids = buffer_ids(planned)
     assert [line.split(" = ")[1] for line in moves(planned)] == [
@@ -171,7 +171,7 @@ def test_a_shift_copies_only_what_moves() -> None:
 
 
 def test_scalars_beside_carried_tiles_keep_their_place() -> None:
-    """A while loop that counts, and exchanges two tiles on each iteration."""
+    """A while loop that counts, and swaps two tiles in each iteration."""
     block, x, out = Block(), tensor("x", [128, 128]), tensor("out", OUT)
     p = block.load("p", x, [0, 0], [64, 128])
     q = block.load("q", x, [64, 0], [64, 128])
@@ -204,7 +204,7 @@ def conditional(update: bool) -> Function:
 
 
 def test_a_tile_that_one_arm_replaces_needs_no_copy() -> None:
-    """In the other arm the old value is dead once the new one is made, so both are one buffer."""
+    """In the other arm the old value is dead once the new one is made, so they share a buffer."""
     planned = with_memrefs(conditional(update=True))
     ids = buffer_ids(planned)
     assert moves(planned) == []
@@ -275,7 +275,7 @@ def test_an_accumulator_in_the_matrix_unit_is_one_buffer() -> None:
 
 
 def test_an_accumulator_read_after_its_update_is_an_error() -> None:
-    """The matrix unit adds in place, so the old sum is gone."""
+    """The matrix unit accumulates in place, so the old sum is gone."""
     with pytest.raises(PassError) as caught:
         with_memrefs(product(reread=True))
     assert caught.value.message == (
@@ -313,7 +313,7 @@ def test_random_kernels_compute_the_same_in_their_buffers(
     ],
 )
 def test_a_tile_of_no_constant_size_is_an_error(shape: str, hint: str) -> None:
-    """The hint says what to do about rows, for which single rows do, and about columns."""
+    """The hint says what to do about rows, for which ops single rows suffice, and about columns."""
     block = "pl.Tensor[[64, 64], pl.FP32]"
     source = pl.parse_program(
         "@pl.program\nclass P:\n"
@@ -330,7 +330,7 @@ def test_a_tile_of_no_constant_size_is_an_error(shape: str, hint: str) -> None:
 
 @pytest.mark.parametrize("before", [True, False])
 def test_the_first_tile_of_no_constant_size_is_reported(before: bool) -> None:
-    """Whether it is carried by a loop or not: the one that the text has first."""
+    """Whether a loop carries it or not: the first one in the text."""
     lone = "        lone = pl.load(x, [0, 0], [n, 8])\n"
     carried = (
         "        sums = pl.load(x, [0, 0], [n, 8])\n"
@@ -353,7 +353,7 @@ def test_the_first_tile_of_no_constant_size_is_reported(before: bool) -> None:
 
 
 def test_the_pass_keeps_programs_in_normal_form() -> None:
-    """Every body is one sequence; runs of operations stand together."""
+    """Every body is one sequence; runs of operations are kept together."""
     kernel = accumulate(after=True)
     program = init_mem_ref()(Program([kernel]))
     assert normalized(program) is program

@@ -1,4 +1,4 @@
-"""In a pipeline statements with memory references are made once, and show nothing of that."""
+"""Pipelines materialize statements with memory references once, without visible effects."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ EXAMPLES = cases(Path(__file__).parents[2] / "examples")
 
 
 def memory_passes() -> list[Pass]:
-    """Return the passes that hand on programs whose statements are not made."""
+    """Return the passes that hand on programs whose statements are not materialized."""
     return [InitMemRef(), BasicMemoryReuse(), InsertSync(), AllocateMemoryAddr()]
 
 
@@ -56,7 +56,7 @@ def one_by_one(passes: Sequence[Pass], program: Program) -> list[str]:
 
 @pytest.fixture
 def writings(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
-    """How often the statements of functions are made, by name."""
+    """Count how often the statements of functions are materialized, by name."""
     count: Counter[str] = Counter()
     function = Retype.function
 
@@ -70,7 +70,7 @@ def writings(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
 
 @pytest.mark.parametrize("case", EXAMPLES, ids=lambda case: case.name)
 def test_examples(case: Case) -> None:
-    """A pipeline makes of an example what its passes make one by one, also where all share."""
+    """Pipelines give the same example as their passes one by one, also with shared parts."""
     front = PassManager.get_strategy().passes[:6]
     program = PassPipeline(front).run(case.program)
     assert [each.get_name() for each in front][-1] == "LegalizeTiles"
@@ -96,7 +96,7 @@ def test_random_kernels(rng: random.Random, size: int) -> None:
 
 
 def test_statements_are_made_once(writings: Counter[str]) -> None:
-    """Four passes make the statements of a kernel once; called one by one, each that changes."""
+    """Four passes materialize a kernel's statements once; called alone, each that changes them."""
     program = Program([random_kernel(random.Random(1).randrange, 40)], "P")
     [name] = [function.name for function in program.functions_]
     PassPipeline(memory_passes()).run(program)
@@ -107,7 +107,7 @@ def test_statements_are_made_once(writings: Counter[str]) -> None:
 
 
 def test_what_is_not_asked_for_is_not_made(writings: Counter[str]) -> None:
-    """A step hands on the statements that it got; who asks for the program gets one."""
+    """A step hands on its input statements; asking for the program materializes it."""
     block, x, out = Block(), tensor("x", [8, 128]), tensor("out", [8, 128])
     tile = block.let("b", "block.neg", block.load("a", x, [0, 0], [8, 128]))
     program = Program([block.function([x, out], [block.store("r", tile, [0, 0], out)])], "P")
@@ -122,7 +122,7 @@ def test_what_is_not_asked_for_is_not_made(writings: Counter[str]) -> None:
 
 
 def test_a_program_that_stays_is_itself() -> None:
-    """References that nothing replaces leave functions, and the program, the objects they were."""
+    """If no reference is replaced, functions and the program remain the same objects."""
     program = InitMemRef()(Program([random_kernel(random.Random(3).randrange, 10)], "P"))
     assert MemRefAssignment.of(program).materialize() is program
     [function] = program.functions_
@@ -132,14 +132,14 @@ def test_a_program_that_stays_is_itself() -> None:
 
 
 class Fails(MemoryPass):
-    """Has a defect."""
+    """Always fails."""
 
     def go_on(self, given: AnyProgram) -> AnyProgram:
         raise KeyError("broken")
 
 
 def test_a_failure_shows_the_references() -> None:
-    """The note of a pass that fails has the program with references not materialized yet."""
+    """The note of a failing pass has the program with references not yet materialized."""
     program = Program([random_kernel(random.Random(4).randrange, 10)], "P")
     before = python_print(InitMemRef()(program))
     with (
@@ -151,7 +151,7 @@ def test_a_failure_shows_the_references() -> None:
 
 
 def test_a_failure_behind_a_pass_is_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Statements that cannot be made are a defect of the pass that left them to be made."""
+    """Statements that cannot be materialized are a defect of the pass that deferred them."""
 
     def broken(_: MemRefs) -> Function:
         raise KeyError("broken")
@@ -165,7 +165,7 @@ def test_a_failure_behind_a_pass_is_its_own(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_a_function_without_tensors_becomes_normal() -> None:
-    """InitMemRef makes bodies normal also where nothing gets a reference; pipelines keep that."""
+    """InitMemRef normalizes bodies even without any references; pipelines preserve that."""
     code = """
 import pypto.language as pl
 
@@ -191,7 +191,7 @@ class P:
 
 
 class RunsMore(InsertSync):
-    """Notes the programs that `run` gets."""
+    """Records the programs that `run` gets."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -203,7 +203,7 @@ class RunsMore(InsertSync):
 
 
 class IsCalled(InitMemRef):
-    """Notes the programs that it is called with."""
+    """Records the programs that it is called with."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -215,7 +215,7 @@ class IsCalled(InitMemRef):
 
 
 def test_a_pipeline_runs_what_a_subclass_does() -> None:
-    """A pass that overrides `run`, or a call, does so in a pipeline too, on a materialized one."""
+    """If a pass overrides `run` or a call, pipelines use it too, on a materialized program."""
     program = Program([random_kernel(random.Random(2).randrange, 20)], "P")
     called, runs = IsCalled(), RunsMore()
     result = PassPipeline([called, BasicMemoryReuse(), runs, AllocateMemoryAddr()]).run(program)

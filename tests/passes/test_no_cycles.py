@@ -1,7 +1,7 @@
 """A compile leaves nothing that only the cyclic collector can free.
 
-What counting references frees is free at once, and the next compile gets its memory again. Cycles
-wait for the collector, and until that runs each compile touches fresh memory.
+Memory freed by reference counting is free at once, and reused by the next compile. Cycles wait
+for the collector, and until it runs each compile touches fresh memory.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Straight:
 
 
 def example(name: str) -> str:
-    """Return an example up to the end of its program, which is a class."""
+    """Return an example's source up to the end of its program, which is a class."""
     text = (EXAMPLES / f"{name}.py").read_text(encoding="utf-8")
     [end] = [node.end_lineno for node in ast.parse(text).body if isinstance(node, ast.ClassDef)]
     return "".join(text.splitlines(keepends=True)[:end])
@@ -79,10 +79,10 @@ def as_pto(program: ir.Program) -> str:
 
 @pytest.fixture
 def collector() -> Iterator[None]:
-    """Let the collector keep what it finds, and look only when it is asked to."""
+    """Make the collector keep what it finds, and run only on request."""
     gc.disable()
     gc.collect()
-    gc.freeze()  # what other tests keep is not of this compile, and need not be looked through
+    gc.freeze()  # objects of other tests do not matter here, and need not be scanned
     gc.set_debug(gc.DEBUG_SAVEALL)
     yield
     gc.set_debug(0)
@@ -102,7 +102,7 @@ STAGES: dict[str, tuple[Callable[[Any], Any], ...]] = {
 @pytest.mark.parametrize("text", TEXTS)
 @pytest.mark.parametrize("stage", STAGES)
 def test_nothing_is_left_to_the_collector(stage: str, text: str) -> None:
-    """The last step of a compile leaves no cycle, and neither does what it has made."""
+    """The last step of a compile leaves no cycle, and neither does its result."""
     *before, last = STAGES[stage]
 
     def compiled() -> Any:
@@ -110,10 +110,10 @@ def test_nothing_is_left_to_the_collector(stage: str, text: str) -> None:
         for step in before:
             given = step(given)
         gc.collect()
-        gc.garbage.clear()  # what the steps before leave is a matter of their own test
+        gc.garbage.clear()  # what earlier steps leave is tested on its own
         return last(given)
 
-    compiled()  # the first time modules are imported, and tables begin
+    compiled()  # the first run imports modules and creates tables
     made = compiled()
     assert made
     del made

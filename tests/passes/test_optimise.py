@@ -1,4 +1,4 @@
-"""The optional passes: what they change, as text, and what they must leave alone."""
+"""The optional passes: what they change, as text, and what they must not change."""
 
 from __future__ import annotations
 
@@ -110,19 +110,19 @@ def test_simplify_folds_and_removes() -> None:
     ],
 )
 def test_simplify_keeps_what_may_differ(kept: str) -> None:
-    """Signs of zero, NaN and errors are kept."""
+    """Signs of zero, NaN and errors are preserved."""
     before = in_ssa(kept)
     assert lines(Simplify()(before)) == lines(before)
 
 
 def test_simplify_keeps_a_division_by_zero() -> None:
-    """What fails when it runs still fails; written out, the parser refuses it."""
+    """What fails at run time still fails; a literal one is rejected by the parser."""
     before = in_ssa("z = 0\na = n // z\nreturn a")
     assert lines(Simplify()(before)) == "a = n // 0\nreturn a"
 
 
 def test_simplify_wraps_as_the_type_does() -> None:
-    """Folding the largest INT64 plus one gives the smallest."""
+    """The largest INT64 plus one folds to the smallest."""
     found = after(Simplify(), "a = n + 9223372036854775807\nb = a + 1\nc = b + 1\nreturn c")
     assert found == text(
         """
@@ -137,14 +137,14 @@ def test_simplify_wraps_as_the_type_does() -> None:
 
 
 def test_nothing_to_simplify_returns_the_program() -> None:
-    """Every optional pass returns the very program that it does not change."""
+    """Every optional pass returns the same object for a program that it does not change."""
     before = in_ssa("out = pl.store(pl.load(x, [n, 0], [8, 64]), [m, 0], [8, 64], out)\nreturn n")
     for pass_ in (Simplify(), CommonSubexpr(), DeadCode(), LoopInvariantMotion(), UnrollLoops()):
         assert pass_(before) is before
 
 
 def test_common_values_are_computed_once() -> None:
-    """Equal calls on equal operands are one, but not across a write, and not out of a branch."""
+    """Equal calls on equal operands are merged, but not across a write or out of a branch."""
     found = after(
         CommonSubexpr(),
         """
@@ -180,7 +180,7 @@ def test_common_values_are_computed_once() -> None:
 
 
 def test_new_tiles_stay_two() -> None:
-    """Two scratch tiles are not one, whatever their shape."""
+    """Two scratch tiles are not merged, whatever their shape."""
     body = """
         s = pl.create_tile([8, 64], pl.FP32)
         u = pl.create_tile([8, 64], pl.FP32)
@@ -193,7 +193,7 @@ def test_new_tiles_stay_two() -> None:
 
 
 def test_results_of_one_call_stay_apart() -> None:
-    """Two items of a tuple are two values; the same item again is the first one."""
+    """Two items of a tuple are two values; the same item taken twice is merged."""
     source = """
     @pl.program
     class P:
@@ -220,7 +220,7 @@ def test_results_of_one_call_stay_apart() -> None:
 
 
 def test_dead_values_go() -> None:
-    """What only feeds itself goes too: a carried value, a branch, a loop; stores stay."""
+    """Values that only feed themselves go too: carried values, branches, loops; stores stay."""
     found = after(
         DeadCode(),
         """
@@ -254,7 +254,7 @@ def test_dead_values_go() -> None:
 
 
 def test_invariant_values_move_out() -> None:
-    """Through two loops at once; a load only out of a loop that runs and writes nothing."""
+    """Out of two loops at once; a load only out of a loop that runs and writes nothing."""
     found = after(
         LoopInvariantMotion(),
         """
@@ -317,7 +317,7 @@ LOOP = """
 
 
 def test_short_loops_become_straight_code() -> None:
-    """A loop of two iterations is gone, one of six takes two at a time, an unbounded one stays."""
+    """A loop of 2 iterations is unrolled fully, one of 6 by two; one of unknown length stays."""
     assert after(UnrollLoops(whole=2, factor=2), LOOP) == text(
         """
         total_0 = n
@@ -338,7 +338,7 @@ def test_short_loops_become_straight_code() -> None:
 
 
 def test_options_of_unrolling_are_checked() -> None:
-    """Numbers that mean nothing are refused."""
+    """Meaningless numbers are rejected."""
     with pytest.raises(ValueError, match="whole=-1, factor=1, most=1024: wanted whole >= 0"):
         UnrollLoops(whole=-1)
 
@@ -356,12 +356,12 @@ def double_is_sum(e: Mul) -> Expr | None:
 
 
 def swap(e: Add) -> Expr | None:
-    """x + y -> y + x, for ever."""
+    """x + y -> y + x, forever."""
     return Add(e.right, e.left, e.dtype, e.span)
 
 
 def test_rules_of_users() -> None:
-    """A pass of a user's own rules, and how often they fired, with their place."""
+    """A pass with a user's own rules, and how often each one fired, with its location."""
     mine = RewritePass([double_is_sum], name="Doubles")
     assert mine.get_name() == "Doubles"
     assert lines(mine(in_ssa("a = n * 2 + m * 2\nreturn a"))) == "a = n + n + (m + m)\nreturn a"
@@ -396,7 +396,7 @@ def log_of_exp(e: Call) -> Expr | None:
 
 @pytest.mark.parametrize("valid", ["", ", valid_shapes=[n, 64]"])
 def test_rules_of_calls_that_make_tiles(valid: str) -> None:
-    """A rule of calls sees ops on tiles, also of those whose valid part is a variable."""
+    """Rules on calls match tile ops, also on tiles whose valid shape is a variable."""
     program = pl.parse_program(TILES.format(valid=valid))
     mine = RewritePass([log_of_exp])
     after = mine(program)
@@ -415,7 +415,7 @@ def is_exp(e: Call) -> bool:
 
 
 def number(e: Call) -> Any:
-    """Something that is no expression."""
+    """Returns something that is not an expression."""
     return 3 if is_exp(e) else None
 
 
@@ -424,7 +424,7 @@ def number(e: Call) -> Any:
     [(wider, r"a Tile\[\[32, 64\], FP32\] in place of a Tile\[\[16, 64\], FP32\]"), (number, "3")],
 )
 def test_rules_keep_the_type_of_a_call(rule: Any, returned: str) -> None:
-    """What a rule makes of a call can stand where the call stood."""
+    """The replacement of a call must have the type of the call."""
     with pytest.raises(PassError, match=f"the rule {rule.__name__} returns {returned}") as caught:
         RewritePass([rule])(pl.parse_program(TILES.format(valid="")))
     assert caught.value.slug == "rule-result"
@@ -442,7 +442,7 @@ def test_rules_that_never_end_are_named() -> None:
 
 
 def test_a_rule_says_what_it_is_for() -> None:
-    """A rule on something that is no expression is refused when the pass is run."""
+    """A rule on something that is not an expression is rejected when the pass runs."""
 
     def wrong(e: int) -> Expr | None:
         return ConstInt(e)
@@ -457,7 +457,7 @@ def test_a_rule_says_what_it_is_for() -> None:
 
 
 def test_optional_passes_stand_before_the_verifier() -> None:
-    """By name or as a pass, in the order given; a name that is none is refused."""
+    """By name or as a pass object, in the given order; an unknown name is rejected."""
     mine = UnrollLoops(whole=8)
     names = PassManager.get_strategy(optional=["DeadCode", mine]).pass_names
     plain = PassManager.get_strategy().pass_names
@@ -496,14 +496,14 @@ def test_statistics_of_passes() -> None:
 
 @pytest.mark.parametrize("kind", ["written", "multiplied", "built", "launched"])
 def test_results_stay_bit_for_bit(kind: str) -> None:
-    """Drawn programs compute the same after every pass; preservation.py does thousands."""
+    """Random programs compute the same after every pass; preservation.py tests thousands."""
     seeds = effort.count(4, thorough_run=12)
     compared = sum(check(kind, seed)[0] for seed in range(seeds))
     assert compared > 80 * seeds
 
 
 def test_thousands_of_statements() -> None:
-    """20,000 statements pass through each optional pass, and half of them are dead."""
+    """Each optional pass handles 20,000 statements, half of which are dead."""
     body = "\n".join(
         ["t0 = n + 0", *(f"t{i + 1} = t{i} + {i % 7}\nu{i} = t{i} * 2" for i in range(10_000))]
     )

@@ -1,4 +1,4 @@
-"""OutlineIncoreScopes: text before and after, what becomes a parameter, what the host keeps."""
+"""OutlineIncoreScopes: text before and after, which values are parameters, what the host keeps."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class P:
 
 
 def parsed(body: str) -> ir.Program:
-    """Return the program whose function ``main`` has this body, in SSA form, calls on their own."""
+    """Return the program whose function ``main`` has this body, in SSA form, calls flattened."""
     text = HEADER + indent(dedent(body).strip("\n"), " " * 8) + "\n"
     return FlattenCallExpr()(ConvertToSSA()(pl.parse_program(text)))
 
@@ -68,7 +68,7 @@ def short(program: ir.Program) -> str:
 
 
 def test_properties() -> None:
-    """The pass needs SSA form and separates what runs where."""
+    """The pass requires SSA form and separates host code from kernels."""
     made = OutlineIncoreScopes()
     needed = [IRProperty.SSAForm, IRProperty.TypeChecked]
     assert made.get_name() == "OutlineIncoreScopes"
@@ -78,7 +78,7 @@ def test_properties() -> None:
 
 
 def test_one_scope() -> None:
-    """Variables from outside are parameters by name, scalars by value; a result is assigned."""
+    """Variables from outside become parameters with their names; a result is assigned."""
     after = outlined("""
         with pl.incore():
             y = pl.mul(x, f)
@@ -100,7 +100,7 @@ z: T[[M, 32], pl.FP32], out: pl.InOut[T[[16, 32], pl.FP32]]) -> T[[16, 32], pl.F
 
 
 def test_several_results_and_none() -> None:
-    """Several results come as a tuple, by name; a scope whose results nobody uses is a call."""
+    """Several results are a tuple, by name; a scope whose results are unused is a plain call."""
     after = outlined("""
         with pl.incore():
             b = pl.mul(x, 2.0)
@@ -130,7 +130,7 @@ out: pl.Out[T[[16, 32], pl.FP32]]):
 
 
 def test_names() -> None:
-    """A scope names its kernel; a name that is taken gets a number, whoever has it."""
+    """A scope names its kernel; a name already in use by anything gets a number."""
     after = outlined("""
         with pl.incore(name_hint="rows"):
             a = pl.exp(x)
@@ -147,7 +147,7 @@ def test_names() -> None:
 
 
 def test_directions() -> None:
-    """What is only written is Out, what is read as well InOut, views and loops included."""
+    """Tensors only written are Out, those read as well InOut, through views and loops."""
     after = outlined("""
         y = pl.create_tensor([16, 32], pl.FP32)
         with pl.incore():
@@ -167,7 +167,7 @@ def test_directions() -> None:
 
 
 def test_loops_and_branches_around_scopes() -> None:
-    """A scope in a loop or branch is a call there; what the loop carries goes in and out."""
+    """A scope in a loop or branch becomes a call there; carried values go in and out."""
     after = outlined("""
         y = pl.create_tensor([16, 32], pl.FP32)
         for i in pl.range(n):
@@ -194,7 +194,7 @@ def test_loops_and_branches_around_scopes() -> None:
 
 
 def test_control_flow_inside() -> None:
-    """Loops and branches of a scope move with it; a scope inside is a part of the outer one."""
+    """Loops and branches in a scope move with it; a nested scope is part of the outer one."""
     after = outlined("""
         with pl.incore():
             y = pl.mul(x, 1.0)
@@ -221,7 +221,7 @@ T[[16, 32], pl.FP32]:
 
 
 def test_the_host_keeps_scalars_views_and_new_tensors() -> None:
-    """What the host needs of a scope and can do itself stands before the call, or after it."""
+    """What the host needs of a scope and can compute itself goes before or after the call."""
     after = outlined("""
         with pl.incore():
             k = n + 1
@@ -242,7 +242,7 @@ def test_the_host_keeps_scalars_views_and_new_tensors() -> None:
 
 
 def test_sizes_known_at_the_call() -> None:
-    """A size comes with a tensor that has it, else as a number."""
+    """A size comes with a tensor that has it, otherwise as a number."""
     after = outlined("""
         with pl.incore():
             y = pl.exp(z)
@@ -262,7 +262,7 @@ def test_sizes_known_at_the_call() -> None:
 
 
 def test_matrix_and_vector_work_in_turn() -> None:
-    """Each stretch for one core is a kernel; what crosses is a result, views stay on the host."""
+    """Each stretch of work for one core is a kernel; crossing values are results, views stay."""
     after = outlined("""
         with pl.incore():
             a = pl.matmul(x, pl.view(z, [16, 32], [n, 0]), b_trans=True)
@@ -302,7 +302,7 @@ def test_a_function_that_others_call_stays_opaque() -> None:
 
 
 def test_names_do_not_collide() -> None:
-    """A function that has the name already keeps it."""
+    """A function that already has the name keeps it."""
     text = HEADER.replace("def main(", "def main_incore_0(") + "        return x\n"
     text += HEADER.partition("class P:\n")[2] + "        with pl.incore():\n"
     text += "            y = pl.exp(x)\n        return y\n"
@@ -320,13 +320,13 @@ def test_names_do_not_collide() -> None:
     ],
 )
 def test_programs_without_scopes_stay(body: str) -> None:
-    """Nothing to outline: the very program."""
+    """With nothing to outline, the same program object is returned."""
     before = parsed(body)
     assert OutlineIncoreScopes()(before) is before
 
 
 def test_a_scope_in_a_kernel_stays() -> None:
-    """A function that computes with tiles outside of the scope runs on a core as a whole."""
+    """A function that also computes with tiles outside the scope is a kernel as a whole."""
     before = parsed("""
         t = pl.load(x, [0, 0], [16, 32])
         with pl.incore():
@@ -353,7 +353,7 @@ def test_block_ops_in_a_scope() -> None:
 
 
 def test_a_scalar_that_only_the_kernel_knows() -> None:
-    """A kernel returns tensors; the message names the value and says what to do."""
+    """A kernel returns only tensors; the message names the scalar and says what to do."""
     body = """
         k = n
         with pl.incore():
@@ -369,7 +369,7 @@ def test_a_scalar_that_only_the_kernel_knows() -> None:
 
 
 def test_a_tensor_has_one_name_in_a_kernel() -> None:
-    """A view from outside is made again inside of a kernel that gets its tensor as well."""
+    """A view from outside is recreated in a kernel that gets its tensor as well."""
     after = outlined("""
         v = pl.view(out, [8, 32], [8, 0])
         w = pl.view(v, [4, 32], [n, 0])
@@ -391,7 +391,7 @@ x: T[[16, 32], pl.FP32]) -> T[[16, 32], pl.FP32]:
 
 
 def test_a_tensor_that_may_be_another_one() -> None:
-    """What a branch makes the one tensor or the other is refused where one of them is written."""
+    """A variable that is either of two tensors is rejected where one of them is written."""
     with pytest.raises(PassError, match="'y' is 'out' or another tensor, and 'out' is written"):
         outlined("""
             if n > 1:

@@ -1,4 +1,4 @@
-"""Parallel loops whose iterations depend on each other: what is found, and what is not."""
+"""Parallel loops with dependent iterations: what is found, and what is not."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from tests.passes.heads import KERNEL, program_of
 
 
 def findings(body: str) -> list[Diagnostic]:
-    """Return what is found in a kernel that goes on with ``body``."""
+    """Return the findings in a kernel with the body ``body``."""
     return check_parallel(program_of(KERNEL, body))
 
 
 def test_text() -> None:
-    """The whole report: what depends on what, where, and which loop is right."""
+    """The whole report: which accesses depend on each other, where, and which loop to use."""
     [found] = findings(
         "acc = pl.load(x, [0, 0], [16, 32])\n"
         "for i in pl.parallel(16, 64, 16):\n"
@@ -40,7 +40,7 @@ def test_text() -> None:
 
 
 def test_text_of_a_tensor() -> None:
-    """A part of a tensor that all iterations write is shown where it is written."""
+    """A part of a tensor that all iterations write is reported where it is written."""
     [found] = findings(
         "for i in pl.parallel(4):\n"
         "    t = pl.load(x, [i * 16, 0], [16, 32])\n"
@@ -183,13 +183,13 @@ READ = "one writes elements of out that others read"
     ],
 )  # fmt: skip
 def test_kernels(body: str, wanted: list[str]) -> None:
-    """What is certain is found, and nothing that may be right."""
+    """Certain dependences are found, and nothing that may be right."""
     start = "the iterations of a parallel loop depend on each other: "
     assert [found.message.removeprefix(start) for found in findings(body)] == wanted
 
 
 def test_examples_are_clean() -> None:
-    """Nothing is said of the parallel loops of the examples."""
+    """Nothing is reported for the examples' parallel loops."""
     directory = example_cases.examples_directory()
     assert directory is not None
     assert all(not check_parallel(case.program) for case in example_cases.cases(directory))
@@ -279,7 +279,7 @@ SUMS = "one writes elements of acc that others read"
     ],
 )  # fmt: skip
 def test_launches(body: str, wanted: list[str]) -> None:
-    """What a function touches whenever it is called is found in loops that call it."""
+    """What a function accesses in every call is found in loops that call it."""
     text = HOST + "".join(f"        {line}\n" for line in body.splitlines())
     program = pl.parse(text, "kernels.py")
     assert isinstance(program, Program)
@@ -302,7 +302,7 @@ class Dynamic:
 
 
 def test_sizes_that_are_not_known() -> None:
-    """Rows counted from an open end are the same ones, or others, as any rows."""
+    """Rows from an unknown start may or may not coincide, like any other rows."""
     [found] = check_parallel(pl.parse_program(DYNAMIC.format(at="N - 16")))
     assert found.message.endswith(EACH)
     assert check_parallel(pl.parse_program(DYNAMIC.format(at="N - 16 - i * 16"))) == []
@@ -330,7 +330,7 @@ def test_text_of_a_launch() -> None:
 
 
 def test_iterations_that_add_to_one_region() -> None:
-    """Sums may be added up in any order; what is stored or read in between may not."""
+    """Sums may be accumulated in any order; stores or reads in between may not be reordered."""
     add = "    out = pl.store_add(t, [0, 0], [16, 32], out)\n"
     store = "    out = pl.store(t, [i * 16, 0], [16, 32], out)\n"
     assert findings(T + "for i in pl.parallel(4):\n" + add) == []

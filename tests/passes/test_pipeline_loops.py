@@ -112,7 +112,7 @@ def loops(function: ir.Function) -> list[ForStmt]:
 @pytest.mark.parametrize("stage", [2, 3])
 @pytest.mark.parametrize("name", BODIES)
 def test_values_stay_whatever_the_number_of_iterations(name: str, stage: int) -> None:
-    """0, 1, N - 1, N, N + 1 iterations and more, counted at run time: as with one stage."""
+    """0, 1, N - 1, N, N + 1 iterations and more, counted at run time: same as with one stage."""
     pipelined = program(BODIES[name], stage)
     after = lowered(pipelined)
     kernel = after.get_function("kernel")
@@ -130,7 +130,7 @@ def test_values_stay_whatever_the_number_of_iterations(name: str, stage: int) ->
 
 @pytest.mark.parametrize("count", [0, 1, 2, 3, 4, 5, 7])
 def test_values_stay_for_constant_numbers_of_iterations(count: int) -> None:
-    """What is left over follows the loop, and a loop of fewer iterations has as many stages."""
+    """The remainder follows the loop; a loop of fewer iterations has as many stages."""
     body = ROWS.replace("(m, n,", f"(8, {8 + 4 * count},")
     pipelined = program(body, 3)
     kernel = lowered(pipelined).get_function("kernel")
@@ -144,7 +144,7 @@ def test_values_stay_for_constant_numbers_of_iterations(count: int) -> None:
 
 
 def test_ragged_last_iteration() -> None:
-    """Rows that only the call knows, the last tile valid in part; native code, too."""
+    """Row count known only at the call, last tile partly valid; native code too."""
     header = HEADER.replace("x: pl.Tensor[[64, 64]", "x: pl.Tensor[[M, 64]").replace(
         "out: pl.InOut[pl.Tensor[[64, 64]", "out: pl.InOut[pl.Tensor[[M, 64]"
     )
@@ -181,7 +181,7 @@ def buffers(given: ir.Program) -> dict[str, set[tuple[str, int]]]:
 
 
 def test_each_copy_has_buffers_of_its_own_where_pipes_meet() -> None:
-    """A loaded and a stored tile have one a stage; what vectors alone use has one in all."""
+    """A loaded or stored tile has one per stage; what only the vector unit uses has one in all."""
     body = ROWS.replace("pl.mul(pl.exp(tile), 2.0)", "pl.mul(pl.exp(pl.neg(tile)), 2.0)")
     found = buffers(lowered(program(body, 3)))["Vec"]
     assert len(found) == 3 + 3 + 2
@@ -191,7 +191,7 @@ def test_each_copy_has_buffers_of_its_own_where_pipes_meet() -> None:
 
 
 def test_short_memory_is_shared_inside_an_iteration_first() -> None:
-    """Six tiles of 32 KiB an iteration: in two stages eight, as vectors share theirs."""
+    """Six tiles of 32 KiB per iteration: eight in two stages, as vector tiles share theirs."""
     body = """
 for r in pl.pipeline(0, 64, 8, stage=STAGE):
     tile = pl.load(x, [r, 0], [8, 1024])
@@ -215,9 +215,9 @@ return out
 def test_fewer_stages_where_more_do_not_fit(
     capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Eight stages are too many, in place, too, with 32 KiB each: five are left, says the log.
+    """Eight stages of 32 KiB are too many, even in place: five remain, according to the log.
 
-    It says so on request only.
+    It is logged only on request.
     """
     header = HEADER.replace("[64, 64]", "[64, 1024]")
     body = ROWS.replace("m, n, 4", "0, 64, 8").replace("[4, 64]", "[8, 1024]")
@@ -291,7 +291,7 @@ class P:
 
 
 def test_tiles_of_an_iteration_alternate_where_each_cannot_have_a_copy() -> None:
-    """Right has room for two of eight: a product works while the next one's tile is moved."""
+    """Right has room for two of eight: a product runs while the next one's tile is moved."""
     given = pl.parse(PARTS)
     assert isinstance(given, ir.Program)
     found = lowered(given)
@@ -312,13 +312,13 @@ def test_tiles_of_an_iteration_alternate_where_each_cannot_have_a_copy() -> None
 
 
 def test_the_assembler_gets_the_buffers_too() -> None:
-    """Without flags, which it inserts itself."""
+    """Without flags, which the assembler inserts itself."""
     manager = PassManager.get_strategy(OptimizationStrategy.PTOAS)
     assert len(buffers(manager.run_passes(program(ROWS)))["Vec"]) == 5
 
 
 def test_stages_are_part_of_every_text() -> None:
-    """The IR text, the statement form and bytes keep them."""
+    """The IR text, the statement form and the serialized bytes keep them."""
     given = program(NESTED, 3)
     assert "pl.pipeline(m, n, 4, stage=3" in str(given)
     ir.assert_structural_equal(ir.parse(str(given)), given)
@@ -330,7 +330,7 @@ def test_stages_are_part_of_every_text() -> None:
 
 
 def test_overlap_loops_finds_loops_that_load_and_compute() -> None:
-    """A loop that only computes stays, and one with stages of its own."""
+    """A loop that only computes is unchanged, and so is one with stages of its own."""
     body = """
 total = pl.full([4, 64], pl.FP32, 0.0)
 for i in pl.range(0, n):
@@ -349,13 +349,13 @@ return out
 
 @pytest.mark.parametrize("seed", range(12))
 def test_random_programs_compute_the_same(seed: int) -> None:
-    """With OverlapLoops and all passes behind it, bit for bit."""
+    """With OverlapLoops and then all passes, bit for bit."""
     check("written", 7 * seed)
 
 
 @pytest.mark.parametrize("name", BODIES)
 def test_mutants_of_pipelined_kernels(name: str) -> None:
-    """Each removal of a flag breaks in some order, and the checker finds it; and nothing else."""
+    """Each removal of a flag breaks in some order, and the checker finds those, and no others."""
     after = lowered(program(BODIES[name]))
     [function] = after.functions_
     evaluator = StrictEvaluator(after)

@@ -43,7 +43,7 @@ def test_names() -> None:
 
 
 def test_dumps(tmp_path: Path) -> None:
-    """Each pass leaves a numbered file with the program after it; nothing else is left."""
+    """Each pass leaves a numbered file with the program after it, and no other files."""
     folder = tmp_path / "deep" / "dump"
     before = program(SOURCE)
     after = PassManager.get_strategy().run_passes(before, True, folder)

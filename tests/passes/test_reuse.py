@@ -1,4 +1,4 @@
-"""MemoryReuse: buffers share only where memory is short, and only when their lifetimes allow it."""
+"""MemoryReuse: buffers are shared only where memory is short and their lifetimes allow it."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ VEC = MemorySpace.Vec
 
 
 def target(usable_bytes: int) -> Target:
-    """Return the chip with another size of vector memory."""
+    """Return the chip with a different size of vector memory."""
     memory = Memory(usable_bytes, usable_bytes, 32)
     return A2A3._replace(memories={**A2A3.memories, VEC: memory})
 
 
 def chain(length: int, op: str = "block.neg") -> Function:
-    """Return a kernel of unary ops on tiles of 4096 bytes, each on the result before."""
+    """Return a kernel of unary ops on tiles of 4096 bytes, each on the previous result."""
     block, x, out = Block(), tensor("x", [8, 128]), tensor("out", [8, 128])
     tile = block.load("t0", x, [0, 0], [8, 128])
     for i in range(1, length):
@@ -52,7 +52,7 @@ def chain(length: int, op: str = "block.neg") -> Function:
 
 
 def test_what_fits_is_left_alone() -> None:
-    """Sharing costs flags, so a kernel that fits keeps a buffer for each tile."""
+    """Sharing costs flags, so a kernel that fits keeps one buffer per tile."""
     kernel = chain(5)
     assert with_shared_buffers(kernel, target(5 * 4096)) is kernel
 
@@ -64,13 +64,13 @@ def test_a_chain_in_place_needs_one_buffer() -> None:
 
 
 def test_an_op_that_is_unsafe_in_place_needs_two_buffers() -> None:
-    """The reciprocal reads its operand after it has begun to write."""
+    """The reciprocal still reads its operand after it has begun to write."""
     ids = buffer_ids(with_shared_buffers(chain(5, "block.recip"), target(4 * 4096)))
     assert [ids[f"t{i}"] for i in range(5)] == [2, 3, 2, 3, 2]
 
 
 def test_basic_reuse_shares_what_fits_too() -> None:
-    """`always` is the pass that shares wherever lifetimes allow."""
+    """With `always`, the pass shares wherever lifetimes allow it."""
     ids = buffer_ids(with_shared_buffers(chain(3), always=True))
     assert ids["t0"] == ids["t1"] == ids["t2"]
 
@@ -82,7 +82,7 @@ def test_a_hopeless_kernel_is_left_alone() -> None:
 
 
 def in_loop(iterations: int) -> Function:
-    """Return a kernel that reads a tile from before the loop on every iteration."""
+    """Return a kernel that reads a tile from before the loop in every iteration."""
     block, x, out = Block(), tensor("x", [64, 128]), tensor("out", [64, 128])
     kept = block.load("kept", x, [0, 0], [8, 128])
 
@@ -102,7 +102,7 @@ def test_a_tile_from_before_a_loop_lives_to_its_end() -> None:
 
 
 def test_a_carried_buffer_is_free_between_last_use_and_next_value() -> None:
-    """Between the two, a loop may use the bytes for something else; never across its iterations."""
+    """In between, a loop may use the bytes for something else; never across its iterations."""
     block, x, out = Block(), tensor("x", [64, 128]), tensor("out", [8, 128])
     first = block.load("first", x, [0, 0], [8, 128])
 
@@ -129,7 +129,7 @@ def test_ranges_leave_out_the_other_arm() -> None:
 
 
 def test_a_range_that_is_absorbed_stays_as_it_is() -> None:
-    """Whichever of the two is longer, the one given as argument may be absorbed again."""
+    """Whichever of the two is longer, the one passed as argument may be absorbed again."""
     few, many = [(3, 4)], [(1, 1), (6, 7), (9, 9)]
     both = [(1, 1), (3, 4), (6, 7), (9, 9)]
     for one, other in ((few, many), (many, few)):
@@ -139,7 +139,7 @@ def test_a_range_that_is_absorbed_stays_as_it_is() -> None:
 
 
 def test_the_peak_is_where_most_bytes_are_live() -> None:
-    """Sizes of ranges that meet add up; the first such moment is reported."""
+    """Sizes of overlapping ranges add up; the first moment of the peak is reported."""
     ranges = [(Range([(1, 10)]), 100), (Range([(3, 5)]), 50), (Range([(5, 7)]), 30)]
     assert peak(ranges) == (180, 5)
 
@@ -157,7 +157,7 @@ def mixed() -> Function:
 
 
 def test_parts_of_a_large_buffer_serve_small_ones() -> None:
-    """Whole buffers would take 12 KiB; two small ones fit into the bytes of the large one."""
+    """Whole buffers would take 12 KiB; two small ones fit into the large one's bytes."""
     kernel = with_shared_buffers(mixed(), target(8192))
     found = buffers(kernel, number(kernel))[VEC]
     assert [(b.tiles[0].name, const_value(b.memref.addr_), b.memref.size_) for b in found] == [
@@ -169,7 +169,7 @@ def test_parts_of_a_large_buffer_serve_small_ones() -> None:
 
 
 def test_parts_of_buffers_begin_at_cache_lines_where_that_fits() -> None:
-    """A tile of 64 bytes lies behind one of 96 at the next line, or right there in less memory."""
+    """A 64-byte tile follows a 96-byte one at the next line, or directly if memory is short."""
     always = Range([(1, 4)])
     found = [Buffer(MemRef(VEC, -1, size, i), always, ()) for i, size in enumerate((96, 64))]
 
@@ -235,7 +235,7 @@ def test_every_tile_has_a_range() -> None:
 
 
 def too_many(count: int) -> Function:
-    """Return a kernel that loads so many tiles before it stores any of them."""
+    """Return a kernel that loads this many tiles before it stores any of them."""
     block, x, last = Block(), tensor("x", [8, 128]), tensor("out", [8, 128])
     tiles = [block.load(f"a{i}", x, [0, 0], [8, 128]) for i in range(count)]
     for i, tile in enumerate(tiles):
@@ -244,18 +244,18 @@ def too_many(count: int) -> Function:
 
 
 def test_no_plan_is_made_of_what_cannot_fit(monkeypatch: pytest.MonkeyPatch) -> None:
-    """More bytes at one moment than the memory has are seen before anything is allocated."""
+    """More live bytes than the memory has are detected before anything is allocated."""
 
     def refused(*_args: object, **_named: object) -> Placement:
         raise AssertionError("buffers are allocated")
 
     monkeypatch.setattr(dynamic_storage_allocation, "plan", refused)
     kernel = too_many(100)
-    assert with_shared_buffers(kernel, always=True) is kernel  # nothing dies before the last load
+    assert with_shared_buffers(kernel, always=True) is kernel  # no tile dies before the last load
 
 
 def test_the_advice_for_very_many_tiles(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What all tiles need together is tried with few plans, however many tiles there are."""
+    """The total need of all tiles is found with few plans, however many tiles there are."""
     plans: list[object] = []
 
     def counted(items: Sequence[Item], *, exact: bool) -> Placement:

@@ -1,4 +1,4 @@
-"""Passes called one by one on a program as it is written, without `convert_to_ssa` before."""
+"""Passes called one by one on a program as written, without `convert_to_ssa` before."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from pypto._src.passes.pipeline import PassPipeline
 
 @pl.program
 class Halved:
-    """A kernel that assigns a tile and a number again, in branches and in a loop."""
+    """A kernel that reassigns a tile and a number, in branches and in a loop."""
 
     @pl.function(type=pl.FunctionType.InCore)
     def main(
@@ -81,7 +81,7 @@ NEEDS_SSA: list[Callable[[], Pass]] = [
 @pytest.mark.parametrize("make", NEEDS_SSA, ids=lambda make: make.__name__)
 @pytest.mark.parametrize("written", [Halved, Region], ids=lambda program: program.name)
 def test_a_pass_that_needs_ssa_form_makes_it(written: ir.Program, make: Callable[[], Pass]) -> None:
-    """What assigns a variable again means the same after the pass, alone or in a pipeline."""
+    """Code that reassigns a variable means the same after the pass, alone or in a pipeline."""
     pipeline = PassPipeline()
     pipeline.add_pass(make())
     for after in (make()(written), pipeline.run(written)):
@@ -90,7 +90,7 @@ def test_a_pass_that_needs_ssa_form_makes_it(written: ir.Program, make: Callable
 
 
 def test_what_assigns_once_keeps_its_names() -> None:
-    """A pass that needs SSA form renames nothing in a function that has it."""
+    """A pass that needs SSA form renames nothing in a function that already has it."""
     program = pl.parse_program(
         textwrap.dedent("""
         @pl.program

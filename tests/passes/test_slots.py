@@ -1,4 +1,4 @@
-"""Loops of regions with matrix and vector work: the cube is an iteration ahead, in its slots."""
+"""Loops of regions with matrix and vector work: the cube runs an iteration ahead, using slots."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def flash(
 
 @pytest.fixture(scope="module")
 def program(tmp_path_factory: pytest.TempPathFactory) -> ir.Program:
-    """Return attention of one block of queries."""
+    """Return attention for one block of queries."""
     file = tmp_path_factory.mktemp("slots") / "flash.py"
     file.write_text(TEXT, encoding="utf-8")
     return load_case(str(file))[0]
@@ -88,7 +88,7 @@ def simulated(program: ir.Program, *, overlap: bool) -> Profile:
 
 
 def test_iterations_take_slots_in_turn(program: ir.Program) -> None:
-    """What an iteration hands over has two slots; what the loop carries has one."""
+    """Values passed between kernels in an iteration have two slots; carried values have one."""
     plain, overlapped = host_lines(program), host_lines(program, "OverlapLoops")
     assert not any("slot" in line for line in plain)
     assert [line for line in overlapped if "slot" in line] == [
@@ -112,7 +112,7 @@ def test_carried_tiles_are_stored_where_they_are_made(program: ir.Program) -> No
 
 
 def test_the_cube_works_ahead(program: ir.Program) -> None:
-    """The second product of an iteration runs beside the vector work of the next one."""
+    """The second product of an iteration overlaps with the vector work of the next one."""
     plain, overlapped = (simulated(program, overlap=each) for each in (False, True))
     launch = plain.launch
     assert overlapped.cycles - launch < 0.7 * (plain.cycles - launch)
@@ -126,7 +126,7 @@ def test_the_cube_works_ahead(program: ir.Program) -> None:
 
 @pytest.mark.parametrize("overlap", [False, True])
 def test_values_are_those_of_attention(program: ir.Program, *, overlap: bool) -> None:
-    """On the interpreter, after all passes."""
+    """In the interpreter, after all passes."""
     compiled = runtime.compile(program, target="interpreter", overlap=overlap)
     given = arrays()
     compiled(*given)

@@ -1,4 +1,4 @@
-"""ConvertToSSA: text before and after, meaning, errors."""
+"""ConvertToSSA: text before and after, semantics, errors."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def let(var: Var, value: Expr) -> AssignStmt:
 
 
 def assert_single_assignment(function: Function) -> None:
-    """Fail if a variable is defined twice or a jump is left."""
+    """Fail if a variable is defined twice or a jump remains."""
     seen: set[Var] = set()
     names: list[str] = [param.name for param in function.params]
     for stmt in stmts_in(function.body):
@@ -85,7 +85,7 @@ def assert_single_assignment(function: Function) -> None:
 
 
 def test_names_that_others_have() -> None:
-    """A new name is none of a variable that the function reads and never assigns."""
+    """A new name never clashes with a variable that the function reads but never assigns."""
     x, other = Var("x", T), Var("x_1", T)
     stmts = [AssignStmt(x, ConstInt(1, INT64)), AssignStmt(x, other), AssignStmt(x, x)]
     found = to_ssa(Function("f", [], [T], SeqStmts((*stmts, ReturnStmt((x,))))))
@@ -95,7 +95,7 @@ def test_names_that_others_have() -> None:
 
 
 def test_single_definitions_stay() -> None:
-    """A program whose variables are assigned once is returned as it is, the same object."""
+    """A program whose variables are assigned once is returned as the same object."""
     before = program("def f(n):\n    x = n + 1\n    y = x + n\n    return y")
     assert ConvertToSSA()(before) is before
 
@@ -128,7 +128,7 @@ def test_versions_are_numbered_by_name() -> None:
 
 
 def test_taken_names_are_skipped() -> None:
-    """A number or `_iter` that would give a name of the source is passed over."""
+    """A number or `_iter` suffix that would yield a name of the source is skipped."""
     source = """
         def f(n):
             x_1 = n
@@ -152,7 +152,7 @@ def test_taken_names_are_skipped() -> None:
 
 
 def test_branch_merges_what_is_read_after_it() -> None:
-    """A variable assigned in one branch is merged with its old value; `t`, read nowhere, is not."""
+    """A variable assigned in one branch is merged with its old value; the unread `t` is not."""
     source = """
         def f(n):
             x = n
@@ -310,7 +310,7 @@ def test_continue_becomes_a_branch() -> None:
 
 
 def test_break_lets_the_other_iterations_idle() -> None:
-    """A counted loop with a break goes on counting behind the flag `broke`."""
+    """A counted loop with a break keeps counting, with its body guarded by the flag `broke`."""
     source = """
         def f(n):
             s = 0
@@ -372,7 +372,7 @@ def test_break_ends_a_while() -> None:
 
 
 def test_early_return_becomes_a_branch() -> None:
-    """What follows `if c: return a` moves into the else branch; one return is left."""
+    """What follows `if c: return a` moves into the else branch; one return remains."""
     source = """
         def f(n):
             if n < 0:
@@ -393,7 +393,7 @@ def test_early_return_becomes_a_branch() -> None:
 
 
 def test_explicit_values_come_first() -> None:
-    """Carried values of the source keep their place and name; others follow in name order."""
+    """Carried values in the source keep their position and name; others follow in name order."""
     n, s, z, i = (Var(name, T) for name in ("n", "s", "z", "i"))
     acc = IterArg("acc", T, n)
     iteration = SeqStmts(stmts=(let(z, z + i), let(s, s + acc), YieldStmt([acc + s])))
@@ -412,7 +412,7 @@ def test_explicit_values_come_first() -> None:
 
 
 def test_branch_with_explicit_yield_and_merge() -> None:
-    """A branch that yields and also assigns hands on both, the yielded value first."""
+    """A branch that yields and also assigns passes on both, the yielded value first."""
     n, x, y = (Var(name, T) for name in ("n", "x", "y"))
     then = SeqStmts(stmts=(let(x, n + x), YieldStmt([n])))
     branch = IfStmt(condition=n < 3, then_body=then, else_body=YieldStmt([x]), return_vars=(y,))
@@ -429,7 +429,7 @@ def test_branch_with_explicit_yield_and_merge() -> None:
 
 
 def test_return_vars_without_yields() -> None:
-    """The form of document 002, whose branches assign the result themselves, is understood."""
+    """The form of document 002, whose branches assign the result themselves, is accepted."""
     n, r = Var("n", T), Var("r", T)
     branch = IfStmt(
         condition=n < 0,
@@ -450,7 +450,7 @@ def test_return_vars_without_yields() -> None:
 
 
 def test_tensor_is_carried() -> None:
-    """`out = store(out)` in a loop carries the tensor, as it does any other variable."""
+    """`out = store(out)` in a loop carries the tensor like any other variable."""
     kind = TensorType([64, 64], DataType.FP32)
     out, n, i = Var("out", kind), Var("n", T), Var("i", T)
     store = let(out, Call(Op(name="store"), [i, out], type=kind))
@@ -465,7 +465,7 @@ def test_tensor_is_carried() -> None:
 
 
 def test_types_name_the_present_variables() -> None:
-    """A tile whose valid shape is a variable keeps the value that it was made with."""
+    """A tile whose valid shape is a variable keeps the value that it was created with."""
     m = Var("m", T)
     tile = Var("t", TileType([64, 64], DataType.FP32, None, TileView([m, 64])))
     again = Var("u", tile.type)
@@ -508,7 +508,7 @@ def test_scope_is_transparent() -> None:
 
 
 def test_shared_statement_is_converted_in_each_place() -> None:
-    """One statement object in two places gets other variables in each."""
+    """One statement object in two positions gets different variables in each."""
     n, x = Var("n", T), Var("x", T)
     step = IfStmt(condition=n < x, then_body=let(x, x + 1), else_body=let(x, x + 2))
     result = to_ssa(Function("f", [n, x], [T], [step, step, ReturnStmt([x])]))
@@ -574,7 +574,7 @@ def test_shared_statement_is_converted_in_each_place() -> None:
     ],
 )
 def test_errors(source: str, message: str, line: int) -> None:
-    """What has no SSA form is reported at the statement, with the way out."""
+    """Code without an SSA form is reported at the statement, with a way to fix it."""
     with pytest.raises(PassError) as caught:
         ConvertToSSA()(program(lines(source)))
     assert caught.value.message == message
@@ -626,7 +626,7 @@ UNASSIGNED = [
 def test_paths_that_do_not_assign(
     source: str, message: str, argument: int, result: tuple[int, ...]
 ) -> None:
-    """Where a variable has no value, it has any: other paths do what they did. `to_ssa` refuses."""
+    """A variable without a value may take any; other paths are unaffected. `to_ssa` rejects it."""
     before = program(lines(source))
     after = ConvertToSSA()(before)
     assert_single_assignment(after.functions_[0])
@@ -638,7 +638,7 @@ def test_paths_that_do_not_assign(
 
 
 def test_two_types_of_one_name() -> None:
-    """A name that has another type on one way is reported with both types."""
+    """A name that has another type on one path is reported with both types."""
     small, large = (TileType([size, 64], DataType.FP32) for size in (32, 64))
     n, x, y = Var("n", T), Var("x", small), Var("x", large)
     make = Op(name="make")
@@ -678,7 +678,7 @@ def test_meaning_is_kept(source: str) -> None:
 
 
 def test_long_functions() -> None:
-    """Ten thousand statements are no more than ten thousand statements; nothing recurses."""
+    """Time is linear for ten thousand statements, and nothing recurses."""
     names = [f"v{k}" for k in range(40)]
     steps: list[Stmt] = []
     variables = {name: Var(name, T) for name in names}
@@ -730,7 +730,7 @@ def test_jump_out_of_a_yielding_branch() -> None:
 
 
 def test_jump_beside_a_branch_that_yields_nothing() -> None:
-    """What follows such a branch stands in place of its yield, not behind it."""
+    """What follows such a branch replaces its yield, instead of following it."""
     n, i, s = (Var(name, T) for name in ("n", "i", "s"))
     branch = IfStmt(condition=i >= 3, then_body=BreakStmt(), else_body=YieldStmt([]))
     loop = ForStmt(i, 0, n, 1, (), SeqStmts(stmts=(branch, let(s, s + i))), ())
@@ -742,7 +742,7 @@ def test_jump_beside_a_branch_that_yields_nothing() -> None:
 
 
 def test_tuples_become_their_items() -> None:
-    """A variable that is assigned tuples is a variable for each item, all assigned at once."""
+    """A variable that is assigned tuples becomes a variable per item, all assigned at once."""
 
     @pl.program
     class Iterations:
@@ -772,7 +772,7 @@ def test_tuples_become_their_items() -> None:
 
 
 def test_sizes_of_tiles_in_tuples() -> None:
-    """A tile in a tuple goes on to have the size that a variable had, as any other."""
+    """A tile in a tuple keeps the valid size that it was created with, like any other."""
 
     @pl.program
     class Sizes:
@@ -794,7 +794,7 @@ def test_sizes_of_tiles_in_tuples() -> None:
 
 
 def test_results_of_calls_stay_tuples() -> None:
-    """A call happens once, wherever its results go; a name that is used already stays its own."""
+    """A call is made once, wherever its results go; a name already in use stays unchanged."""
 
     @pl.program
     class Either:
@@ -817,7 +817,7 @@ def test_results_of_calls_stay_tuples() -> None:
 
 
 def test_items_that_nobody_takes_are_computed() -> None:
-    """What stands in a tuple of which another item is taken is done, in its order."""
+    """The unused items of a tuple are still evaluated, in its order."""
     text = """
         # pypto.program: Other
         import pypto.language as pl

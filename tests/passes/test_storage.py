@@ -1,4 +1,4 @@
-"""Dynamic storage allocation: no overlap, never above first fit, and the bounds are true."""
+"""Dynamic storage allocation: no overlap, never above first fit, and the bounds are valid."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def item(size: int, *segments: tuple[int, int]) -> Item:
 
 
 def assert_apart(items: Sequence[Item], placement: Placement) -> None:
-    """Items needed at one time do not overlap, and the height is that of the highest."""
+    """Items live at the same time do not overlap, and the height is the maximum end."""
     tops = [a + i.size for a, i in zip(placement.addresses, items, strict=True)]
     assert placement.height == max(tops, default=0)
     assert all(address >= 0 for address in placement.addresses)
@@ -45,7 +45,7 @@ def assert_apart(items: Sequence[Item], placement: Placement) -> None:
 
 
 def least_height(items: Sequence[Item]) -> int:
-    """Return the least height by trying every order: some order of first fit is optimal."""
+    """Return the minimal height by trying every order: first fit in some order is optimal."""
     return min(first_fit(items, order).height for order in permutations(range(len(items))))
 
 
@@ -77,7 +77,7 @@ def test_the_lowest_placement_is_found_and_proven(items: list[Item]) -> None:
 
 @pytest.mark.parametrize("count", [12, 25, 40])
 def test_large_sets_are_placed_no_higher_than_first_fit(count: int) -> None:
-    """Whatever the search finds is a placement between the bound and first fit."""
+    """Whatever the search finds is between the lower bound and first fit."""
     for seed in range(20):
         rng = Random(seed)
         items: list[Item] = []
@@ -91,7 +91,7 @@ def test_large_sets_are_placed_no_higher_than_first_fit(count: int) -> None:
 
 
 def test_a_hole_is_found_that_every_order_by_size_misses() -> None:
-    """First fit by size needs 6 units here; the search proves that 5 do."""
+    """First fit by size needs 6 units here; the search proves that 5 suffice."""
     items = [item(2, (0, 3)), item(2, (4, 7)), item(1, (2, 5)), item(3, (6, 9)), item(2, (3, 4))]
     found = best_fit(items)
     assert_apart(items, found)
@@ -99,7 +99,7 @@ def test_a_hole_is_found_that_every_order_by_size_misses() -> None:
 
 
 def test_each_two_of_three_meet_at_another_time() -> None:
-    """Never more than two of these are needed at once, yet each has to lie beside both others."""
+    """At most two of these are live at once, yet each has to be apart from both others."""
     items = [item(32, (0, 1), (8, 9)), item(64, (1, 2), (4, 5)), item(96, (4, 4), (9, 9))]
     assert first_fit(items).bound == 160
     found = best_fit(items)
@@ -109,7 +109,7 @@ def test_each_two_of_three_meet_at_another_time() -> None:
 
 @pytest.mark.parametrize("seed", [37, 43, 112, 127, 148, 272])
 def test_kernels_whose_buffers_meet_in_turn_are_proven(seed: int) -> None:
-    """In these kernels a loop or a branch keeps more tiles apart than are live at any moment."""
+    """In these kernels a loop or branch keeps more tiles apart than are live at any moment."""
     kernel = with_memrefs(random_kernel(Random(seed).randrange, 5 + seed % 96))
     [found] = buffers(kernel, number(kernel)).values()
     best = allocated(found, A2A3.memories[MemorySpace.Vec], exact=True)
@@ -117,7 +117,7 @@ def test_kernels_whose_buffers_meet_in_turn_are_proven(seed: int) -> None:
 
 
 def test_a_result_takes_all_bytes_of_its_operand_or_none() -> None:
-    """A chain of equal buffers needs one; a smaller result may not lie on a part of its operand."""
+    """A chain of equal buffers needs one; a smaller result may not overlap part of its operand."""
     chain = [item(64, (2 * i + 1, 2 * i + 2)) for i in range(5)]
     assert plan(chain, exact=True) == plan(chain, exact=False)
     assert plan(chain, exact=True).addresses == (0, 0, 0, 0, 0)
@@ -147,7 +147,7 @@ def test_in_place_plans_overlap_wholly_or_not_at_all(drawn: list[tuple[int, int,
 
 
 def test_nothing_and_thousands() -> None:
-    """No buffers take nothing; 20,000 in a row take as much as those that meet."""
+    """No buffers take nothing; 20,000 in a row take as much as those that overlap in time."""
     assert plan([], exact=True) == Placement((), 0, 0, "fit")
     many = [item(32 * (1 + i % 5), (2 * i, 2 * i + 9)) for i in range(20_000)]
     found = plan(many, exact=True)

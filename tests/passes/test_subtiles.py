@@ -1,4 +1,4 @@
-"""Parts of tiles: they have bytes of their tile, whatever becomes of the buffers."""
+"""Sub-tiles: they share their tile's bytes, whatever happens to the buffers."""
 
 from __future__ import annotations
 
@@ -148,7 +148,7 @@ def test_parts_keep_their_meaning(name: str, n: int) -> None:
 
 @pytest.mark.parametrize("name", KERNELS)
 def test_parts_are_waited_for(name: str) -> None:
-    """Flags order the work on a part after that on its tile."""
+    """Flags order the work on a sub-tile after that on its tile."""
     function = with_buffers(program(KERNELS[name]))
     shared = with_addresses(with_shared_buffers(function, always=True))
     synchronised, _ = with_sync(shared)
@@ -166,7 +166,7 @@ def memrefs(function: Function) -> dict[str, Any]:
 
 
 def test_a_part_has_the_buffer_of_its_tile() -> None:
-    """Parts share the memory reference; nothing else takes it while one of them is needed."""
+    """Sub-tiles share the memory reference; it is not reused while one of them is live."""
     found = memrefs(with_buffers(program(KERNELS["a tile dies before its part"])))
     assert found["a"] is found["t"]
     shared = with_shared_buffers(
@@ -178,7 +178,7 @@ def test_a_part_has_the_buffer_of_its_tile() -> None:
 
 
 def test_a_result_does_not_lie_on_a_part() -> None:
-    """An op that works in place on whole tiles makes a new one of a part."""
+    """An op that works in place on whole tiles creates a new one for a sub-tile."""
     body = """\
 t = pl.load(x, [0, 0], [32, 64])
 a = pl.{}
@@ -197,7 +197,7 @@ def emitted(body: str) -> str:
 
 
 def test_the_dialect_takes_whole_rows() -> None:
-    """A part is a subset with the sizes of the part, which are those of its type."""
+    """A sub-tile is a subset with the sizes of its type."""
     text = emitted(KERNELS["halves are added"])
     tile = (
         "!pto.tile_buf<loc=vec, dtype=f32, rows={0}, cols=64, v_row={0}, v_col=64, "
@@ -220,20 +220,20 @@ def test_the_dialect_takes_whole_rows() -> None:
         ("a loop goes on with a part", 1),
         ("a branch hands on a part", 1),
         ("halves are added", 0),
-        ("parts of parts, reshaped", 1),  # the assembler takes no part of a reshaped tile
+        ("parts of parts, reshaped", 1),  # the assembler rejects a sub-tile of a reshaped tile
     ],
 )
 def test_parts_are_copied_to_be_handed_on(name: str, copied: int) -> None:
-    """A buffer that a loop or branch hands on begins with its tile, so a part is moved there."""
+    """A buffer passed on by a loop or branch begins with its tile, so a sub-tile is moved there."""
     assert emitted(KERNELS[name]).count("pto.tmov") == copied
 
 
 def test_the_dialect_chooses_parts_of_constant_offsets() -> None:
-    """Where the assembler plans memory, a part is copied from the one of all places that it is."""
+    """Where the assembler plans memory, copies select among all possible constant offsets."""
     text = emitted(KERNELS["offsets at run time"])
     rows = 32 - 8 + 1
-    blocks = 2048 // 8 - 64 // 8 + 1  # the row is 256 blocks of 32 bytes, the part 8 of them
-    # The assembler takes no part of a reshaped tile, so the row is moved once.
+    blocks = 2048 // 8 - 64 // 8 + 1  # the row is 256 blocks of 32 bytes, the sub-tile 8 of them
+    # The assembler rejects a sub-tile of a reshaped tile, so the row is moved once.
     assert text.count("= pto.subset ") == text.count("pto.tmov ") - 1 == rows + blocks
     assert text.count("scf.if ") == rows - 1 + blocks - 1
 
@@ -246,7 +246,7 @@ def test_the_dialect_chooses_parts_of_constant_offsets() -> None:
     ],
 )
 def test_offsets_at_run_time_are_checked(n: int, message: str) -> None:
-    """A part that leaves its tile is an error, in the interpreter and compiled."""
+    """A sub-tile that exceeds its tile is an error, in the interpreter and compiled."""
     source = program(KERNELS["offsets at run time"])
     with pytest.raises(EvaluationError) as caught:
         result(kernels(source)[0], n)
@@ -256,7 +256,7 @@ def test_offsets_at_run_time_are_checked(n: int, message: str) -> None:
 
 
 def test_a_part_begins_at_a_block() -> None:
-    """An offset that turns out not to be a multiple of 32 bytes is an error in both."""
+    """An offset that is not a multiple of 32 bytes at run time is an error in both."""
     source = program("""\
 t = pl.load(x, [0, 0], [1, 64])
 out = pl.store(pl.view(t, [1, 32], [0, n]), [0, 0], [1, 32], out)""")

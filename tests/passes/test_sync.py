@@ -1,4 +1,4 @@
-"""InsertSync against the checker, and the checker against hand-made mistakes."""
+"""InsertSync against the checker, and the checker against hand-written mistakes."""
 
 from __future__ import annotations
 
@@ -41,13 +41,13 @@ Edit = Callable[[ProgramPoint, Stmt], Sequence[Stmt]]
 
 
 def errors(function: Function) -> list[str]:
-    """Return the rules that a function breaks; warnings are left out."""
+    """Return the rules that a function breaks, without warnings."""
     found = check_sync(function)
     return [d.rule_name for d in found if d.severity is DiagnosticSeverity.Error]
 
 
 def synchronised(function: Function) -> Function:
-    """Return the function with flags; they have to satisfy the checker."""
+    """Return the function with flags, which have to satisfy the checker."""
     result, _ = with_sync(function)
     assert errors(result) == []
     return result
@@ -77,7 +77,7 @@ def test_load_compute_store() -> None:
 
 
 def softmax_like() -> Function:
-    """Return straight code in which values are used at several distances."""
+    """Return straight-line code in which values are used at several distances."""
     block, x, out = Block(), tensor("x", [64, 128]), tensor("out", [64, 128])
     a = block.load("a", x, [0, 0], [32, 128])
     b = block.load("b", x, [32, 0], [32, 128])
@@ -90,7 +90,7 @@ def softmax_like() -> Function:
 
 
 def test_flags_stand_at_the_producer_and_the_consumer() -> None:
-    """Each pipe waits as late as it can, for as little as it needs."""
+    """Each pipe waits as late as possible, for as little as necessary."""
     assert listing(synchronised(softmax_like())) == "\n".join(
         [
             "a = load(x, [0, 0], [32, 128])",
@@ -121,7 +121,7 @@ def sync_points(function: Function) -> list[ProgramPoint]:
 
 
 def without(function: Function, place: int) -> Function:
-    """Return the function without its flag or barrier number ``place``."""
+    """Return the function without flag or barrier number ``place``."""
     root = number(function)
     dropped = [point for point in points_in(root) if is_sync(point.stmt)][place]
     return rewrite(function, root, lambda point, stmt: [] if point is dropped else [stmt])
@@ -158,7 +158,7 @@ def test_straight_code_is_planned_as_all_code_is(
 
 
 def test_sharing_adds_a_wait_for_the_reader() -> None:
-    """A load into bytes that a store still reads waits for it: set right after the store."""
+    """A load into bytes that a store still reads waits for it: the set is right after the store."""
     block, x, out = Block(), tensor("x", [16, 128]), tensor("out", [16, 128])
     a = block.load("a", x, [0, 0], [8, 128])
     o1 = block.store("o1", a, [0, 0], out)
@@ -177,7 +177,7 @@ def test_sharing_adds_a_wait_for_the_reader() -> None:
 
 
 def test_conflicts_between_addresses_are_found() -> None:
-    """With addresses, overlap decides and not the memory reference."""
+    """With addresses, overlap decides, not the memory reference."""
     kernel = with_shared_buffers(softmax_like(), always=True)
     assert errors(with_addresses(synchronised(kernel))) == []
     assert listing(synchronised(with_addresses(kernel))) == listing(synchronised(kernel))
@@ -229,12 +229,12 @@ def stores(second: Any, *, load: bool = False) -> str:
 
 
 def test_stores_to_different_rows_need_no_order() -> None:
-    """Only the barrier at the end stands behind two stores of disjoint boxes."""
+    """Only the barrier at the end follows two stores of disjoint boxes."""
     assert stores(8).count("bar ALL") == 1
 
 
 def test_overlapping_stores_are_ordered() -> None:
-    """Two stores that touch the same rows stay in order."""
+    """Two stores that overlap in some rows stay in order."""
     assert stores(7).count("bar ALL") == 2
 
 
@@ -245,7 +245,7 @@ def test_a_load_of_stored_rows_waits() -> None:
 
 
 def rows(offset: Callable[[Var], Any], *, kind: ForKind = ForKind.Sequential) -> Function:
-    """Return a loop that stores 8 rows of ``out`` at an offset on each iteration."""
+    """Return a loop that stores 8 rows of ``out`` at an offset in each iteration."""
     block, x, out = Block(), tensor("x", [8, 128]), tensor("out", [512, 128])
     a = block.load("a", x, [0, 0], [8, 128])
 
@@ -260,13 +260,13 @@ def rows(offset: Callable[[Var], Any], *, kind: ForKind = ForKind.Sequential) ->
 
 
 def test_a_loop_over_rows_needs_no_order() -> None:
-    """Offsets that grow by at least the rows stored never meet again."""
+    """Stores never overlap if offsets grow by at least the number of rows stored."""
     assert listing(synchronised(rows(lambda i: i * 8))).count("bar ALL") == 1
     assert listing(synchronised(rows(lambda i: i * 16 + 4))).count("bar ALL") == 1
 
 
 def test_only_iterations_that_have_a_next_one_count() -> None:
-    """No later iteration reads rows that only the last one stores: the load need not wait."""
+    """No later iteration reads the rows that only the last one stores: the load need not wait."""
     block, x, out = Block(), tensor("x", [8, 128]), tensor("out", [64, 128])
     a = block.load("a", x, [0, 0], [8, 128])
 
@@ -283,19 +283,19 @@ def test_only_iterations_that_have_a_next_one_count() -> None:
 
 
 def test_a_loop_that_stores_overlapping_rows_is_ordered() -> None:
-    """Offsets that grow by less than the rows stored meet on the next iteration."""
+    """Stores overlap in the next iteration if offsets grow by less than the rows stored."""
     assert listing(synchronised(rows(lambda i: i * 4))).count("bar ALL") == 2
     assert listing(synchronised(rows(lambda i: i % 2 * 8))).count("bar ALL") == 2
 
 
 def test_iterations_of_a_parallel_loop_are_independent() -> None:
-    """The user said that the iterations may run in any order, so they write different parts."""
+    """The user declared that iterations may run in any order, so they write different parts."""
     result, _ = with_sync(rows(lambda i: i % 2 * 8, kind=ForKind.Parallel))
     assert listing(result).count("bar ALL") == 1
 
 
 def test_a_scalar_read_waits_for_the_store() -> None:
-    """The scalar unit reads a tensor element that the store before it has written."""
+    """The scalar unit reads a tensor element that the preceding store has written."""
     block, x, out = Block(), tensor("x", [8, 128]), tensor("out", [8, 128])
     a = block.load("a", x, [0, 0], [8, 128])
     o1 = block.store("o1", a, [0, 0], out)
@@ -362,7 +362,7 @@ def test_a_loop_hands_buffers_back(stop: Any) -> None:
 
 
 def primed_in_a_loop(stores: int = 0) -> Function:
-    """Return a loop in a loop that stores, behind some stores of other tiles elsewhere."""
+    """Return a nested loop that stores, after some stores of other tiles elsewhere."""
     block, x, out = Block(), tensor("x", [64, 128]), tensor("out", [128, 128])
 
     def inner(body: Block, i: Var, args: list[Any]) -> Sequence[Var]:
@@ -382,9 +382,9 @@ def primed_in_a_loop(stores: int = 0) -> Function:
 
 
 def test_a_primed_flag_waits_for_an_acknowledgement_in_a_loop_around_its_own() -> None:
-    """The last wait of one inner loop may be under way when the next one primes the same flag.
+    """The last wait of an inner loop may be pending when the next one primes the same flag.
 
-    In the inner loop itself nothing of that kind is needed: V hears from MTE3 in each iteration.
+    In the inner loop itself no acknowledgement is needed: V hears from MTE3 in each iteration.
     """
     result, report = with_sync(primed_in_a_loop())
     assert check_sync(result) == []
@@ -402,7 +402,7 @@ def test_a_primed_flag_waits_for_an_acknowledgement_in_a_loop_around_its_own() -
 def test_a_barrier_stands_for_an_acknowledgement_without_an_event(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    """If each pair has one event, that of the way back is taken; the report and the log say so."""
+    """If each pair has one event, the reverse one is in use; the report and the log say so."""
     target = A2A3._replace(event_ids=1)
     with caplog.at_level(0, logger="pypto"):
         result, report = with_sync(primed_in_a_loop(), target)
@@ -422,7 +422,7 @@ def test_a_barrier_stands_for_an_acknowledgement_without_an_event(
 
 
 def test_flags_leave_an_event_to_acknowledgements() -> None:
-    """Nine flags would take all events, and a barrier would stand for the acknowledgement."""
+    """Nine flags would take all events, and a barrier would replace the acknowledgement."""
     result, report = with_sync(primed_in_a_loop(stores=8))
     assert check_sync(result) == []
     assert (report.acknowledgements, report.fallbacks, report.full_barriers) == (3, 0, 1)
@@ -447,7 +447,7 @@ def test_few_events_are_enough(
 
 
 def loops_in_a_row(count: int) -> Function:
-    """Return loops that each read a tile loaded before, and load it anew afterwards."""
+    """Return consecutive loops that each read a tile loaded before, and reload it afterwards."""
     block, x, out = Block(), tensor("x", [64, 128]), tensor("out", [64, 128])
     last = out
 
@@ -475,7 +475,7 @@ def test_what_is_superfluous_is_left_out_of_long_kernels_too() -> None:
 
 
 def loops_inside_each_other(depth: int, stop: int | None) -> Function:
-    """Return loops inside each other that load before the next one, and compute and store.
+    """Return nested loops that load before the next one, and compute and store.
 
     Loops with a constant ``stop`` do the rest in the innermost one only.
     """
@@ -494,7 +494,7 @@ def loops_inside_each_other(depth: int, stop: int | None) -> Function:
 
 
 def test_what_loops_inside_each_other_carry_is_not_tried_one_by_one() -> None:
-    """What an iteration needs of the one before is known where it begins: the work is linear."""
+    """Dependences between iterations are known at the loop's start: the work is linear."""
 
     def tried(depth: int) -> int:
         function = loops_inside_each_other(depth, None)
@@ -511,7 +511,7 @@ def test_what_loops_inside_each_other_carry_is_not_tried_one_by_one() -> None:
 
 
 def planned(function: Function) -> sync_plan.Planner:
-    """Return the plan of a function before anything is left out of it."""
+    """Return the plan of a function before pruning."""
     root = number(function)
     planner = sync_plan.Planner(root, Accesses(function, root))
     planner.plan()
@@ -519,9 +519,9 @@ def planned(function: Function) -> sync_plan.Planner:
 
 
 def test_one_way_is_not_tried() -> None:
-    """What an arm of a branch needs of itself nothing else can order.
+    """What an arm of a branch needs of itself, nothing else can order.
 
-    Where a branch stands between, or in another branch, paths may exclude each other.
+    With a branch in between, or in another branch, paths may exclude each other.
     """
     n, x, out = index("n"), tensor("x", [64, 128]), tensor("out", [64, 128])
 
@@ -547,25 +547,25 @@ def test_one_way_is_not_tried() -> None:
 
 
 def kept(planner: sync_plan.Planner, function: Function, suspects: Sequence[Any]) -> list[int]:
-    """Return how many flags and barriers are left when superfluous suspects are left out."""
+    """Return how many flags and barriers remain after pruning superfluous suspects."""
     sync_prune.prune(planner, function, suspects)
     return [len(planner.flags), sum(map(len, planner.bars.values()))]
 
 
 def pairs(planner: sync_plan.Planner) -> set[tuple[str, str]]:
-    """Return the pipes between which there are flags."""
+    """Return the pairs of pipes with flags between them."""
     flags = planner.flags.values()
     return {(PipeType(flag.source).name, PipeType(flag.target).name) for flag in flags}
 
 
 def everything(planner: sync_plan.Planner) -> list[Any]:
-    """Return all flags and places of barriers."""
+    """Return all flags and positions of barriers."""
     return list(dict.fromkeys(added.what for added in planner.log))
 
 
 @pytest.mark.parametrize("seed", [*range(30), 76])
 def test_nothing_superfluous_is_left(seed: int) -> None:
-    """As little is left of a plan as if everything in it had been tried."""
+    """As little remains of a plan as if removing each element had been tried."""
     random = Random(seed)
     function = with_memrefs(random_kernel(random.randrange, 26))
     planner, other = planned(function), planned(function)
@@ -574,7 +574,7 @@ def test_nothing_superfluous_is_left(seed: int) -> None:
 
 
 def test_a_flag_before_a_branch_orders_earlier_statements_of_it() -> None:
-    """A wait before a branch, for its second store, makes a load behind the first one wait."""
+    """A wait before a branch, for its second store, delays a load after the first one."""
     n, x, out = index("n"), tensor("x", [64, 128]), tensor("out", [64, 128])
     block = Block()
     a = block.load("a", x, [0, 0], [8, 128])
@@ -595,7 +595,7 @@ def test_a_flag_before_a_branch_orders_earlier_statements_of_it() -> None:
 
 
 def test_it_asks_for_one_definition_of_each_variable() -> None:
-    """What the calls of kernels share is only known in SSA form, so that is required."""
+    """Aliasing of call arguments is only known in SSA form, so that is required."""
     function = loops_inside_each_other(1, 2)
     first = statements(function.body)[0]
     twice = function.with_body(SeqStmts((first, *statements(function.body))))
@@ -608,10 +608,10 @@ def test_it_asks_for_one_definition_of_each_variable() -> None:
 def test_the_depth_of_loops_does_not_multiply_the_work(
     stop: int | None, most: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Iterations of loops that are looked at grow as the loops do; if events run out, as their
+    """Visited loop iterations grow linearly with the loops; if events run out, with their
     square.
 
-    Where events run out, each loop's flag is tried, with all loops inside.
+    Where events run out, each loop's flag is tried, with all nested loops.
     """
     iterations = 0
     one = Flow._iteration  # pyright: ignore[reportPrivateUsage]
@@ -637,7 +637,7 @@ def test_the_depth_of_loops_does_not_multiply_the_work(
 
 
 def test_out_of_work_trials_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    """However little may be gone through to try flags, those that remain are sufficient."""
+    """However small the budget for trying flags, those that remain are sufficient."""
     monkeypatch.setattr(sync_prune, "_WORK", 0)
     for least in (0, 20, 40, 80, 160, 320, 640, 1280):
         monkeypatch.setattr(sync_prune, "_LEAST", least)
@@ -646,9 +646,9 @@ def test_out_of_work_trials_end(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_branches_balance_their_flags() -> None:
-    """What one arm needs is waited for before the branch, what it gives is set after it.
+    """Flags that an arm needs are waited for before the branch, those it sets are set after it.
 
-    The store needs no flag from the load: the vector pipe has waited for it on either path.
+    The store needs no flag from the load: the vector pipe has waited for it on both paths.
     """
     block, x, out, n = Block(), tensor("x", [64, 128]), tensor("out", [64, 128]), index("n")
     a = block.load("a", x, [0, 0], [64, 128])
@@ -705,7 +705,7 @@ def test_random_kernels_are_synchronised(data: st.DataObject, size: int, share: 
 def test_more_flags_than_events_across_a_loop_become_barriers(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    """Nine carried flags of one pair are live through the loop: the ninth is a full barrier.
+    """Nine carried flags of one pair are live through the loop: the ninth becomes a barrier.
 
     The log says so, with the kernel, the pair and the lines.
     """
@@ -729,7 +729,7 @@ def test_more_flags_than_events_across_a_loop_become_barriers(
         "kernel 'k': no event is free for 2 flags (V -> MTE2); a barrier of all pipes replaces "
         "them: at the end of the loop at line 1"
     )
-    # The barrier at the end of the loop does for all the other flags to its next iteration.
+    # The barrier at the end of the loop replaces all other flags to its next iteration.
     assert (report.flags, report.carried) == (9, 0)
 
 
@@ -755,7 +755,7 @@ def two_alternating() -> Function:
 
 
 def test_two_alternating_tiles_overlap() -> None:
-    """Each tile has flags of its own forth and back; those for the second one are primed."""
+    """Each tile has its own flags forward and back; those for the second one are primed."""
     result, report = with_sync(two_alternating())
     assert errors(result) == []
     assert (report.flags, report.carried, report.full_barriers, report.fallbacks) == (8, 4, 1, 0)
@@ -768,13 +768,13 @@ def test_two_alternating_tiles_overlap() -> None:
         "  wait V->MTE2 0",
         "  pong = load(x, [i * 128 + 64, 0], [64, 128])",
     ]
-    # The first tile is handed back at the end of the iteration, where its loader would wait first.
+    # The first tile is released at the end of the iteration, where its loader would wait first.
     assert lines[-8:-4] == ["  wait V->MTE2 1", "  wait MTE3->V 1", "  yield o2", "-> o_out"]
     assert lines[-4:-2] == ["wait MTE3->V 0", "wait V->MTE2 0"]
 
 
 def test_nothing_can_be_left_out_of_two_alternating_tiles() -> None:
-    """Without any set, wait or barrier, or any whole flag, the checker reports an error."""
+    """Without any one set, wait, barrier or whole flag, the checker reports an error."""
     result = synchronised(two_alternating())
     for place in range(len(sync_points(result))):
         assert errors(without(result, place))
@@ -804,7 +804,7 @@ def test_by_source_no_flag_is_taken_by_another_pipe(data: st.DataObject, size: i
 
 
 def test_by_source_shares_out_the_events() -> None:
-    """The two targets of the loads get four events each, where each alone would get eight."""
+    """The loads' two targets get four events each; each alone would get eight."""
     block, x, out = Block(), tensor("x", [8, 128]), tensor("out", [64, 128])
     tiles = [block.load(f"a{i}", x, [0, 0], [8, 128]) for i in range(7)]
     last = out
@@ -829,7 +829,7 @@ def test_by_source_shares_out_the_events() -> None:
 
 
 def test_functions_that_synchronise_by_hand_stay() -> None:
-    """A second run adds nothing, and host functions are no business of the pass."""
+    """A second run adds nothing, and host functions are left alone."""
     host = Function("host", [], [], simple(128).body, type=FunctionType.Orchestration)
     once = InsertSync()
     program = once(Program([simple(128), host]))
@@ -847,7 +847,7 @@ def test_functions_that_synchronise_by_hand_stay() -> None:
 
 
 def flag(block: Block, op: str, source: PipeType, target: PipeType, event: int = 0) -> None:
-    """Append a set or wait; the op's own checks are left out."""
+    """Append a set or wait, bypassing the op's own checks."""
     kwargs = {"set_pipe": source, "wait_pipe": target, "event_id": event}
     block.stmts.append(EvalStmt(expr=Call(REGISTRY[f"system.{op}"], [], kwargs), span=block.span()))
 
@@ -864,7 +864,7 @@ MTE2, V = PipeType.MTE2, PipeType.V
 
 
 def test_a_missing_flag_is_a_race() -> None:
-    """The message names the hazard, both ops and both pipes; the label shows the first one."""
+    """The message names the hazard, both ops and both pipes; the label shows the first op."""
     block, x, out = Block(), tensor("x", [8, 128]), tensor("out", [8, 128])
     a = block.load("a", x, [0, 0], [8, 128])
     block.let("b", "block.neg", a)
@@ -913,7 +913,7 @@ def loop_with(around: Sequence[str], inside: Sequence[str]) -> Callable[[Block, 
 def test_flag_discipline_in_loops(
     around: Sequence[str], inside: Sequence[str], rules: list[str]
 ) -> None:
-    """Flags balance for any number of iterations, or the path on which they do not is told."""
+    """Flags balance for any number of iterations, or the path on which they do not is reported."""
     assert sorted(set(by_hand(loop_with(around, inside)))) == sorted(rules)
 
 
@@ -932,7 +932,7 @@ def test_a_set_in_one_arm_only_is_found() -> None:
 
 
 def test_flags_that_do_not_exist_are_found() -> None:
-    """A pipe cannot wait for itself, and there are eight events."""
+    """A pipe cannot wait for itself, and there are only eight events."""
 
     def fill(block: Block, x: Var) -> None:
         flag(block, "sync_src", V, V)
@@ -942,7 +942,7 @@ def test_flags_that_do_not_exist_are_found() -> None:
 
 
 def test_work_in_flight_at_the_end_is_found() -> None:
-    """The next kernel may start while the last store is under way."""
+    """The next kernel may start while the last store is in flight."""
     block, x, out = Block(), tensor("x", [8, 128]), tensor("out", [8, 128])
     block.load("a", x, [0, 0], [8, 128])
     assert errors(with_memrefs(block.function([x, out], [out]))) == ["sync-tail"]

@@ -1,7 +1,7 @@
-"""Unusual kernels, as users write them, in every order that the flags InsertSync adds leave open.
+"""Unusual but realistic kernels, in every order that InsertSync's flags permit.
 
-The strict interpreter starts whatever may start too early; it must find nothing, and the results
-must be those of the plain one.
+The strict interpreter starts instructions as early as it may; it must find nothing, and the
+results must be those of the plain interpreter.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Kernel:
     ):
 """
 COUNTS: Final = (0, 1, 2, 5)
-"""How often loops run."""
+"""How many iterations loops run."""
 
 VECTOR: Final = {
     "tiles change places": """\
@@ -200,7 +200,7 @@ for i in pl.range(n):
 
 
 def program_of(body: str) -> ir.Program:
-    """Return the program of a kernel with ``body``."""
+    """Return the program of a kernel with the body ``body``."""
     spaces = {"mat)": "Mat)", "l)": "Left)", "r)": "Right)"}
     for short, name in spaces.items():
         body = body.replace(f"target_memory={short}", f"target_memory=pl.MemorySpace.{name}")
@@ -217,7 +217,7 @@ def arguments(count: int) -> list[Any]:
 
 @pytest.mark.parametrize("name", [*VECTOR, *MATRIX])
 def test_no_order_of_the_queues_races(name: str) -> None:
-    """Neither the checker finds anything, nor does any order give another result."""
+    """The checker finds nothing, and no order gives a different result."""
     program = program_of({**VECTOR, **MATRIX}[name])
     assert check_sync(PassManager.get_strategy().run_passes(program)) == []
     plain = runtime.compile(program, target="interpreter")

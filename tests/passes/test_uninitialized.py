@@ -1,4 +1,4 @@
-"""Reads of what nobody wrote, and outputs that nobody writes: what is found, and what is not."""
+"""Reads of uninitialized data, and outputs never written: what is found, and what is not."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ WHOLE = "out = pl.store(pl.load(x, [0, 0], [64, 32]), [0, 0], [64, 32], out)"
 
 
 def findings(head: str, body: str) -> list[Diagnostic]:
-    """Return what is found in a program whose last function goes on with ``body``."""
+    """Return the findings in a program whose last function has the body ``body``."""
     return check_uninitialized(program_of(head, body))
 
 
@@ -74,7 +74,7 @@ def messages(head: str, body: str) -> list[str]:
 
 
 def test_text_of_a_tile() -> None:
-    """The whole report: who reads, where the tile is made, and what gives it a value."""
+    """The whole report: what reads the tile, where it is created, and what would initialize it."""
     [found] = findings(KERNEL, f"t = pl.create_tile([64, 32], pl.FP32)\nu = pl.exp(t)\n{WHOLE}")
     assert render(found) == (
         "error: pl.exp reads t, which is uninitialized  [uninitialized-tile]\n"
@@ -89,7 +89,7 @@ def test_text_of_a_tile() -> None:
 
 
 def test_tile_that_parts_are_put_into() -> None:
-    """Nothing is said of scratch of a region that is filled by parts, but of one that is not."""
+    """Nothing is reported for a region's scratch filled by parts, but for an unfilled one."""
 
     @pl.jit
     def filled(x: pl.Tensor[[24, 32], pl.FP32], o: pl.Out[pl.Tensor[[24, 32], pl.FP32]]):
@@ -137,7 +137,7 @@ def test_text_of_a_way() -> None:
 
 
 def test_text_of_a_lost_write() -> None:
-    """What a kernel writes to a reshaped copy is lost; the report says how it is kept."""
+    """Writes to a reshaped copy are lost; the report says how to keep them."""
     [found] = findings(HOST, "self.copy(x, pl.reshape(flat, [64, 32]))\nself.copy(x, out)")
     assert render(found) == (
         "error: what copy writes is lost: pl.reshape makes a new tensor, and nothing reads it "
@@ -338,7 +338,7 @@ END = "self.copy(x, out)"
     ],
 )  # fmt: skip
 def test_kernels(body: str, wanted: list[str]) -> None:
-    """What is certain is found in a kernel, and nothing that may be right."""
+    """Certain faults are found in a kernel, and nothing that may be right."""
     assert messages(KERNEL, body) == wanted
 
 
@@ -388,7 +388,7 @@ def test_kernels(body: str, wanted: list[str]) -> None:
     ],
 )  # fmt: skip
 def test_hosts(body: str, wanted: list[str]) -> None:
-    """So it is through calls, views and loops of a host function."""
+    """The same holds through calls, views and loops of a host function."""
     assert messages(HOST, body) == wanted
 
 
@@ -399,7 +399,7 @@ def examples() -> dict[str, example_cases.Case]:
 
 
 def test_examples_are_clean() -> None:
-    """Nothing is said of the examples, which are right."""
+    """Nothing is reported for the examples, which are right."""
     assert [(name, check_uninitialized(case.program)) for name, case in examples().items()] == [
         (name, []) for name in examples()
     ]
@@ -407,7 +407,7 @@ def test_examples_are_clean() -> None:
 
 @pytest.mark.parametrize("chunk", range(effort.count(2, thorough_run=4)))
 def test_random_programs_are_clean(chunk: int) -> None:
-    """Nothing is said of programs that are right by how they are drawn."""
+    """Nothing is reported for programs that are right by construction."""
     for seed in range(chunk * 30, chunk * 30 + 30):
         assert check_uninitialized(random_program(seed)[0]) == [], seed
         for make in (random_launches, random_tensor_source):
@@ -416,7 +416,7 @@ def test_random_programs_are_clean(chunk: int) -> None:
             assert check_uninitialized(program) == [], (make, seed)
 
 
-# Each of them writes a pl.InOut tensor, or one that an open loop or branch may write as well.
+# Each of them writes a pl.InOut tensor, or one that a loop or branch may write as well.
 ANOTHER_WRITE = {
     "flash_attention": ["accumulate", "finish", "largest", "out", "out", "total"],
     "llama_layer": ["p"],
@@ -425,7 +425,7 @@ ANOTHER_WRITE = {
 
 
 def test_stores_and_calls_of_examples_are_missed() -> None:
-    """Something is said of each example without a store or call, but for `ANOTHER_WRITE`."""
+    """Each example without one store or call has a finding, except for `ANOTHER_WRITE`."""
     silent: dict[str, list[str]] = {}
     for name, case in examples().items():
         for mutant in mutants(case.program):
@@ -440,7 +440,7 @@ MUTATED = ("elementwise", "layer_norm", "rmsnorm", "softmax", "top_k")
 
 @pytest.mark.parametrize("name", effort.part(MUTATED, 2, first=1))
 def test_mutants_of_examples(name: str) -> None:
-    """Something is said of an example without one write exactly if a strict run goes wrong."""
+    """An example without one write has a finding if and only if a strict run fails."""
     case = examples()[name]
     for mutant in mutants(case.program):
         assert bool(mutant.findings) == bool(verdict(case, mutant.program)), str(mutant.stmt)
@@ -448,7 +448,7 @@ def test_mutants_of_examples(name: str) -> None:
 
 @pytest.mark.parametrize("chunk", range(3))
 def test_mutants_of_random_programs(chunk: int) -> None:
-    """What is said of a random kernel without one write is so on some path through it."""
+    """A finding for a random kernel without one write is true on some path through it."""
     reported = 0
     for seed in range(chunk * 8, chunk * 8 + 8):
         for mutant, kernel in drawn(seed, 3):
@@ -459,7 +459,7 @@ def test_mutants_of_random_programs(chunk: int) -> None:
 
 
 def test_deep_nesting() -> None:
-    """Statements that are nested deeper than Python's calls may be are looked at, too."""
+    """Statements nested deeper than Python's recursion limit are checked too."""
     program = pl.parse(KERNEL + f"        {WHOLE}\n")
     assert isinstance(program, Program)
     [function] = program.functions_
@@ -470,7 +470,7 @@ def test_deep_nesting() -> None:
 
 
 def test_covers() -> None:
-    """Sets of intervals: united where they touch, repeated with and without gaps, and missing."""
+    """Sets of intervals: merged where adjacent, repeated with and without gaps, and missing."""
     assert union([((4, 6), (8, 9)), ((0, 4),), ((9, 9),)]) == ((0, 6), (8, 9))
     assert repeated(((0, 16),), 16, 4) == ((0, 64),)
     assert repeated(((0, 8),), 16, 3) == ((0, 8), (16, 24), (32, 40))

@@ -1,4 +1,4 @@
-"""Tiles that some iteration reads without a value, against Python going through the same loops."""
+"""Tiles that some iteration reads uninitialized, against Python running the same loops."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def body(random: Random, names: list[str], depth: int) -> Iterator[str]:
 
 
 class Recorder:
-    """Stands for the language: a tile is the line that makes it, 0 once it has a value."""
+    """Stands in for the language: a tile is the line that creates it, 0 once it is initialized."""
 
     FP32 = None
     range = range
@@ -75,11 +75,11 @@ class Recorder:
         self.found: set[int] = set()
 
     def create_tile(self, *_: object) -> int:
-        """Make a tile."""
+        """Create a tile."""
         return sys._getframe(1).f_lineno  # pyright: ignore[reportPrivateUsage]
 
     def load(self, *_: object) -> int:
-        """Give a value."""
+        """Initialize the tile."""
         return 0
 
     def exp(self, tile: int) -> int:
@@ -94,7 +94,7 @@ class Recorder:
 
 @pytest.mark.parametrize("chunk", range(4))
 def test_random_loops(chunk: int) -> None:
-    """All tiles that are read without a value are found, and no others."""
+    """All tiles that are read uninitialized are found, and no others."""
     outcomes: set[int] = set()
     for seed in range(chunk * 60, chunk * 60 + 60):
         lines = [f"        {line}\n" for line in body(Random(seed), [], 0)]

@@ -1,4 +1,4 @@
-"""Results that nothing reads: what `unused_results` reports, and what it leaves alone."""
+"""Results that nothing reads: what `unused_results` reports, and what it does not."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Kernels:
 
 
 def findings(body: str) -> list[str]:
-    """Return the messages about a kernel that goes on with ``body``."""
+    """Return the messages about a kernel with the body ``body``."""
     text = HEAD + "".join(f"        {line}\n" for line in body.splitlines())
     program = pl.parse(text)
     assert isinstance(program, Program)
@@ -34,7 +34,7 @@ def findings(body: str) -> list[str]:
 
 
 def test_text() -> None:
-    """The whole report: variable, op, place, and what to type."""
+    """The whole report: variable, op, location, and what to type."""
     program = pl.parse(HEAD + "        floor = pl.full([16, 32], pl.FP32, 0.0)\n", "kernels.py")
     assert isinstance(program, Program)
     [found] = unused_results(program)
@@ -64,7 +64,7 @@ def test_text() -> None:
     ],
 )
 def test_reported(body: str, names: list[str]) -> None:
-    """One finding for each variable, wherever it is assigned."""
+    """One finding per variable, wherever it is assigned."""
     assert [message.split("'")[1] for message in findings(body)] == names
 
 
@@ -90,12 +90,12 @@ def test_reported(body: str, names: list[str]) -> None:
     ],
 )
 def test_left_alone(body: str) -> None:
-    """Read in whatever way, written for its effect, or named as nobody's."""
+    """Read in any way, called for its effect, or named as deliberately unused."""
     assert findings(body) == []
 
 
 def test_function_calls() -> None:
-    """What another function does is unknown: its value may stay unread."""
+    """The effects of another function are unknown: its result may stay unread."""
     program = pl.parse(
         HEAD
         + """
@@ -121,7 +121,7 @@ def test_function_calls() -> None:
 
 
 def test_accumulator_in_another_memory() -> None:
-    """An accumulator that a region keeps in vector memory is the one that its author made."""
+    """An accumulator that a region keeps in vector memory is the one that the user created."""
 
     @pl.jit
     def product(

@@ -1,14 +1,14 @@
-"""Takes writes out of programs on purpose, and compares what the check says with what runs do.
+"""Removes writes from programs on purpose, and compares the check's findings with runs.
 
 Run ``python -m tests.passes.uninitialized_mutants [PROGRAMS]`` for the counts of every example and
 of random programs. In each mutant one statement no longer writes:
 
-* *tile*: a tile comes from ``create_tile`` in place of what computed it;
-* *store*: a store, or another op that writes a tensor, is left out;
-* *call*: so is a call of a kernel with one output.
+* *tile*: a tile comes from ``create_tile`` instead of the op that computed it;
+* *store*: a store, or another op that writes a tensor, is removed;
+* *call*: a call of a kernel with one output is removed.
 
-What a mutant does is decided by the strict interpreter, with outputs that are filled
-before: it reads what nobody wrote, or leaves an output as it was.
+What a mutant does is decided by the strict interpreter, with outputs prefilled with
+a pattern: it reads uninitialized data, or leaves an output unchanged.
 """
 
 from __future__ import annotations
@@ -42,11 +42,11 @@ from tests.passes.mutants import COUNTS, Choice, FreeEvaluator
 from tests.properties.kernels import Pick, random_matrix_source, random_source
 
 CHOICES = 300
-"""How many paths through a kernel are tried at most to break a mutant."""
+"""The most paths through a kernel that are tried to break a mutant."""
 
 
 class Mutant(NamedTuple):
-    """A program of which one statement no longer writes."""
+    """A program in which one statement no longer writes."""
 
     kind: str  # tile, store or call
     stmt: Stmt
@@ -54,12 +54,12 @@ class Mutant(NamedTuple):
 
     @property
     def findings(self) -> list[Diagnostic]:
-        """What the check says of it."""
+        """Return the findings of the check about it."""
         return check_uninitialized(self.program)
 
 
 def mutants(program: ir.Program) -> Iterator[Mutant]:
-    """Yield the program without each of its writes."""
+    """Yield the program without each of its writes, in turn."""
     for function in program.functions_:
         root = number(function)
         for point in points_in(root):
@@ -74,7 +74,7 @@ def _replaced(function: Function, root: Block, point: ProgramPoint, stmts: list[
 
 
 def _without(point: ProgramPoint, program: ir.Program) -> Iterator[tuple[str, list[Stmt]]]:
-    """Yield what stands in place of a statement that no longer writes; nothing for most."""
+    """Yield the replacements of a statement that no longer write; none for most."""
     stmt, call = point.stmt, call_of(point.stmt)
     op = None if call is None else op_of(call)
     if call is None:
@@ -103,7 +103,7 @@ def _without(point: ProgramPoint, program: ir.Program) -> Iterator[tuple[str, li
 
 
 def _created(call: Call) -> Call | None:
-    """Return the call that makes a tile such as ``call`` does, without a value."""
+    """Return the call that creates a tile like that of ``call``, uninitialized."""
     op, kind = op_of(call), call.type
     if op is None or call.op is new_tiles.create_tile:
         return None
@@ -112,7 +112,7 @@ def _created(call: Call) -> Call | None:
         space = {"target_memory": op.space_of(call)}
         return new_tiles.create_tile.build([list(kind.shape), kind.dtype], space, call.span)
     except PyptoError:
-        return None  # a tile of a size that is not constant
+        return None  # a tile without a constant size
 
 
 # --------------------------------------------------------------------------------------------
@@ -123,7 +123,7 @@ def _created(call: Call) -> Call | None:
 def verdict(case: example_cases.Case, program: ir.Program) -> str:
     """Return what a strict run of a mutant of an example finds: a slug, ``left``, or nothing.
 
-    ``left`` is said of outputs with elements that nothing has written: they are as before the run.
+    ``left`` means outputs with unwritten elements, which are the same as before the run.
     """
     compiled = compile_program(program, "interpreter", strict="late")
     ends: list[list[bytes]] = []
@@ -143,9 +143,9 @@ def verdict(case: example_cases.Case, program: ir.Program) -> str:
 
 
 def reads_poison(program: ir.Program, name: str) -> bool:
-    """True if a strict run of a kernel reads what nobody wrote, on arguments or any path through.
+    """True if a strict run of a kernel reads uninitialized data, on arguments or any path.
 
-    The paths take branches and the iterations of loops with open bounds as they like.
+    The paths take branches and the iterations of loops with open bounds arbitrarily.
     """
     lowered = PassManager().run_passes(program)
     function = lowered.get_function(name)
@@ -217,7 +217,7 @@ def drawn(seed: int, most: int) -> list[tuple[Mutant, str]]:
 
 
 def main(programs: int) -> None:
-    """Print how often check and runs agree."""
+    """Print how often the check and runs agree."""
     counts: Counter[tuple[str, str, str]] = Counter()
     directory = example_cases.examples_directory()
     assert directory is not None
