@@ -1,4 +1,4 @@
-"""What the tile library wants of operands, and no static_assert of its CPU model says."""
+"""Constraints of the tile library on operands that no static_assert of its CPU model checks."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ SAME_TYPE = {
     "TABS": (0, 1),
     "TSEL": (0, 2, 3),
 }
-"""Operands that have to have one and the same C++ type."""
+"""Operands that must have the same C++ type."""
 APART = {"TANDS": 1, "TORS": 1, "TXORS": 1, "TRECIP": 1}
-"""Instructions whose result must not be that operand."""
+"""Instructions whose result must not be the given operand."""
 LONGEST = 4095
 
 
 class Text:
-    """The declarations and instructions of one text."""
+    """The declarations and instructions of a text."""
 
     def __init__(self, text: str) -> None:
         lines = [line.strip() for line in text.splitlines()]
@@ -41,7 +41,7 @@ class Text:
         self.calls = [(m[1], [arg.strip() for arg in m[2].split(",")]) for m in found]
 
     def faults(self) -> Iterator[str]:
-        """Yield what is wrong with the operands."""
+        """Yield the faults of the operands."""
         for name, args in self.calls:
             if name in SAME_TYPE and len({self.tiles[args[i]] for i in SAME_TYPE[name]}) > 1:
                 yield f"{name} {args}: operands of different types"
@@ -60,13 +60,13 @@ class Text:
         return match[1], match[2], int(match[3]), int(match[4]), match[5]
 
     def reshaped(self, args: list[str]) -> Iterator[str]:
-        """Yield what is wrong with two tiles over the same bytes: sign may differ, kind not."""
+        """Yield the faults of two tiles over the same bytes: sign may differ, kind may not."""
         new, old = (self.form(tile) for tile in args)
         if new[0] != old[0] or new[1].removeprefix("u") != old[1].removeprefix("u"):
             yield f"TRESHAPE {args}: {old} becomes {new}"
 
     def moved(self, name: str, tile: str, tensor: str) -> Iterator[str]:
-        """Yield what is wrong with a transfer: sizes that are too large, gaps between elements."""
+        """Yield the faults of a transfer: sizes that are too large, gaps between elements."""
         shape, stride, layout = self.globals[tensor]
         space, _, rows, _, _ = self.form(tile)
         inner = 3 if layout == "DN" else 4
@@ -77,5 +77,5 @@ class Text:
 
 
 def faults(text: str) -> Iterator[str]:
-    """Yield what is wrong with the operands of a text."""
+    """Yield the faults of a text's operands."""
     yield from Text(text).faults()

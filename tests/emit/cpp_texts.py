@@ -1,11 +1,11 @@
-"""Every C++ text whose bytes `tests/golden` records: op rows, examples, forms and drawn kernels.
+"""Every C++ text whose bytes `tests/golden` records: op rows, examples, forms, random kernels.
 
-A kernel a file, for the tile library's headers, with the names of `pto_texts.py`:
+One kernel per file, for the tile library's headers, named as in `pto_texts.py`:
 `<op>/<row>.<type>.<shapes>.cpp` for each shape and element type of each row of an op,
 `examples/<case>.<kernel>.cpp` for each kernel of the examples, `programs/` for those of programs
-with regions, `forms/` for what rows do not show, `options/` for the additions that can be asked
-for, `random/` for drawn kernels. Each file is a whole translation unit with the entry point
-``kernel_entry``.
+with regions, `forms/` for what rows do not cover, `options/` for the optional additions to
+the text, `random/` for random kernels. Each file is a complete translation unit with the entry
+point ``kernel_entry``.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def lowered(program: ir.Program) -> Iterator[Function]:
 
 
 def text_of(function: Function, options: CppOptions | None = None) -> str:
-    """Return the file of a kernel, without the places in its source, which tests move about."""
+    """Return the file of a kernel, without source locations, which change when tests are edited."""
     return kernel_file(function, comments=False, options=options or CppOptions())
 
 
@@ -90,14 +90,14 @@ def form_texts() -> Iterator[Text]:
 
 
 def option_texts() -> Iterator[Text]:
-    """Yield one kernel with each option."""
+    """Yield one kernel for each option."""
     [function] = lowered(Index)
     for name, options in {**EACH, "all": ALL}.items():
         yield Text(f"options/{name}.cpp", text_of(function, options))
 
 
 def random_texts() -> Iterator[Text]:
-    """Yield the texts of drawn kernels."""
+    """Yield the texts of random kernels."""
     for seed in range(DRAWN):
         function = random_kernel(Random(seed).randrange, 12)
         drawn = {

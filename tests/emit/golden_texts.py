@@ -1,8 +1,8 @@
-"""What `tests/golden` holds of the texts of kernels: a line for each, and some of them whole.
+"""What `tests/golden` stores of the texts of kernels: a line for each, and some of them in full.
 
-There are thousands of texts (`pto_texts.py`, `cpp_texts.py`), most of them much like others.
-`manifest.tsv` has a line for each: its path and the start of its SHA-256 digest. So a changed byte
-in any text is noticed. A person reads those texts that `choose` takes; they stand in files.
+There are thousands of texts (`pto_texts.py`, `cpp_texts.py`), most of them nearly alike.
+`manifest.tsv` has a line for each: its path and a prefix of its SHA-256 digest. So a changed byte
+in any text is noticed. The texts that `choose` selects are for people to read, stored as files.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ FOLDERS = tuple(f"{kind}/{folder}" for kind, module in KINDS.items() for folder 
 WHOLE = ("pto/examples/", "pto/kernels/", "cpp/examples/")
 """Folders whose texts are kept: programs as users write them."""
 AGAIN = re.compile(r"pto/examples/.*\.level3\.pto")
-"""Second texts of the same kernels, with addresses: kept if they show a form."""
+"""Second texts of the same kernels, with addresses: stored only if they show a form."""
 NEVER = ("pto/programs/", "cpp/programs/")
-"""Folders of which the manifest alone knows: long texts, of forms that short ones show."""
+"""Folders that are only in the manifest: long texts, whose forms shorter ones show."""
 
 
 @cache
 def texts(folder: str) -> Mapping[str, str]:
     """Return the texts of a folder by their paths below `tests/golden`.
 
-    No two paths differ in nothing but the case of letters: some file systems take them for one.
+    No two paths differ only in case: some file systems do not distinguish them.
     """
     kind, _, name = folder.partition("/")
     found: dict[str, str] = {}
@@ -56,13 +56,13 @@ def all_texts() -> dict[str, str]:
 
 
 def options_of(text: str) -> str:
-    """Return the options of the assembler that the first line of a PTO text names."""
+    """Return the assembler options in the first line of a PTO text."""
     first = text.partition("\n")[0]
     return first.removeprefix("// ptoas ") if first.startswith("// ptoas ") else ""
 
 
 def entry(text: str) -> str:
-    """Return what the manifest says of this text: the start of its digest."""
+    """Return the manifest's entry for this text: the prefix of its digest."""
     return sha256(text.encode()).hexdigest()[:16]
 
 
@@ -90,7 +90,7 @@ def manifest() -> dict[str, str]:
 
 
 def kept() -> set[str]:
-    """Return the paths of the texts that stand in `tests/golden` whole."""
+    """Return the paths of the texts that `tests/golden` stores in full."""
     files = (path for kind in KINDS for path in (GOLDEN / kind).rglob("*") if path.is_file())
     return {path.relative_to(GOLDEN).as_posix() for path in files}
 
@@ -103,7 +103,7 @@ _COMMENT = re.compile(r"\s*//.*")
 _NUMBER = re.compile(r'"[^"]*"|\b\d[\dx]*(?=x[a-z]+\d+>)|\b\d[\w.]*(?:(?<=e)-\d+)?|(?<=EVENT_ID)\d')
 _NAME = {
     "pto": re.compile(r"%-?\w+(?:#\w+)?|(?<=@)\w+"),
-    # Types, flags and instructions are names in capitals, or these.
+    # Types, flags and instructions are upper-case names, or these.
     "cpp": re.compile(
         r"\b(?!(?:u?int\d+_t|float|half|bool|auto|const|using|if|else|for|while|return|static_cast"
         r"|reinterpret_cast|set_flag|wait_flag|pipe_barrier)\b)(?:[a-z_]\w*|[A-Z]\b)"
@@ -121,8 +121,8 @@ _INNER = re.compile(
 def line_forms(kind: str, line: str) -> tuple[str, ...]:
     """Return the forms of a line: the line with ``x`` for each name, number and list of them.
 
-    Of C++, operators and calls in expressions are forms of their own, and ``x`` in what is around
-    them.
+    In C++, operators and calls in expressions are forms of their own, with ``x`` in place of
+    them in the enclosing expression.
     """
     line = _NAME[kind].sub("x", _NUMBER.sub("x", _COMMENT.sub("", line.strip())))
     found: list[str] = []
@@ -139,16 +139,16 @@ def forms(path: str, text: str) -> set[str]:
 
 
 def is_whole(path: str) -> bool:
-    """True for a text that is kept whatever it shows."""
+    """True for a text that is stored regardless of its forms."""
     return path.startswith(WHOLE) and AGAIN.fullmatch(path) is None
 
 
 def choose(found: Mapping[str, str]) -> list[str]:
-    """Return the paths of the texts that a person reads, in order: each form is in one of them.
+    """Return the paths of the texts for people to read, in order: each form is in one of them.
 
     Those for which `is_whole` are taken, those of `NEVER` are not. Then, from the shortest to the
-    longest, each that shows a form which none of the taken ones shows. Then those are left out
-    again, the longest first, whose forms others show too.
+    longest, each that shows a form not yet shown by a taken one. Finally, the longest first, those
+    are dropped whose forms are all shown by others.
     """
     of = {path: forms(path, found[path]) for path in found if not path.startswith(NEVER)}
     order = sorted(of, key=lambda path: (not is_whole(path), len(found[path]), path))

@@ -25,7 +25,7 @@ class SimpleAdd:
 
 @pl.program
 class BlockOfRows:
-    """A kernel of the forms in which the document's text would not compile."""
+    """A kernel with forms whose text in the document would not compile."""
 
     @pl.function(type=pl.FunctionType.InCore)
     def block_of_rows(
@@ -44,7 +44,7 @@ class BlockOfRows:
 
 @pl.program
 class Loops:
-    """Loops in a loop, with a carried tile and a carried tensor."""
+    """Nested loops, with a carried tile and a carried tensor."""
 
     @pl.function(type=pl.FunctionType.InCore)
     def loops(
@@ -62,7 +62,7 @@ class Loops:
 
 @pl.program
 class Branches:
-    """A branch that gives a scalar and a tile, and one without else."""
+    """A branch that results in a scalar and a tile, and one without else."""
 
     @pl.function(type=pl.FunctionType.InCore)
     def branches(
@@ -104,7 +104,7 @@ class Fibonacci:
 
 @pl.program
 class Regions:
-    """Parts of tensors: a block, a part of a view, a column."""
+    """Regions of tensors: a block, a part of a view, a column."""
 
     @pl.function(type=pl.FunctionType.InCore)
     def regions(
@@ -144,7 +144,7 @@ class Scalars:
 
 @pl.program
 class Clashes:
-    """Python names that C++, the tile library or the emitter uses."""
+    """Python names that are also used by C++, the tile library or the emitter."""
 
     @pl.function(type=pl.FunctionType.InCore)
     def clashes(

@@ -1,17 +1,17 @@
-"""Changes what the emitters of kernels write, and counts what the recorded texts notice of it.
+"""Mutates what the emitters of kernels write, and counts the mutants that recorded texts detect.
 
-Run ``python -m tests.emit.mutants [COUNT [FOLDER ...]]`` for all mutants, or so many drawn ones of
-those that the texts of some folders run through. A mutant is one change in a function that writes
-PTO or C++ texts of kernels, be it of `pypto._src.emit` or the form that an op's definition has:
+Run ``python -m tests.emit.mutants [COUNT [FOLDER ...]]`` for all mutants, or for a random sample
+of those that the texts of some folders reach. A mutant is one change in a function that writes
+PTO or C++ texts of kernels, in `pypto._src.emit` or in the form that an op's definition has:
 
-* *text*: a string is another one: an instruction, an attribute, a type, a bracket;
-* *order*: two neighbouring values of an f-string change places;
-* *name*: the instruction that an op's definition names is another one.
+* *text*: a string is replaced: an instruction, an attribute, a type, a bracket;
+* *order*: two adjacent values of an f-string are swapped;
+* *name*: the instruction that an op's definition names is replaced.
 
-A mutant is noticed if emission fails, or some text is not the one that `tests/golden` records. Only
-changes that some text runs through are made: no text has what an error says, nor what a function
-gets for its errors alone. Each mutant is judged
-in a process of its own, as emitters keep results.
+A mutant is detected if emission fails, or some text differs from the one in `tests/golden`. Only
+changes that some text reaches are made: error messages are in no text, nor are arguments that
+a function gets only for its errors. Each mutant is judged
+in its own process, as emitters keep results.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from tests.emit.golden_texts import FOLDERS, differences, texts
 
 SOURCE = Path(_src.__file__).parent
 EMITTERS = ("emit/cpp", "emit/pto", "emit/writer")
-"""How the files of the emitters of kernels begin."""
+"""The prefixes of the files of the emitters of kernels."""
 OTHER = "_OTHER"
 
 
@@ -43,9 +43,9 @@ class Mutant(NamedTuple):
     """One change."""
 
     kind: str
-    file: str  # below `SOURCE`; the op whose instruction has another name
+    file: str  # below `SOURCE`; or the op whose instruction is renamed
     line: int
-    number: int  # of the change, among those of its file
+    number: int  # of the change, within its file
 
     def __str__(self) -> str:
         return f"{self.kind} {self.file}:{self.line}"
@@ -57,17 +57,17 @@ class Mutant(NamedTuple):
 
 
 class _Changes(ast.NodeTransformer):
-    """Numbers the changes that a file allows, and makes one of them.
+    """Numbers the possible changes of a file, and makes one of them.
 
-    What is not text that an emitter writes stays: docstrings, what errors say, names that are
-    compared with or looked up. Without a number to make, nothing changes, but that each expression
-    which could be changed tells `_REACHED` when it is evaluated.
+    Text that an emitter does not write is unchanged: docstrings, error messages, names that are
+    compared or looked up. Without a number, nothing changes, except that each expression that
+    could be changed reports to `_REACHED` when it is evaluated.
     """
 
     def __init__(self, wanted: int | None, *, everywhere: bool) -> None:
         self.found: list[tuple[str, int]] = []
         self.wanted = wanted
-        self.everywhere = everywhere  # or in functions that get a `CppSite` or a `PtoSite`
+        self.everywhere = everywhere  # or only in functions that get a `CppSite` or a `PtoSite`
         self.inside = False  # such a function
 
     def _number(self, kind: str, node: ast.expr) -> int:
@@ -139,7 +139,7 @@ _REACHED = "reached_by_a_text"
 
 
 def _reaching(number: int, value: ast.expr, count: int = 1) -> ast.Call:
-    """Return a call that notes that changes are reached, and has this value."""
+    """Return a call that records that changes are reached, and has this value."""
     numbers = [ast.Constant(number + index) for index in range(count)]
     where = ast.Name("__file__", ast.Load())
     return ast.Call(ast.Name(_REACHED, ast.Load()), [where, value, *numbers], [])
@@ -152,18 +152,18 @@ def _source(file: str) -> str:
 
 @cache
 def _said_only() -> dict[str, frozenset[int | str]]:
-    """Return which arguments of functions, by position and by name, only their errors say."""
+    """Return which arguments of functions, by position and name, only their errors use."""
     found: dict[str, frozenset[int | str]] = {}
     for file in files():
         for node in ast.walk(ast.parse(_source(file))):
             if isinstance(node, ast.FunctionDef):
                 said = _said_by_errors(node)
-                found[node.name] = found.get(node.name, said) & said  # of all of that name
+                found[node.name] = found.get(node.name, said) & said  # of all with that name
     return found
 
 
 def _said_by_errors(function: ast.FunctionDef) -> frozenset[int | str]:
-    """Return the parameters of a function that are read where it raises, and nowhere else."""
+    """Return the parameters of a function that are read only where it raises."""
     names = [arg.arg for arg in (*function.args.posonlyargs, *function.args.args)]
     raised = [node for node in ast.walk(function) if isinstance(node, ast.Raise)]
     in_errors = {id(node) for each in raised for node in ast.walk(each)}
@@ -199,7 +199,7 @@ def _functions() -> list[FunctionType]:
 
 
 def _make(file: str, wanted: int | None) -> None:
-    """Let all functions of this process that come from a file be the changed ones."""
+    """Replace all functions of a file, in this process, by the changed ones."""
     path = str(SOURCE / file)
     code = compile(_changed(file, wanted)[0], path, "exec", dont_inherit=True)
     new = {_key(code): code for code in _codes(code)}
@@ -212,7 +212,7 @@ def _make(file: str, wanted: int | None) -> None:
 
 
 def _rename(name: str) -> None:
-    """Let the definition of an op name another instruction, in both texts."""
+    """Make the definition of an op name another instruction, in both texts."""
     op = REGISTRY[name]
     for field in ("isa", "pto"):
         form = getattr(op, field)
@@ -249,11 +249,11 @@ def mutants() -> list[Mutant]:
 # --------------------------------------------------------------------------------------------
 
 Reached = dict[tuple[str, int], str]
-"""File and number of a change to the first folder whose texts run through it."""
+"""File and number of a change, mapped to the first folder whose texts reach it."""
 
 
 def reached(folders: Sequence[str]) -> Reached:
-    """Return which changes the texts of folders run through, and in which folder first."""
+    """Return which changes the folders' texts reach, and the first such folder."""
     found: Reached = {}
     folder = ""
 
@@ -271,7 +271,7 @@ def reached(folders: Sequence[str]) -> Reached:
 
 
 def noticed(mutant: Mutant, first: str) -> bool:
-    """True if a recorded text, from a folder on, is another one with the change of a mutant."""
+    """True if a recorded text, from a folder on, differs with a mutant's change."""
     if mutant.kind == "name":
         _rename(mutant.file)
         folders: Sequence[str] = [path for path in FOLDERS if path.endswith(f"/{mutant.file}")]
@@ -285,11 +285,11 @@ def noticed(mutant: Mutant, first: str) -> bool:
 
 
 def main(count: int | None, folders: Sequence[str]) -> int:
-    """Judge mutants that the texts of folders run through; return how many were missed.
+    """Judge mutants that the texts of folders reach; return how many were missed.
 
-    Prints how many were noticed of each kind, and which were missed.
+    Prints how many were detected of each kind, and which were missed.
     """
-    _functions()  # of which there are more in a process that has emitted something
+    _functions()  # there are more of them in a process that has emitted something
     context = multiprocessing.get_context("fork")
     with context.Pool(1) as pool:
         firsts = pool.apply(reached, [folders])

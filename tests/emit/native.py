@@ -1,4 +1,4 @@
-"""Kernels on their way to C++, and compiled C++ called with arrays, for the tests of emitters."""
+"""Lowers kernels to C++, and calls compiled C++ with arrays, for the tests of emitters."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Kernels that show what op rows do not: control flow, scalars, sizes and places known at run time.
+"""Kernels for what op rows do not cover: control flow, scalars, run-time sizes and offsets.
 
-Sources in the language by name. `tests/emit/pto_texts.py` keeps their texts.
+Sources in the language by name. `tests/emit/pto_texts.py` stores their texts.
 """
 
 from __future__ import annotations
@@ -415,7 +415,7 @@ _KERNELS: dict[str, tuple[str, str]] = {
 
 
 def _of_integers(dtype: str) -> tuple[str, str]:
-    """Return a kernel of all the arithmetic of an integer type."""
+    """Return a kernel with all the arithmetic of an integer type."""
     lines = [
         f"k = (a + b) * (a - b) + (a // 3) - (b % {5 if dtype.startswith('U') else -5})",
         "k = (k & a) | (b ^ k)",
@@ -435,7 +435,7 @@ def _of_integers(dtype: str) -> tuple[str, str]:
 
 
 def _of_floats(dtype: str) -> tuple[str, str]:
-    """Return a kernel of all the arithmetic of a float type."""
+    """Return a kernel with all the arithmetic of a float type."""
     lines = [
         "k = (a + b) * (a - b) / (b * b + 1.0)",
         "k = k + a // 3.0 + b % 0.75 + b ** 3",
@@ -454,7 +454,7 @@ def _of_floats(dtype: str) -> tuple[str, str]:
 
 
 def _of_elements(dtype: str) -> tuple[str, str]:
-    """Return a kernel that reads elements of a type, by a place known at run time."""
+    """Return a kernel that reads elements of a type, at a run-time offset."""
     body = """
         k = pl.tensor.read(v, [n % 4, 3])
         if k > pl.tensor.read(v, [0, n]):

@@ -1,9 +1,9 @@
-"""Every PTO text whose bytes `tests/golden` records: op rows, examples, forms and drawn kernels.
+"""Every PTO text whose bytes `tests/golden` records: op rows, examples, forms, random kernels.
 
-A kernel a file, for the assembler: `<op>/<row>.<type>.<shapes>.pto` for each shape and element type
+One kernel per file, for the assembler: `<op>/<row>.<type>.<shapes>.pto` for each shape and type
 of each row of an op, `examples/<case>.<kernel>.pto` for each kernel of the examples, `programs/`
-for those of programs with regions, `kernels/` and `forms/` for what rows do not show, `random/`
-for drawn kernels. A text is for ``--pto-level=level2`` unless its name says ``level3``; the first
+for those of programs with regions, `kernels/` and `forms/` for what rows do not cover, `random/`
+for random kernels. A text is for ``--pto-level=level2`` unless its name says ``level3``; the first
 line of each repeats the options. The text of a kernel does not depend on the target (a3 or a5).
 """
 
@@ -30,7 +30,7 @@ from tests.properties.kernels import random_matrix_source, random_source
 
 ROOT = Path(__file__).parents[2]
 LEVELS = {OptimizationStrategy.PTOAS: "", OptimizationStrategy.Default: ".level3"}
-DRAWN = 24  # of each way to draw a kernel
+DRAWN = 24  # for each generator of random kernels
 
 
 class Text(NamedTuple):
@@ -66,7 +66,7 @@ def _shapes_text(shapes: tuple[Shape, ...]) -> str:
 def rows(op: str) -> Iterator[Row]:
     """Yield a kernel for each row, element type and shapes of an op.
 
-    At level 2 all of them; at level 3, where addresses and flags are all that differs, the first
+    At level 2 all of them; at level 3, which adds only addresses and flags, the first
     shapes of each row and element type.
     """
     counts: dict[str, int] = {}
@@ -98,7 +98,7 @@ def _both(name: str, program: ir.Program) -> Iterator[Text]:
 
 
 def example_texts() -> Iterator[Text]:
-    """Yield the texts of the kernels of all examples, a file each, as `ir.compile` writes them."""
+    """Yield the texts of the kernels of all examples, one per file, as `ir.compile` writes them."""
     for case in cases(ROOT / "examples"):
         for strategy, level in LEVELS.items():
             after = PassManager.get_strategy(strategy).run_passes(case.program)
@@ -143,7 +143,7 @@ def form_texts() -> Iterator[Text]:
 
 
 def random_texts() -> Iterator[Text]:
-    """Yield the texts of drawn kernels, level 2 and level 3 by turns."""
+    """Yield the texts of random kernels, alternating level 2 and level 3."""
     strategies = list(LEVELS)
     for seed in range(DRAWN):
         function = random_kernel(Random(seed).randrange, 12)

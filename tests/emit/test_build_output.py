@@ -1,4 +1,4 @@
-"""``ir.compile``: which files appear with what in them, and the assembler's part."""
+"""``ir.compile``: which files it writes, their contents, and running the assembler."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ HOST = """
 
 @pytest.fixture(autouse=True)
 def no_selection(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Begin without backend and without assembler."""
+    """Begin without a backend and without an assembler."""
     monkeypatch.setenv("PTOAS_ROOT", str(Path(__file__).parent))
     monkeypatch.delenv("PTOAS", raising=False)
     backend.reset_for_testing()
@@ -81,7 +81,7 @@ def files(folder: str) -> set[str]:
 
 
 def test_cce_files(tmp_path: Path) -> None:
-    """C++ of each kernel by core, the orchestration, and the configuration that names them."""
+    """C++ of each kernel by core, the orchestration, and the configuration that lists them."""
     folder = ir.compile(twice("main"), tmp_path / "out", backend_type=BackendType.CCE)
     assert folder == str(tmp_path / "out")
     assert files(folder) == {
@@ -97,14 +97,14 @@ def test_cce_files(tmp_path: Path) -> None:
 
 
 def test_a_host_function_need_not_be_marked(tmp_path: Path) -> None:
-    """A function of no type that launches kernels is written as the orchestration."""
+    """An unmarked function that launches kernels is written as the orchestration."""
     text = str(twice("main")).replace("type=pl.FunctionType.Orchestration", "")
     folder = ir.compile(pl.parse_program(text), tmp_path, backend_type=BackendType.CCE)
     assert {"orchestration/main.cpp", "kernel_config.py"} < files(folder)
 
 
 def test_kernel_config(tmp_path: Path) -> None:
-    """The configuration lists kernels by number, the number that the orchestration uses."""
+    """The configuration lists kernels by the number that the orchestration uses."""
     folder = ir.compile(twice("main"), tmp_path, backend_type=BackendType.CCE)
     config = runpy.run_path(str(tmp_path / "kernel_config.py"))
     assert config["KERNELS"] == [
@@ -119,7 +119,7 @@ def test_kernel_config(tmp_path: Path) -> None:
 
 
 def test_pto_files_without_assembler(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    """Without assembler the PTO stays, and a warning says how to name one."""
+    """Without an assembler the PTO stays, and a warning says how to specify one."""
     with caplog.at_level(logging.WARNING, "pypto"):
         folder = ir.compile(twice("main"), tmp_path)
     assert files(folder) == {
@@ -135,7 +135,7 @@ def test_pto_files_without_assembler(tmp_path: Path, caplog: pytest.LogCaptureFi
 
 
 def test_skip_ptoas_says_nothing(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    """Told to skip the assembler, the compiler does not look for it."""
+    """Told to skip the assembler, the compiler does not search for it."""
     ir.compile(twice(), tmp_path, skip_ptoas=True)
     assert not caplog.records
     assert files(str(tmp_path)) == {"kernels/aiv/add.pto", "kernels/aic/product.pto"}
@@ -159,7 +159,7 @@ def test_pto_by_strategy(
 
 
 def assembler(folder: Path, body: str) -> Path:
-    """Return a program that does what ``body`` says with ``source``, ``output`` and ``options``."""
+    """Return a program that runs ``body`` with ``source``, ``output`` and ``options``."""
     path = folder / "ptoas"
     path.write_text(
         f"#!{sys.executable}\nimport sys\nfrom pathlib import Path\n"
@@ -171,7 +171,7 @@ def assembler(folder: Path, body: str) -> Path:
 
 @pytest.mark.skipif(sys.platform == "win32", reason="the stand-in is a script with a first line")
 def test_assembled_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The assembler gets the text's own options, and its C++ an entry point."""
+    """The assembler gets the text's own options, and its C++ gets an entry point."""
     body = (
         "name = Path(source).stem\n"
         "Path(output).write_text(f'// {options}\\n__global__ AICORE void {name}"
@@ -211,7 +211,7 @@ def test_assembled_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
 
 @pytest.mark.skipif(sys.platform == "win32", reason="the stand-in is a script with a first line")
 def test_assembler_refuses(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """When the assembler fails, its error lines are in the exception, its chatter is not."""
+    """If the assembler fails, its error lines are in the exception, its other output is not."""
     body = "print('DEBUG x\\nloc(3): error: no such op', file=sys.stderr)\nsys.exit(1)\n"
     monkeypatch.setenv("PTOAS", str(assembler(tmp_path, body)))
     with pytest.raises(RuntimeError) as caught:
@@ -221,7 +221,7 @@ def test_assembler_refuses(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def refusing(folder: Path, *messages: str, code: int = 1) -> str:
-    """Return the path of a program that says ``messages`` and fails.
+    """Return the path of a program that prints ``messages`` and fails.
 
     In them ``{source}`` stands for the path of the text, ``{tadd}`` for the line of its tadd.
     """
@@ -237,7 +237,7 @@ def refusing(folder: Path, *messages: str, code: int = 1) -> str:
 
 @pytest.mark.skipif(sys.platform == "win32", reason="the stand-in is a script with a first line")
 def test_refusals_are_at_the_kernels_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A place in the text becomes the place of the statement that the line was written for."""
+    """A location in the text is mapped to the statement that the line was written for."""
     path = refusing(
         tmp_path,
         'loc("{source}":{tadd}:5): error: first fault',
@@ -270,7 +270,7 @@ def test_an_assembler_that_dies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
 @pytest.mark.skipif(sys.platform == "win32", reason="the stand-in is a script with a first line")
 def test_an_assembler_without_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A run that takes too long is ended."""
+    """A run that takes too long is terminated."""
     monkeypatch.setattr(build_output, "ASSEMBLER_TIMEOUT_S", 0.5)
     monkeypatch.setenv("PTOAS", str(assembler(tmp_path, "import time\ntime.sleep(60)\n")))
     with pytest.raises(RuntimeError, match=r"ptoas takes more than 0 s on .*add\.pto"):
@@ -278,7 +278,7 @@ def test_an_assembler_without_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 
 def test_an_assembler_that_does_not_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A file that is no program is named, with what to do."""
+    """A file that is not executable is named, with what to do."""
     path = tmp_path / "ptoas"
     path.write_bytes(b"\x7fELF no program")
     path.chmod(path.stat().st_mode | stat.S_IXUSR)
@@ -289,7 +289,7 @@ def test_an_assembler_that_does_not_start(tmp_path: Path, monkeypatch: pytest.Mo
 
 
 def test_wrapped_scalars() -> None:
-    """Integers and floats arrive at the assembler's function with their values."""
+    """Integers and floats reach the assembler's function with their values."""
     x = Var("x", TensorType([8, 8], DataType.FP16))
     n, f = (Var(v, scalar_type(d)) for v, d in (("n", DataType.INT32), ("f", DataType.FP16)))
     function = Function("k", [n, x, f], [], ReturnStmt([]))
@@ -304,7 +304,7 @@ def test_wrapped_scalars() -> None:
 
 
 def test_default_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without a folder, the program's name and the time make one; it has the dumps of passes."""
+    """Without a folder, its name is the program's and the time; it has the passes' dumps."""
     monkeypatch.chdir(tmp_path)
     folder = ir.compile(twice(), backend_type=BackendType.CCE)
     assert re.fullmatch(r"build_output.Twice_\d{8}_\d{6}", folder)
@@ -314,7 +314,7 @@ def test_default_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_folders_of_one_second(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Compiles of one name in one second have a folder each: none writes over another."""
+    """Compiles with one name in the same second get separate folders: none overwrites another."""
 
     class Clock:
         @staticmethod
@@ -336,7 +336,7 @@ def test_no_dumps(tmp_path: Path) -> None:
 
 
 def test_several_orchestrations_are_refused(tmp_path: Path) -> None:
-    """A program of two orchestrations is refused, with their names."""
+    """A program with two orchestrations is rejected, with their names."""
     with pytest.raises(EmitError) as caught:
         ir.compile(twice("first", "second"), tmp_path, backend_type=BackendType.CCE)
     assert str(caught.value) == (
@@ -345,7 +345,7 @@ def test_several_orchestrations_are_refused(tmp_path: Path) -> None:
 
 
 def test_level_inside_a_context_is_refused(tmp_path: Path) -> None:
-    """A verification level beside a context's own would be two answers to one question."""
+    """A verification level in addition to a context's own would be contradictory."""
     with PassContext([]), pytest.raises(RuntimeError) as caught:
         ir.compile(twice(), tmp_path, verification_level=VerificationLevel.NONE)
     assert str(caught.value) == (
@@ -355,7 +355,7 @@ def test_level_inside_a_context_is_refused(tmp_path: Path) -> None:
 
 
 def test_compile_selects_the_backend(tmp_path: Path) -> None:
-    """The first compilation selects the backend; one for another backend leaves that alone."""
+    """The first compilation selects the backend; one for another backend does not change it."""
     ir.compile(twice(), tmp_path / "a", backend_type=BackendType.CCE)
     assert backend.get_backend_type() is BackendType.CCE
     ir.compile(twice(), tmp_path / "b", backend_type=BackendType.PTO, skip_ptoas=True)
@@ -365,7 +365,7 @@ def test_compile_selects_the_backend(tmp_path: Path) -> None:
 
 
 def test_backend_selection() -> None:
-    """Nothing is selected at first; the same choice twice is fine."""
+    """Nothing is selected at first; selecting the same backend twice is fine."""
     assert not backend.is_backend_configured()
     with pytest.raises(ValueError, match="no backend is chosen"):
         backend.get_backend_type()
@@ -375,7 +375,7 @@ def test_backend_selection() -> None:
 
 
 def test_chip() -> None:
-    """The 910B as the backends describe it: cores, memories, ways between memories."""
+    """The 910B as the backends describe it: cores, memories, paths between memories."""
     chip = backend.Backend910B_PTO.instance()
     assert chip is backend.Backend910B_PTO.instance()
     assert chip.get_type_name() == "910B_PTO"
@@ -390,7 +390,7 @@ def test_chip() -> None:
 
 
 def test_backend_file(tmp_path: Path) -> None:
-    """A backend written to a file is found again; another file is refused."""
+    """A backend written to a file is read back; another file is rejected."""
     path = tmp_path / "chip.json"
     backend.Backend910B_CCE.instance().export_to_file(path)
     assert backend.Backend.import_from_file(path) is backend.Backend910B_CCE.instance()
@@ -429,7 +429,7 @@ def test_type_converter() -> None:
 
 
 def test_cce_codegen() -> None:
-    """The C++ emitter under the documents' name gives the files by path."""
+    """The C++ emitter under the documents' name returns the files by path."""
     lowered = PassManager.get_strategy().run_passes(twice())
     found = codegen.CCECodegen().generate(lowered)
     assert sorted(found) == ["kernels/aic/product.cpp", "kernels/aiv/add.cpp"]
@@ -437,7 +437,7 @@ def test_cce_codegen() -> None:
 
 
 def test_parsed_programs_go_through_the_passes(tmp_path: Path) -> None:
-    """The emitters under the documents' names take what was parsed, and what has been lowered."""
+    """The emitters under the documents' names accept parsed programs and lowered ones."""
     lowered = PassManager.get_strategy().run_passes(twice("main"))
     function = outermost(lowered)[0]
     wanted = codegen.CCECodegen().generate(lowered)

@@ -70,7 +70,7 @@ def test_loops_text(golden: Any) -> None:
 
 
 def test_loops_compute() -> None:
-    """Inner loops count down and outer ones up, over the rows that they say."""
+    """Inner loops count down and outer ones up, over the rows that they state."""
     x = np.random.default_rng(3).random((64, 64), np.float32)
     out = np.zeros((16, 64), np.float32)
     run(lowered(Loops), x, out)
@@ -84,7 +84,7 @@ def test_branches_text(golden: Any) -> None:
 
 @pytest.mark.parametrize("n", [0, 2, 4, 12])
 def test_branches_compute(n: int) -> None:
-    """Each way through the branches stores what and where the source says."""
+    """Each path through the branches stores what and where the source says."""
     x = np.random.default_rng(4).random((32, 16), np.float32)
     out, expected = np.zeros((32, 16), np.float32), np.zeros((32, 16), np.float32)
     run(lowered(Branches), x, out, n)
@@ -96,7 +96,7 @@ def test_branches_compute(n: int) -> None:
 
 @pytest.mark.parametrize(("n", "expected"), [(0, 0), (1, 1), (10, 55), (46, 1836311903)])
 def test_carried_scalars_change_together(n: int, expected: int) -> None:
-    """What the loop carries is read before any of it changes."""
+    """What the loop carries is read before any of it is assigned."""
     out = np.zeros((8, 8), np.int32)
     run(lowered(Fibonacci), out, n)
     np.testing.assert_array_equal(out, np.full((8, 8), expected, np.int32))
@@ -156,7 +156,7 @@ return pl.store(pl.load(z, [0, 0], [8, 64]), [0, 0], [8, 64], out)""",
 @pytest.mark.parametrize("n", [2, 5])
 @pytest.mark.parametrize("name", CHOICES)
 def test_tensors_chosen_at_run_time(name: str, n: int) -> None:
-    """A tensor that a branch or a loop chooses has a pointer of its own, next to its object."""
+    """A tensor chosen by a branch or loop has its own pointer, next to its object."""
     body, wanted = CHOICES[name]
     lines = "".join(f"        {line}\n" for line in body.splitlines())
     program = pl.parse_program(
@@ -196,7 +196,7 @@ class K:
 
 @pytest.mark.parametrize(("start", "stop", "step"), [(0, 64, 8), (56, 0, -16), (0, 64, -8)])
 def test_steps_known_at_run_time(start: int, stop: int, step: int) -> None:
-    """A loop counts up or down as the sign of its step says."""
+    """A loop counts up or down depending on the sign of its step."""
     program = pl.parse_program(STEPS)
     x = np.random.default_rng(1).random((64, 64), np.float32)
     out, expected = np.zeros_like(x), np.zeros_like(x)
@@ -219,12 +219,12 @@ def test_a_step_of_zero_is_reported(target: Any) -> None:
 
 
 def test_regions_text(golden: Any) -> None:
-    """A part has the strides of its tensor; a column of one-column tensors has layout DN."""
+    """A region has its tensor's strides; a column of a one-column tensor has layout DN."""
     golden("emit/regions.cpp", kernel_file(lowered(Regions)))
 
 
 def test_regions_compute() -> None:
-    """Views of views and columns read, and a part is written, where the source says."""
+    """Views of views and columns are read, and a part is written, where the source says."""
     generator = np.random.default_rng(5)
     x, c = generator.random((64, 128), np.float32), generator.random((64, 1), np.float32)
     out = np.zeros((64, 128), np.float32)
@@ -240,7 +240,7 @@ def test_regions_compute() -> None:
 
 
 def test_scalar_parameters_text() -> None:
-    """Floats are unpacked bit by bit, integers by value; nobody unpacks what nobody reads."""
+    """Floats are unpacked by bits, integers by value; unread scalars are not unpacked."""
     prologue = text_of(lowered(Scalars)).split("\n\n")[0]
     assert prologue.split("    // Unpack arguments\n")[1].splitlines() == [
         "    __gm__ float* out = reinterpret_cast<__gm__ float*>(args[0]);",
@@ -255,7 +255,7 @@ def test_scalar_parameters_text() -> None:
 
 @pytest.mark.parametrize(("i", "flag", "written"), [(-1, 1, True), (1, 1, False), (-1, 0, False)])
 def test_scalar_parameters_compute(i: int, flag: int, written: bool) -> None:
-    """Each parameter arrives with its value: bits of a float, sign of an integer."""
+    """Each parameter keeps its value: bits of a float, sign of an integer."""
     out = np.zeros((16, 8), np.float32)
     word = int(np.float32(-2.5).view(np.uint32))
     run(lowered(Scalars), out, word, i, 8, flag, 0)
@@ -284,7 +284,7 @@ def scalar_kernel(value: Expr) -> Function:
 @pytest.mark.parametrize("kind", [FloorDiv, FloorMod])
 @pytest.mark.parametrize(("a", "b"), [(7, 2), (-7, 2), (7, -2), (-7, -2), (-8, 2), (0, -3)])
 def test_floor_division(kind: Any, a: int, b: int) -> None:
-    """Quotients round toward minus infinity, as in Python and not as in C."""
+    """Quotients round toward minus infinity, as in Python and unlike C."""
     out = np.zeros((8, 8), np.int32)
     run(scalar_kernel(binary(kind, A, B)), out, a, b, 0)
     assert out[0, 0] == (a // b if kind is FloorDiv else a % b)
@@ -292,7 +292,7 @@ def test_floor_division(kind: Any, a: int, b: int) -> None:
 
 @pytest.mark.parametrize(("kind", "symbol"), [(FloorDiv, "//"), (FloorMod, "%")])
 def test_division_without_a_result(kind: Any, symbol: str) -> None:
-    """A divisor of 0 is an error and does not end the process; the smallest number wraps."""
+    """A divisor of 0 is an error that does not end the process; the smallest integer wraps."""
     out = np.zeros((8, 8), np.int32)
     with pytest.raises(KernelError, match=f"^'{symbol}' by zero"):
         run(scalar_kernel(binary(kind, A, B)), out, 7, 0, 0)
@@ -316,13 +316,13 @@ class Wraps:
 
 @pytest.mark.parametrize("target", ["interpreter", "cpu"])
 def test_integers_wrap(target: Any) -> None:
-    """A sum that leaves the range of its type wraps; the compiler does not assume otherwise."""
+    """A sum that leaves its type's range wraps; the compiler may not assume otherwise."""
     x, out = np.ones((8, 8), np.int32), np.ones((8, 8), np.int32)
     compile_program(pl.parse_program(WRAPS), target)((1 << 31) - 1, x, out)
     assert not out.any()
 
 
-# Expressions and the C++ text they have: parentheses where C++ needs them or compilers warn.
+# Expressions and their C++ text: parentheses where C++ needs them or compilers warn.
 EXPRESSIONS: list[tuple[Any, str]] = [
     (A + B * C, "a + b * c"),
     ((A + B) * C, "(a + b) * c"),
@@ -364,7 +364,7 @@ def compiled_expressions() -> list[NativeKernel]:
 
 @pytest.mark.parametrize("number", range(len(EXPRESSIONS)), ids=[t for _, t in EXPRESSIONS])
 def test_scalar_values(number: int) -> None:
-    """The text computes what the expression means, without a warning of the compiler."""
+    """The text computes the expression's value, without a compiler warning."""
     out = np.zeros((8, 8), np.int32)
     compiled_expressions()[number](words([out, 5, 3, 2]))
     a, b, c = 5, 3, 2
@@ -389,7 +389,7 @@ SPECIAL = [7.5, -7.5, 0.0, -0.0, 3.0, -0.3, 1e3, float("inf"), float("-inf"), fl
 
 @pytest.mark.parametrize("dtype", ["FP32", "FP16"])
 def test_scalar_floats(dtype: str) -> None:
-    """Float arithmetic that C++ lacks has the interpreter's values: NaN, infinities, signs of 0."""
+    """Float operations that C++ lacks match the interpreter: NaN, infinities, signs of 0."""
     kind = f"pl.Tensor[[{len(FLOATS)}, 16], pl.{dtype}]"
     rows = "".join(
         f"        out = pl.store(pl.full([1, 16], pl.{dtype}, {each}), [{row}, 0], [1, 16], out)\n"
@@ -470,7 +470,7 @@ def test_names_of_cpp_are_avoided() -> None:
 
 
 def test_comments_name_the_source_line() -> None:
-    """Each statement follows a comment with the file and line it comes from, said once."""
+    """Each statement follows a comment with its source file and line, written once."""
     lines = body_of(CodeGenerator().generate(lowered(SimpleAdd))).splitlines()
     comments = [line for line in lines if line.startswith("// ")]
     first = SimpleAdd.functions_[0].span.begin_line
@@ -512,12 +512,12 @@ def test_text_is_the_same_in_every_process() -> None:
 
 
 def flag(**keywords: Any) -> EvalStmt:
-    """Return a statement that raises a flag; the keywords stand in the order given."""
+    """Return a statement that raises a flag; the keywords are in the given order."""
     return EvalStmt(system.sync_src.call((), keywords))
 
 
 def test_calls_without_operands_follow_their_keywords() -> None:
-    """Flags that differ in a keyword, or in which one has a value, have texts of their own."""
+    """Flags that differ in a keyword, or in a keyword with a value, have different texts."""
     vector, store = PipeType.V, PipeType.MTE3
     stmts = [
         flag(set_pipe=vector, wait_pipe=store, event_id=0),

@@ -1,7 +1,7 @@
 """Document 000: its code blocks, tables and rules, each compared or executed.
 
-Where the document gives the text of a kernel, the text is compared letter by letter. What it gives
-differently from what we write stands in `DIFFERENCES`, each with the reason that forces it.
+Where the document gives the text of a kernel, it is compared exactly. Where our text differs
+from the document's, `DIFFERENCES` has the difference, with the reason that forces it.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ from tests.emit.native import lowered, run, text_of
 
 
 class Difference(NamedTuple):
-    """A form of the document that is written otherwise."""
+    """A form of the document that is written differently."""
 
     section: str
     document: str
@@ -83,7 +83,7 @@ DIFFERENCES = (
 
 @pytest.mark.parametrize("difference", DIFFERENCES, ids=lambda d: d.section)
 def test_forced_differences(difference: Difference) -> None:
-    """Where document and tile library disagree, the text is one that the library takes."""
+    """Where document and tile library disagree, the text follows the library."""
     program = SimpleAdd if "whole tensors" in difference.section else BlockOfRows
     lines = [line.strip() for line in text_of(lowered(program)).splitlines()]
     assert [line for line in lines if line.startswith(difference.ours)], difference.reason
@@ -120,7 +120,7 @@ def var(name: str, kind: Type | None = None) -> Var:
 
 
 def test_context_usage_pattern() -> None:
-    """A name is sanitised, registered, and looked up again."""
+    """A name is sanitized, registered, and looked up again."""
     context, ir_var = CodeContext(), var("a.b c")
     cpp_name = context.SanitizeName(ir_var)
     context.RegisterVar(ir_var, cpp_name)
@@ -132,12 +132,12 @@ def test_context_usage_pattern() -> None:
     [("x", "x"), ("9lives", "_9lives"), ("a-b", "a_b"), ("é", "_"), ("int", "int_1"), ("", "_")],
 )
 def test_sanitised_names_are_identifiers(name: str, cpp: str) -> None:
-    """What C++ does not take in a name is replaced; a word of its own gets a number."""
+    """Characters that C++ does not allow are replaced; keywords get a number."""
     assert CodeContext().SanitizeName(var(name)) == cpp
 
 
 def test_sanitising_registers_nothing() -> None:
-    """SanitizeName is const: asked twice, it says the same, until the name is registered."""
+    """SanitizeName is const: called twice, it returns the same, until the name is registered."""
     context, first, second = CodeContext(), var("x"), var("x")
     assert context.SanitizeName(first) == context.SanitizeName(second) == "x"
     context.RegisterVar(first, "x")
@@ -145,7 +145,7 @@ def test_sanitising_registers_nothing() -> None:
 
 
 def test_a_variable_is_registered_once() -> None:
-    """RegisterVar refuses a variable that has a name."""
+    """RegisterVar rejects a variable that already has a name."""
     context, ir_var = CodeContext(), var("x")
     context.RegisterVar(ir_var, "x")
     with pytest.raises(ValueError, match="variable 'x' is registered already as 'x'"):
@@ -153,7 +153,7 @@ def test_a_variable_is_registered_once() -> None:
 
 
 def test_an_unregistered_variable_has_no_name() -> None:
-    """GetVarName refuses a variable without a name; so does GetPointer a tensor."""
+    """GetVarName rejects a variable without a name; so does GetPointer a tensor."""
     context = CodeContext()
     with pytest.raises(ValueError, match="variable 'x' is used before it has a value"):
         context.GetVarName(var("x"))
@@ -162,7 +162,7 @@ def test_an_unregistered_variable_has_no_name() -> None:
 
 
 def test_clear_forgets_everything() -> None:
-    """After Clear a variable can be registered anew, and pointers are unknown."""
+    """After Clear a variable can be registered again, and pointers are unknown."""
     context, ir_var = CodeContext(), var("x")
     context.RegisterVar(ir_var, "x")
     context.RegisterPointer("xGlobal", "x")
@@ -174,7 +174,7 @@ def test_clear_forgets_everything() -> None:
 
 
 def test_pointer_tracking_example() -> None:
-    """The raw pointer of outputGlobal is what addresses are computed from."""
+    """Addresses are computed from the raw pointer of outputGlobal."""
     context, emitter = CodeContext(), CodeEmitter()
     context.RegisterPointer("outputGlobal", "output")
     ptr = context.GetPointer("outputGlobal")
@@ -184,7 +184,7 @@ def test_pointer_tracking_example() -> None:
 
 
 def test_pointer_inheritance_example() -> None:
-    """A carried tensor takes over the pointer of its initial value, a branch's result that one."""
+    """A carried tensor takes over its initial value's pointer, a branch's result its value's."""
     context, init, carried = CodeContext(), var("output"), var("output_iter")
     context.RegisterVar(init, "outputGlobal")
     context.RegisterPointer("outputGlobal", "output")
@@ -222,7 +222,7 @@ def test_data_type_table(dtype: DataType, text: str) -> None:
     ],
 )
 def test_memory_space_table(space: MemorySpace, annotation: str) -> None:
-    """Global memory is annotated, memory on chip (UB, L0A, L0B, L0C) is not."""
+    """Global memory is annotated, on-chip memory (UB, L0A, L0B, L0C) is not."""
     assert TypeConverter().ConvertMemorySpace(space) == annotation
 
 
@@ -238,7 +238,7 @@ def test_shape_and_stride_examples() -> None:
 # Operation mapping
 # --------------------------------------------------------------------------------------------
 
-# Both tables of the document. `block.adds` and the like are today's names of its rows.
+# Both tables of the document. `block.adds` and the like are the current names of its rows.
 OPERATIONS: list[tuple[str, dict[str, Any], str]] = [
     ("block.load", {}, "TLOAD"),
     ("block.store", {}, "TSTORE"),
@@ -274,7 +274,7 @@ def test_sum_needs_an_axis() -> None:
 
 
 def test_unknown_operations_have_no_instruction() -> None:
-    """A name that is no op is refused."""
+    """A name that is not an op is rejected."""
     with pytest.raises(ValueError, match=r"block\.frobnicate"):
         ISAMapper().GetInstruction("block.frobnicate")
 
@@ -351,7 +351,7 @@ EXAMPLES: list[tuple[Var, Any, str]] = [
 
 @pytest.mark.parametrize(("target", "call", "line"), EXAMPLES, ids=[e[2] for e in EXAMPLES])
 def test_compute_examples(target: Var, call: Any, line: str) -> None:
-    """An assigned op is one instruction with the target first."""
+    """An assigned op is one instruction with the destination first."""
     x, output = tensors("x", "output")
     body: list[Stmt] = [AssignStmt(tile_x, load(x)), AssignStmt(tile_y, load(x))]
     lines = body_lines(kernel([x, output], [*body, AssignStmt(target, call())]))
@@ -389,7 +389,7 @@ def test_synchronization_examples(stmt: EvalStmt, line: str) -> None:
 # The three phases
 # --------------------------------------------------------------------------------------------
 
-# Document 000, "Three-Phase Generation": the examples of phases 1, 2 and 3, one after the other.
+# Document 000, "Three-Phase Generation": the examples of phases 1, 2 and 3, in sequence.
 DOCUMENT = """\
 __aicore__ __attribute__((always_inline)) void runSimpleAdd(__gm__ int64_t* args)
 {
@@ -463,7 +463,7 @@ def simple_add() -> Function:
 
 
 def test_simple_add_is_the_documents_text() -> None:
-    """Document 000's kernel, built by hand as it says, has its text letter for letter."""
+    """Document 000's kernel, built by hand as described, has exactly its text."""
     assert text_of(simple_add()) == DOCUMENT
 
 
@@ -554,7 +554,7 @@ def test_parameters_are_registered_with_a_suffix() -> None:
 
 
 def test_dual_mode() -> None:
-    """A call becomes a statement with its target; a scalar an inline value where it is used."""
+    """A call becomes a statement with its destination; a scalar is inlined where it is used."""
     i, j = var("i"), var("j")
     [out] = tensors("out", shape=[4, 128])
     row = tile("row", 0, [1, 64])
@@ -573,7 +573,7 @@ def test_dual_mode() -> None:
 
 
 def test_user_mistakes_are_value_errors() -> None:
-    """What a user can cause raises a ValueError with a place, never an internal error."""
+    """What a user can cause raises a ValueError with a location, never an internal error."""
     x = Var("x", TensorType([-1, 64], DataType.FP32))
     with pytest.raises(ValueError, match="has a dimension without a name"):
         text_of(kernel([x], []))
@@ -641,7 +641,7 @@ def test_if_without_else() -> None:
 
 
 def test_if_else() -> None:
-    """Both blocks stand where the source has them."""
+    """Both blocks are in the source's order."""
     condition = Var("condition", scalar_type(DataType.BOOL))
     [out] = tensors("out")
     stmt = IfStmt(condition, EvalStmt(op(system.bar_v)()), EvalStmt(op(system.bar_m)()), [])
@@ -722,7 +722,7 @@ def test_branch_results_are_declared_in_front() -> None:
 
 @pytest.mark.parametrize("has_tail", [0, 1])
 def test_branch_results_compute(has_tail: int) -> None:
-    """Tile and tensor handles chosen in a branch are what the code after it uses."""
+    """The code after a branch uses the tile and tensor handles chosen in it."""
     x = np.random.default_rng(1).random((128, 64), np.float32)
     out = np.zeros_like(x)
     run(has_tail_kernel(), x, has_tail, out)
@@ -730,7 +730,7 @@ def test_branch_results_compute(has_tail: int) -> None:
 
 
 def test_tile_collector_leaves_out_branch_results() -> None:
-    """The prologue declares what assignments of ops make, and nothing that a branch results in."""
+    """The prologue declares variables assigned by ops, not the results of branches."""
     names = [v.name for v in TileCollector().collect(has_tail_kernel())]
     assert names == ["tile_in", "output_with_tail", "output_updated", "tail"]
 

@@ -1,6 +1,6 @@
-"""C++ of kernels whose sizes are known when they run: one compilation, every size."""
+"""C++ of kernels whose sizes are known only at run time: one compilation, every size."""
 
-# The operators and results of these functions mean something to PyPTO's front end only.
+# The operators and results of these functions are only meaningful to PyPTO's front end.
 # pyright: reportInvalidTypeArguments=false, reportOperatorIssue=false, reportArgumentType=false
 # pyright: reportAssignmentType=false, reportReturnType=false, reportUnknownVariableType=false
 # pyright: reportUnknownArgumentType=false, reportUnnecessaryComparison=false
@@ -36,7 +36,7 @@ N, M, K = pl.dynamic("N"), pl.dynamic("M"), pl.dynamic("K")
 
 @pl.program
 class Doubled:
-    """Blocks of eight rows, then the rest row by row."""
+    """Blocks of eight rows, then the remainder row by row."""
 
     @pl.function(type=pl.FunctionType.InCore)
     def doubled(
@@ -74,7 +74,7 @@ __aicore__ __attribute__((always_inline)) void runDoubled(__gm__ int64_t* args)
 
 
 def test_symbolic_sizes_are_arguments_behind_the_others() -> None:
-    """A dimension by name is an int64 argument; shapes get it in the prologue."""
+    """A named dimension is an int64 argument; shapes get it in the prologue."""
     text = text_of(lowered(Doubled))
     assert text.startswith(DOUBLED)
     body = text.split("// Function body\n")[1].splitlines()
@@ -83,7 +83,7 @@ def test_symbolic_sizes_are_arguments_behind_the_others() -> None:
 
 @pytest.mark.parametrize("rows", [1, 7, 8, 9, 64, 4099])
 def test_one_compilation_runs_every_size(rows: int) -> None:
-    """One row, a tail alone, whole blocks, both, and many rows: the interpreter's values."""
+    """One row, only a remainder, whole blocks, both, and many rows: the interpreter's values."""
     native, interpreter = compile_program(Doubled), compile_program(Doubled, "interpreter")
     x = np.random.default_rng(rows).random((rows, 64), np.float32)
     out, expected = np.zeros_like(x), np.zeros_like(x)
@@ -94,7 +94,7 @@ def test_one_compilation_runs_every_size(rows: int) -> None:
 
 
 def test_one_object_is_called_with_many_sizes() -> None:
-    """The same compiled program takes one size after another, larger and smaller."""
+    """The same compiled program handles one size after another, larger and smaller."""
     native = compile_program(Doubled)
     for rows in (17, 1, 1000, 8):
         x = np.random.default_rng(rows).random((rows, 64), np.float32)
@@ -104,7 +104,7 @@ def test_one_object_is_called_with_many_sizes() -> None:
 
 
 def test_sizes_that_differ_under_one_name_are_refused() -> None:
-    """Two tensors that share a dimension must agree in it."""
+    """Two tensors that share a dimension must have the same size in it."""
     native = compile_program(Doubled)
     with pytest.raises(CallError) as caught:
         native(np.zeros((8, 64), np.float32), np.zeros((16, 64), np.float32))
@@ -113,7 +113,7 @@ def test_sizes_that_differ_under_one_name_are_refused() -> None:
 
 @pl.program
 class Strided:
-    """A tensor whose rows have a length that is known at run time."""
+    """A tensor whose rows have a run-time length."""
 
     @pl.function(type=pl.FunctionType.InCore)
     def strided(
@@ -130,7 +130,7 @@ class Strided:
 
 
 def test_run_time_strides_are_computed_in_the_prologue() -> None:
-    """Each stride that is a product has a variable of its own; types say -1 for it."""
+    """Each stride that is a product has its own variable; types have -1 for it."""
     text = text_of(lowered(Strided))
     prologue = text.split("    // Unpack arguments\n")[1].split("    // Tile type")[0]
     assert prologue.split("\n\n")[0].splitlines()[2:] == [
@@ -161,7 +161,7 @@ def test_run_time_strides_are_computed_in_the_prologue() -> None:
 
 @pytest.mark.parametrize("shape", [(1, 4, 16), (3, 8, 48), (2, 64, 1024)])
 def test_run_time_strides_compute(shape: tuple[int, int, int]) -> None:
-    """Parts of a tensor of any size are read and written where they lie."""
+    """Regions of a tensor of any size are read and written at the right offsets."""
     native, interpreter = compile_program(Strided), compile_program(Strided, "interpreter")
     x = np.random.default_rng(1).random(shape, np.float32)
     out, expected = np.zeros_like(x), np.zeros_like(x)
@@ -171,7 +171,7 @@ def test_run_time_strides_compute(shape: tuple[int, int, int]) -> None:
 
 
 def test_leaving_a_tensor_of_run_time_size_is_an_error() -> None:
-    """The bounds of a tensor follow from its sizes: a store behind the last row is refused."""
+    """A tensor's bounds follow from its sizes: a store after the last row is rejected."""
     native = compile_program(Strided)
     x = np.zeros((1, 5, 16), np.float32)  # rows go in blocks of four
     out = np.zeros_like(x)
@@ -204,7 +204,7 @@ class Launched:
 
 
 def test_a_host_function_hands_sizes_on() -> None:
-    """Each launch tells the kernel the sizes of its own tensors."""
+    """Each launch passes the sizes of its own tensors to the kernel."""
     x, y = (np.random.default_rng(r).random((r, 64), np.float32) for r in (24, 3))
     p, q = np.zeros_like(x), np.zeros_like(y)
     compile_program(Launched)(x, y, p, q)
@@ -213,7 +213,7 @@ def test_a_host_function_hands_sizes_on() -> None:
 
 
 def test_a_dimension_without_name_is_refused() -> None:
-    """Nothing can look up a dimension that is -1."""
+    """A dimension of -1 has no name that could be looked up."""
     span = Span("kernel.py", 7, 5)
     x = Var("x", TensorType([-1, 64], DataType.FP32), span)
     function = Function("k", [x], [], ReturnStmt([]), type=FunctionType.InCore)
@@ -333,11 +333,11 @@ class P:
         return pl.store(pl.load(x, {at}, {size}), {at}, {size}, out)
 """
 COLUMNS = [
-    # One run of rows: the tensor's own outer rows follow one another.
+    # One run of rows: the tensor's own outer rows are contiguous.
     ("[2, 8, 1]", "[0, 0, 0]", "[2, 8, 1]", "out_16x1_dnShapeDim5 = Shape<1, 1, 1, 16, 1>"),
     ("[4, 8, 1]", "[1, 0, 0]", "[2, 8, 1]", "out_16x1_dnShapeDim5 = Shape<1, 1, 1, 16, 1>"),
     ("[4, 24, 1]", "[1, 8, 0]", "[1, 16, 1]", "out_1x16x1_dnShapeDim5 = Shape<1, 1, 1, 16, 1>"),
-    # Several runs: the tile is taken for rows of the same bytes.
+    # Several runs: the tile is viewed as rows of the same bytes.
     ("[2, 24, 1]", "[0, 8, 0]", "[2, 8, 1]", "out_2x8ShapeDim5 = Shape<1, 1, 1, 2, 8>"),
     ("[2, 3, 16, 1]", "[0, 1, 8, 0]", "[2, 2, 8, 1]", "out_2x2x8ShapeDim5 = Shape<1, 1, 2, 2, 8>"),
 ]
@@ -347,7 +347,7 @@ COLUMNS = [
 def test_columns_of_tensors_of_higher_rank(
     shape: str, start: str, size: str, declared: str
 ) -> None:
-    """A column of a tensor [..., N, 1] moves in one transfer, whatever lies between its rows."""
+    """A column of a tensor [..., N, 1] moves in one transfer, whatever its row stride."""
     program = pl.parse_program(
         COLUMN_SOURCE.format(source=shape, target=shape, at=start, size=size)
     )
@@ -362,7 +362,7 @@ def test_columns_of_tensors_of_higher_rank(
 
 
 def test_columns_in_rows_of_odd_length_are_refused() -> None:
-    """Rows that fill no blocks cannot stand for a column; the error says what to do."""
+    """Rows that are no multiple of a block cannot replace a column; the error says what to do."""
     program = pl.parse_program(
         COLUMN_SOURCE.format(
             source="[4, 24, 1]", target="[4, 24, 1]", at="[0, 8, 0]", size="[4, 2, 1]"
@@ -383,7 +383,7 @@ FAR_ROWS = {
         return pl.store(pl.load(part, [0, 0], [16, 1]), [0, 0], [16, 1], column)
 """,
 }
-"""Ways to move a column of a wider tensor."""
+"""Different moves of a column of a wider tensor."""
 FAR_SOURCE = """
 @pl.program
 class P:
@@ -409,7 +409,7 @@ def cpp_of(program: Any) -> str:
 @pytest.mark.parametrize("body", FAR_ROWS)
 @pytest.mark.parametrize("emit", [cpp_of, pto_of])
 def test_columns_whose_rows_are_apart_are_refused(body: str, emit: Callable[[Any], str]) -> None:
-    """The device takes the elements of a column for neighbours, so others are no column."""
+    """The device assumes contiguous column elements, so strided ones are not a column."""
     source = pl.parse_program(FAR_SOURCE.format(columns=64, body=FAR_ROWS[body]))
     with pytest.raises(EmitError) as caught:
         emit(source)
@@ -421,7 +421,7 @@ def test_columns_whose_rows_are_apart_are_refused(body: str, emit: Callable[[Any
 
 
 def test_columns_whose_rows_are_unknown_steps_apart_are_refused() -> None:
-    """A distance that is known only when the kernel runs is not 1, as far as anyone knows."""
+    """A stride known only at run time cannot be assumed to be 1."""
     source = pl.parse_program(FAR_SOURCE.format(columns="n", body=FAR_ROWS["view"]))
     with pytest.raises(EmitError) as caught:
         cpp_of(source)

@@ -1,4 +1,4 @@
-"""Forms of the language in compiled C++: the same values as the interpreter's, without warnings."""
+"""Forms of the language in compiled C++: the interpreter's values, without warnings."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def program(body: str) -> Program:
 
 @cache
 def compiled_forms() -> dict[str, NativeKernel]:
-    """Return the kernel of each form; a warning of the compiler is an error."""
+    """Return the kernel of each form; a compiler warning is an error."""
     kernels = [lowered(program(body)) for body in FORMS.values()]
     return dict(zip(FORMS, compile_together(kernels, compiler(), WARNINGS), strict=True))
 
@@ -121,7 +121,7 @@ def compiled_forms() -> dict[str, NativeKernel]:
 @pytest.mark.parametrize("arguments", ARGUMENTS, ids=str)
 @pytest.mark.parametrize("form", FORMS)
 def test_compiled_form(form: str, arguments: tuple[int, int, float, bool]) -> None:
-    """The compiled kernel writes what the interpreter writes, to the last bit."""
+    """The compiled kernel writes exactly what the interpreter writes."""
     n, m, f, b = arguments
     source = program(FORMS[form])
     x = np.random.default_rng(7).random((64, 64), np.float32)

@@ -6,7 +6,7 @@ from tests.emit.cpp_operands import faults
 
 
 def test_broken_texts_are_found() -> None:
-    """Each rule finds a text that breaks it."""
+    """Each rule detects a text that breaks it."""
     text = """
 using aType = Tile<TileType::Vec, float, 8, 8, BLayout::RowMajor, -1, -1>;
 using bType = Tile<TileType::Vec, half, 8, 16, BLayout::RowMajor, -1, -1>;

@@ -1,6 +1,6 @@
-"""What can be asked of the C++ besides the kernel: each option's text, and what it does."""
+"""Optional additions to a kernel's C++: each option's text and effect."""
 
-# The operators and results of these functions mean something to PyPTO's front end only.
+# The operators and results of these functions are only meaningful to PyPTO's front end.
 # pyright: reportInvalidTypeArguments=false, reportOperatorIssue=false, reportArgumentType=false
 # pyright: reportAssignmentType=false, reportReturnType=false, reportUnknownVariableType=false
 # pyright: reportUnknownArgumentType=false, reportUnnecessaryComparison=false
@@ -51,7 +51,7 @@ EACH = {
 
 @pl.program
 class Index:
-    """Index arithmetic with constants, repetitions, unused values and decided branches."""
+    """Index arithmetic with constants, repetitions, unused values and constant branches."""
 
     @pl.function(type=pl.FunctionType.InCore)
     def index(
@@ -85,7 +85,7 @@ def body(program: Any, options: CppOptions) -> list[str]:
 
 
 def test_plain_text() -> None:
-    """Without options every expression stands as the source has it; unread scalars are left out."""
+    """Without options every expression is as in the source; unread scalars are left out."""
     assert body(Index, CppOptions()) == [
         "int64_t size = 8 < 9 ? 8 : 9;",
         "int64_t unused = n * 3;",
@@ -116,7 +116,7 @@ def test_plain_text() -> None:
 
 
 def test_constants_are_folded() -> None:
-    """What is constant is computed; nothing is added to 0 or multiplied by 1."""
+    """Constant expressions are computed; additions of 0 and products with 1 are removed."""
     lines = body(Index, CppOptions(fold_constants=True))
     assert lines[0] == "int64_t unused = n * 3;"
     assert "    if (true) {" in lines
@@ -125,7 +125,7 @@ def test_constants_are_folded() -> None:
 
 
 def test_repeated_expressions_are_computed_once() -> None:
-    """An expression that a block needs twice gets a variable where it is first needed."""
+    """An expression that a block uses twice gets a variable at its first use."""
     lines = body(Index, CppOptions(share_expressions=True))
     begin = lines.index("for (int64_t i = 0; i < 4; i += 1) {")
     assert lines[begin + 1 : begin + 6] == [
@@ -140,7 +140,7 @@ def test_repeated_expressions_are_computed_once() -> None:
 
 @pl.program
 class Tail:
-    """A size that is computed, in front of the body and in it."""
+    """A computed size, used before the body and in it."""
 
     @pl.function(type=pl.FunctionType.InCore)
     def tail(
@@ -152,7 +152,7 @@ class Tail:
 
 
 def test_sizes_of_parameters_are_not_shared() -> None:
-    """A parameter is declared before the body, which is where shared expressions are computed."""
+    """Parameters are declared before the body, where shared expressions are computed."""
     compiler()
     x = np.arange(9 * 64, dtype=np.float32).reshape(9, 64)
     out = np.zeros((8, 64), np.float32)
@@ -161,7 +161,7 @@ def test_sizes_of_parameters_are_not_shared() -> None:
 
 
 def test_dead_code_is_left_out() -> None:
-    """With constants folded, decided branches, loops that never run and what they need are gone."""
+    """With folded constants, constant branches and loops that never run go, with their operands."""
     lines = body(Index, CppOptions(fold_constants=True, remove_dead_code=True))
     assert not [line for line in lines if "else" in line or "int64_t _" in line]
     assert not [line for line in lines if "unused" in line]
@@ -186,7 +186,7 @@ class Unread:
 
 
 def test_hints_name_pipes_and_unroll() -> None:
-    """Each instruction says which pipe runs it; a short constant loop is to be unrolled."""
+    """Each instruction names its pipe; short constant loops get an unroll pragma."""
     lines = body(Index, CppOptions(scheduling_hints=True))
     begin = lines.index("for (int64_t i = 0; i < 4; i += 1) {")
     assert lines[begin - 1] == "PYPTO_UNROLL"
@@ -209,7 +209,7 @@ def test_comments_have_the_source_line() -> None:
 
 
 def test_lines_of_no_source_have_no_comment() -> None:
-    """What counts the time stands after the last line of the source, and names none itself."""
+    """The profiling code follows the last source line, and has no line of its own."""
     text = CodeGenerator(CppOptions(profile=True)).generate(lowered(Unread))
     *_, barrier, calls, seconds, end = text.splitlines()
     assert barrier == "    pipe_barrier(PIPE_ALL);"
@@ -236,7 +236,7 @@ def compiled_with_options() -> dict[tuple[str, str], CompiledProgram]:
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p.name)
 @pytest.mark.parametrize("name", EACH)
 def test_options_change_no_value(name: str, program: Any, capfd: Any) -> None:
-    """With each option, and with all of them, a kernel computes what the interpreter computes."""
+    """With each option, and with all of them, a kernel computes the interpreter's values."""
     compiled = compiled_with_options()[name, program.name]
     arguments, expected = ([*compiled.random_arguments(3).values()] for _ in range(2))
     if program is Regions:
@@ -277,7 +277,7 @@ compile_program(Printed, options=CppOptions(debug_prints=True))(x, np.zeros_like
 
 
 def test_debug_prints_print() -> None:
-    """Each scalar and each tile is printed under its name when it has its value."""
+    """Each scalar and each tile is printed with its name once it has its value."""
     path = f"{ROOT}{os.pathsep}{ROOT / 'src'}"
     done = subprocess.run(
         [sys.executable, "-c", _PRINT],
@@ -330,7 +330,7 @@ class Profiled:
 
 @pytest.mark.parametrize("threads", ["1", "4"])
 def test_profile_counts_calls_and_time(threads: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each kernel has its count of calls, from whatever thread, and the time they took."""
+    """Each kernel counts its calls, from any thread, and the time they took."""
     monkeypatch.setenv("PYPTO_NUM_THREADS", threads)
     compiled = compile_program(Profiled, options=CppOptions(profile=True))
     assert compiled.profile == {"often": (0, 0.0), "once": (0, 0.0)}
@@ -350,7 +350,7 @@ def test_without_the_option_there_is_no_profile() -> None:
 
 
 def test_profile_is_the_last_argument() -> None:
-    """The two counters are behind all other arguments, sizes included."""
+    """The two counters follow all other arguments, sizes included."""
     text = CodeGenerator(CppOptions(profile=True), comments=False).generate(lowered(Printed))
     prologue = text.split("\n\n")[0].splitlines()
     assert prologue[-1] == (

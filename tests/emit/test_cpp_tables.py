@@ -1,4 +1,4 @@
-"""What the C++ generator keeps for the process: bounded, and without effect on any text."""
+"""Process-wide tables of the C++ generator: bounded, and without effect on any text."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def all_kernels() -> list[Function]:
 
 
 def texts(functions: list[Function]) -> list[str]:
-    """Return what each kernel is with each of the options."""
+    """Return each kernel's text with each of the options."""
     return [kernel_file(f, options=options) for options in OPTIONS for f in functions]
 
 
@@ -60,7 +60,7 @@ def test_texts_do_not_depend_on_the_tables(empty_tables: None) -> None:
 def test_tables_begin_anew_when_they_are_full(
     empty_tables: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With room for two facts in each table the texts are the same, and no table is larger."""
+    """With room for two entries per table the texts are the same, and no table is larger."""
     functions = all_kernels()
     first = texts(functions)
     for module, name in LIMITS:

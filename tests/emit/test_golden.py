@@ -1,6 +1,6 @@
-"""The texts of all op rows, examples, forms and drawn kernels are what `tests/golden` records.
+"""The texts of all op rows, examples, forms and random kernels match `tests/golden`.
 
-`golden_texts.py` says what that is. ``--update-golden`` rewrites it.
+`golden_texts.py` describes its contents. ``--update-golden`` rewrites it.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from tests.emit.write_texts import INDEX, write_texts
 
 CPP = [folder for folder in FOLDERS if folder.startswith("cpp/")]
 SHOWN = 20
-"""How many texts a failure names at most."""
+"""The most texts that a failure names."""
 ADVICE = """\
 All differences:         `make texts DIR=new`; the same with DIR=old on the commit before; then
                          diff -r old new
@@ -38,7 +38,7 @@ The new texts are right: `make golden`"""
 
 
 def difference(path: str, text: str) -> str:
-    """Return how a text differs from the file that is kept of it."""
+    """Return the difference between a text and its stored file."""
     old = (GOLDEN / path).read_bytes().decode().splitlines()
     lines = difflib.unified_diff(
         old, text.splitlines(), f"tests/golden/{path}", "now", lineterm="", n=2
@@ -47,9 +47,9 @@ def difference(path: str, text: str) -> str:
 
 
 def report(folder: str, found: Mapping[str, str], *, whole: bool) -> str:
-    """Return what a developer wants to know of texts that are not the recorded ones.
+    """Return a developer's report on texts that differ from the recorded ones.
 
-    That is their names, and the difference of the shortest one that a person can read. ``whole``
+    It has their names, and the difference of the shortest stored one. ``whole``
     asks for all of each text.
     """
     other = dict(differences(folder, found))
@@ -81,7 +81,7 @@ def test_texts_are_as_recorded(folder: str, request: pytest.FixtureRequest) -> N
 
 
 def test_kept_texts(golden: Callable[[str, str], None], request: pytest.FixtureRequest) -> None:
-    """The manifest and the texts kept whole are those that `choose` takes, and no other files."""
+    """The manifest and the stored texts are those that `choose` selects, and no other files."""
     found = all_texts()
     chosen = choose(found)
     golden(MANIFEST, manifest_text(found))
@@ -97,7 +97,7 @@ def test_kept_texts(golden: Callable[[str, str], None], request: pytest.FixtureR
 
 @pytest.mark.parametrize("folder", CPP)
 def test_operands_are_as_the_library_wants_them(folder: str) -> None:
-    """Operands are as the chip's headers want them also where no static_assert would say so."""
+    """Operands satisfy the chip's headers even where no static_assert would fail."""
     found = {path: [*faults(text)] for path, text in texts(folder).items()}
     assert found
     assert {path: wrong for path, wrong in found.items() if wrong} == {}
@@ -139,7 +139,7 @@ def test_forms_of_a_line(kind: str, line: str, forms: list[str]) -> None:
 
 
 def test_choice() -> None:
-    """Examples are taken, then the shortest text for each form; what others show is left out."""
+    """Examples are taken, then the shortest text for each form; redundant ones are dropped."""
     found = {
         "pto/examples/add.level3.pto": "pto.tadd\n",
         "pto/examples/add.pto": "pto.tadd\n",
@@ -154,7 +154,7 @@ def test_choice() -> None:
 
 
 def test_reports(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """A failure names texts that changed, came and went, and shows the shortest difference."""
+    """A failure names texts that were changed, added and removed, with the shortest difference."""
     before = {f"pto/folder/{name}.pto": f"// {name}\npto.tmatmul\n" for name in "abc"}
     (tmp_path / "pto/folder").mkdir(parents=True)
     for path, text in before.items():
@@ -189,7 +189,7 @@ def test_reports(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 
 def test_written_texts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """`make texts` writes all texts, and the options of the assembler for the PTO texts."""
+    """`make texts` writes all texts, and the assembler's options for the PTO texts."""
     write_texts(tmp_path)
     files = [path for path in tmp_path.rglob("*") if path.is_file()]
     found = {path.relative_to(tmp_path).as_posix(): path.read_bytes().decode() for path in files}

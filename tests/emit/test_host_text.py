@@ -1,4 +1,4 @@
-"""C++ of host functions for this machine: the whole text, its places, and no warnings."""
+"""C++ of host functions for this machine: the whole text, its source lines, and no warnings."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def text() -> HostText:
 
 
 def test_whole_text(golden: Callable[[str, str], None]) -> None:
-    """Exchanged tensors, elements read, nested functions and run-time sizes as one file."""
+    """Swapped tensors, elements read, nested functions and run-time sizes as one file."""
     found = text()
     golden("emit/host.cpp", found.code)
     assert found.kernels == ("scale",)
@@ -79,7 +79,7 @@ def test_whole_text(golden: Callable[[str, str], None]) -> None:
 
 
 def test_lines_have_their_places() -> None:
-    """A line of the text belongs to the user's line that it does the work of."""
+    """A line of the text is mapped to the user's line that it implements."""
     found = text()
     lines = found.code.splitlines()
     assert len(found.spans) == len(lines)
@@ -107,7 +107,7 @@ def test_text_has_no_warnings(tmp_path: Path) -> None:
 
 
 def test_what_stands_for_an_operator_is_one_operand(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A difference in place of a function is in parentheses, although the function needs none."""
+    """A difference passed to a function is in parentheses, although the function needs none."""
 
     def one_less(a: Expr) -> Expr:
         return binary(Sub, a, 1)

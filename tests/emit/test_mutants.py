@@ -1,4 +1,4 @@
-"""A sample of `tests.emit.mutants`: no change of what emitters write goes unnoticed."""
+"""A sample of `tests.emit.mutants`: every change of what emitters write is detected."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ FOLDERS = ["pto/forms", "cpp/forms"]
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="mutants are judged in forked processes")
 def test_mutants_are_noticed() -> None:
-    """Other instructions, attributes, types, brackets and orders of operands: each fails a text."""
+    """Changed instructions, attributes, types, brackets and operand orders: each fails a text."""
     command = [sys.executable, "-m", "tests.emit.mutants", str(COUNT), *FOLDERS]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -29,7 +29,7 @@ def test_mutants_are_noticed() -> None:
 
 
 def test_words_of_errors_are_no_mutants() -> None:
-    """What a function gets for its errors alone is in no text; its other arguments are."""
+    """Arguments that a function gets only for its errors are in no text; its others are."""
     text = (SOURCE / "emit/cpp/calls.py").read_text(encoding="utf-8").splitlines()
     said = next(
         at for at, line in enumerate(text, 1) if 'constant_sizes(shape, "a region")' in line

@@ -1,4 +1,4 @@
-"""The text of ops whose form is not simply their operands: both targets, statement by statement."""
+"""The text of ops that is not simply their operands: both targets, statement by statement."""
 
 from __future__ import annotations
 
@@ -212,7 +212,7 @@ def program(body: str) -> Program:
 
 
 def short_types(text: str) -> str:
-    """Cut tile types down to their shapes, with the padding if there is one."""
+    """Reduce tile types to their shapes, with the padding if there is one."""
 
     def shape(match: re.Match[str]) -> str:
         rows, columns, pad = match.groups()
@@ -223,7 +223,7 @@ def short_types(text: str) -> str:
 
 
 def dialect(source: Program, strategy: OptimizationStrategy) -> list[str]:
-    """Return the operations of the dialect, a line each, without the names of values."""
+    """Return the operations of the dialect, one per line, without the names of values."""
     text = PTOCodegen().generate(PassManager(strategy).run_passes(source))
     joined = re.sub(r"\n +(?=outs\(|: !pto)", " ", text)
     nameless = re.sub(r"%(?!c\d)\w+", "_", short_types(joined))
@@ -231,7 +231,7 @@ def dialect(source: Program, strategy: OptimizationStrategy) -> list[str]:
 
 
 def holds(lines: list[str], wanted: list[str]) -> bool:
-    """True if ``wanted`` stands in ``lines``, one after another but for flags and barriers."""
+    """True if ``wanted`` occurs in order in ``lines``, adjacent except for flags and barriers."""
     ignored = re.compile(r"$|//|(pto\.)?(set_|wait_|pipe_|barrier)")
     lines = [line for line in lines if not ignored.match(line)]
     size = len(wanted)
@@ -241,7 +241,7 @@ def holds(lines: list[str], wanted: list[str]) -> bool:
 @pytest.mark.parametrize("strategy", list(OptimizationStrategy), ids=lambda s: s.name)
 @pytest.mark.parametrize("name", FORMS)
 def test_form(name: str, strategy: OptimizationStrategy) -> None:
-    """The op is written as the assembler and the headers take it."""
+    """The op is written as the assembler and the headers accept it."""
     body, in_dialect, in_cpp = FORMS[name]
     source = program(body)
     lines = dialect(source, strategy)
@@ -252,7 +252,7 @@ def test_form(name: str, strategy: OptimizationStrategy) -> None:
 
 
 def test_operands_of_another_memory_are_typed_by_it() -> None:
-    """A row in Mat lies plainly, in Left without rounding up, and the bias has its own memory."""
+    """A row is plain in Mat, not rounded up in Left, and the bias has its own memory."""
     text = PTOCodegen().generate(
         PassManager(OptimizationStrategy.PTOAS).run_passes(program(FORMS["gemv_bias"][0]))
     )
@@ -292,7 +292,7 @@ def test_operands_of_another_memory_are_typed_by_it() -> None:
     ],
 )
 def test_what_no_target_executes(body: str, message: str) -> None:
-    """What only the whole kernel shows is refused before buffers are planned, at its line."""
+    """What only the whole kernel shows is rejected before memory is planned, at its line."""
     with pytest.raises(OpError) as caught:
         PassManager().run_passes(program(body))
     assert caught.value.message == message
@@ -300,7 +300,7 @@ def test_what_no_target_executes(body: str, message: str) -> None:
 
 
 def test_columns_of_several_rows_are_legalized_first() -> None:
-    """A part that no address and length describe has no text of its own, in neither language."""
+    """A region that no address and length describe has no text of its own, in either language."""
     source = program(
         "t = pl.load(x, [0, 0], [16, 128])\ny = pl.view(t, [16, 64], [0, 64])\n"
         "pl.store(y, [0, 0], [16, 64], out)"

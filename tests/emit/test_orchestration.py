@@ -1,4 +1,4 @@
-"""C++ of host functions: the whole text, scalars and loops, and what is refused in which words."""
+"""C++ of host functions: the whole text, scalars and loops, and the errors with their messages."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ return out
 
 
 def test_whole_text(golden: Callable[[str, str], None]) -> None:
-    """Scalars, views, tensors made here and returned, loops, branches and tasks as one file."""
+    """Scalars, views, tensors created and returned here, loops, branches and tasks as one file."""
     result = emitted(ALL, ALL_BODY, BLOCK)
     golden("emit/orchestration.cpp", result.code)
     assert result.func_name_to_id == {"scale": 0, "both": 1}
@@ -107,7 +107,7 @@ def numbers_emitted() -> OrchestrationResult:
 
 
 def test_operands_stand_once() -> None:
-    """Smaller, larger and absolute numbers are calls, each operand written once."""
+    """Minimum, maximum and absolute value are calls, each operand written once."""
     text = numbers_emitted().code
     quotient = "static_cast<int32_t>(floor_div(m, n))"
     larger = f"int_max<int32_t>(int_abs<int32_t>(n - 3), {quotient})"
@@ -116,7 +116,7 @@ def test_operands_stand_once() -> None:
     assert f"float_to_u64(static_cast<float>(k) + float_abs<float>({smaller} - g))" in text
 
 
-# A stand-in for the runtime's header: as much as the text uses, with the types that it must have.
+# A stub of the runtime's header: what the text uses, with the required types.
 _API = """
 #include <initializer_list>
 enum class DataType { FLOAT16, FLOAT32, BFLOAT16, INT8, INT16, INT32, INT64, UINT8, UINT64 };
@@ -185,12 +185,12 @@ def sizes_emitted() -> OrchestrationResult:
 
 
 def test_sizes_known_at_the_call(golden: Callable[[str, str], None]) -> None:
-    """Sizes are words behind the parameters: of the entry, of its functions, of each task."""
+    """Sizes are arguments after the parameters: of the entry, its functions and each task."""
     golden("emit/orchestration_sizes.cpp", sizes_emitted().code)
 
 
 def test_size_that_no_tensor_tells() -> None:
-    """A kernel that is told a size gets it from a dimension that is this size alone."""
+    """A kernel's size parameter is taken from a dimension that is exactly this size."""
     text = SIZES.replace("x: pl.Tensor[[M, 64]", "x: pl.Tensor[[M * 2, 64]", 1).replace(
         "out: pl.Out[pl.Tensor[[M, 64]", "out: pl.Out[pl.Tensor[[M * 2, 64]", 1
     )
@@ -221,7 +221,7 @@ def test_size_that_no_tensor_tells() -> None:
 def test_text_compiles(
     emit: Callable[[], OrchestrationResult], allowed: list[str], tmp_path: Path
 ) -> None:
-    """The text is C++ that compiles against an interface of the runtime's shape."""
+    """The text is C++ that compiles against an interface shaped like the runtime's."""
     toolchain = compiler()
     (tmp_path / "pto_orchestration_api.h").write_text(_API)
     source = tmp_path / "main.cpp"
@@ -255,7 +255,7 @@ def test_scalars_are_unpacked_and_passed() -> None:
 
 
 def test_result_of_a_kernel_is_its_argument() -> None:
-    """A value that a kernel returns is the tensor that it was given, whatever its name."""
+    """A kernel's returned value is the tensor that it was passed, whatever its name."""
     signature = f"x: {BLOCK}, out: pl.Out[{BLOCK}]"
     body = "y = self.scale(x, 2.0, out)\nz = self.scale(y, 3.0, out)\nreturn z"
     lines = entry(emitted(signature, body, BLOCK))
@@ -287,7 +287,7 @@ def test_results_of_a_call_without_names() -> None:
 
 
 def test_returned_items_are_parameters() -> None:
-    """What calls a function that returns items of a tuple gets the tensors that it passed."""
+    """The caller of a function that returns items of a tuple gets the tensors that it passed."""
     pair = f"tuple[{BLOCK}, {BLOCK}]"
     turned = (
         "    @pl.function(type=pl.FunctionType.Orchestration)\n"
@@ -353,7 +353,7 @@ REFUSED = [
 
 @pytest.mark.parametrize(("signature", "body", "message", "line"), REFUSED)
 def test_refusals(signature: str, body: str, message: str, line: int) -> None:
-    """What the runtime's interface cannot express is refused at the user's line."""
+    """What the runtime's interface cannot express is rejected at the user's line."""
     lowered = PassManager.get_strategy().run_passes(program(signature, body))
     function = host(lowered)
     with pytest.raises(EmitError) as caught:
@@ -362,7 +362,7 @@ def test_refusals(signature: str, body: str, message: str, line: int) -> None:
     assert caught.value.location.begin_line - function.span.begin_line == line
 
 
-# A runtime that prints the tensors of each task, and gives memory to one when it is first written.
+# A runtime that prints each task's tensors, and allocates one when it is first written.
 _RUNNING = """
 #include <initializer_list>
 enum class DataType { FLOAT32 };
@@ -446,7 +446,7 @@ out = self.scale(a, 2.0, out)
 def test_tensors_that_change_places(
     body: str, count: int, tasks: list[str], tmp_path: Path
 ) -> None:
-    """A variable may stand for one tensor or another: the tasks get those of the time."""
+    """If a variable stands for different tensors, tasks get the current ones."""
     signature = f"x: {BLOCK}, out: pl.Out[{BLOCK}], n: pl.Scalar[pl.INT64]"
     (tmp_path / "pto_orchestration_api.h").write_text(_RUNNING)
     source, binary = tmp_path / "main.cpp", tmp_path / "main"
@@ -471,7 +471,7 @@ COPIES = ["out[0:16] = x", "pl.assemble(out, x, [0, 0])"]
 
 @pytest.mark.parametrize("copy", COPIES)
 def test_copies_on_the_host_are_refused(copy: str) -> None:
-    """The runtime has no task that copies; the error names what was written and what to write."""
+    """The runtime has no copy task; the error names what was written and what to write."""
     signature = f"x: {BLOCK}, out: pl.Out[pl.Tensor[[64, 64], pl.FP32]]"
     lowered = PassManager.get_strategy().run_passes(program(signature, copy))
     with pytest.raises(EmitError) as caught:
@@ -484,7 +484,7 @@ def test_copies_on_the_host_are_refused(copy: str) -> None:
 
 @pytest.mark.parametrize("copy", COPIES)
 def test_copies_in_a_scope_are_tasks(copy: str) -> None:
-    """With what the error says, a kernel copies: its task has the tensors as arguments."""
+    """As the error suggests, a kernel copies: its task has the tensors as arguments."""
     signature = f"x: {BLOCK}, out: pl.InOut[pl.Tensor[[64, 64], pl.FP32]]"
     found = emitted(signature, f"with pl.incore():\n    {copy}")
     assert list(found.func_name_to_id) == ["main_incore_0"]
@@ -492,7 +492,7 @@ def test_copies_in_a_scope_are_tasks(copy: str) -> None:
 
 
 def test_kernel_is_no_orchestration() -> None:
-    """Asked for the text of a kernel, the emitter says how an orchestration is marked."""
+    """For a kernel, the emitter says how an orchestration is marked."""
     source = program(f"x: {BLOCK}, out: pl.Out[{BLOCK}]", "self.scale(x, 2.0, out)")
     kernel = source.get_function("scale")
     assert kernel is not None
@@ -503,7 +503,7 @@ def test_kernel_is_no_orchestration() -> None:
 
 
 def test_two_levels() -> None:
-    """An orchestration that another one calls is a function of the same text, written once."""
+    """An orchestration called by another is a function in the same text, written once."""
     block = "pl.Tensor[[16, 64], pl.FP32]"
     source = pl.parse_program(
         f"@pl.program\nclass P:\n{KERNELS}\n"

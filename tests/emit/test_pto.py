@@ -1,6 +1,6 @@
-"""The PTO MLIR emitter: each section of its text, and the traps of the assembler.
+"""The PTO MLIR emitter: each section of its text, and the assembler's pitfalls.
 
-What the assembler does with each form was measured outside; the tests fix the forms.
+The assembler's behaviour on each form was measured elsewhere; the tests fix the forms.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ VEC = (
 
 
 def emit(*functions: Function) -> str:
-    """Return the text of kernels that are ready to be written."""
+    """Return the text of kernels that are ready to be emitted."""
     return PTOCodegen().generate(Program(functions, "test"))
 
 
@@ -151,7 +151,7 @@ def test_scalars_are_parameters_of_their_own_type() -> None:
     ],
 )
 def test_tensor_views_are_row_major(shape: list[int], strides: str) -> None:
-    """A view has the tensor's shape, row-major strides and open dimensions in its type."""
+    """A view has the tensor's shape, row-major strides and dynamic dimensions in its type."""
     text = joined(emit(kernel([tensor("x", shape)], [])))
     names = ", ".join(f"%c{dim}" for dim in shape)
     assert (
@@ -161,7 +161,7 @@ def test_tensor_views_are_row_major(shape: list[int], strides: str) -> None:
 
 
 def test_every_element_type_has_its_spelling() -> None:
-    """Pointers, views and tiles name unsigned elements as such."""
+    """Pointers, views and tiles spell unsigned elements as such."""
     spelled = {
         D.FP32: "f32", D.FP16: "f16", D.BF16: "bf16", D.INT64: "i64", D.INT32: "i32",
         D.INT16: "i16", D.INT8: "i8", D.UINT8: "ui8", D.UINT16: "ui16", D.UINT32: "ui32",
@@ -220,7 +220,7 @@ def elementwise() -> Function:
 
 
 def softmax() -> Function:
-    """Rows of [64, 128], sixteen at a time; 1 / sum is computed on a column read as a row."""
+    """Rows of [64, 128], sixteen at a time; 1 / sum is computed on a column viewed as a row."""
     block = Block()
     x, out = tensor("x", [64, 128]), tensor("out", [64, 128])
 
@@ -264,7 +264,7 @@ def matmul() -> Function:
 
 
 def decay() -> Function:
-    """Sums n blocks of x with a factor that halves; offset and factor are carried scalars."""
+    """Sums n blocks of x with a factor that is halved; offset and factor are carried scalars."""
     block = Block()
     x, out, n = tensor("x", [256, 32]), tensor("out", [32, 32]), scalar("n", D.INT32)
     first = block.let("first", "block.full", [32, 32], dtype=D.FP32, value=ConstFloat(0.0))
@@ -284,7 +284,7 @@ def decay() -> Function:
 
 
 def branch() -> Function:
-    """Reads an element, chooses a row and a factor by it, then scales or shifts a tile."""
+    """Reads an element, selects a row and a factor by it, then scales or shifts a tile."""
     block = Block()
     x, out = tensor("x", [64, 32]), tensor("out", [32, 32])
     choice = Var("choice", TensorType([8], D.INT32))
@@ -314,7 +314,7 @@ KERNELS = (elementwise, softmax, matmul, decay, branch)
 def test_whole_kernels(
     make: Callable[[], Function], strategy: OptimizationStrategy, golden: Golden
 ) -> None:
-    """Whole kernels at both levels have the recorded text, each time the same."""
+    """Whole kernels at both levels have the recorded text, deterministically."""
     text = compiled(make(), strategy)
     assert compiled(make(), strategy) == text
     level = "" if strategy is LEVEL2 else ".level3"
@@ -352,7 +352,7 @@ def scoping_errors(text: str) -> list[str]:
 @pytest.mark.parametrize("seed", range(30))
 @pytest.mark.parametrize("strategy", [LEVEL2, LEVEL3], ids=["level2", "level3"])
 def test_names_are_defined_once_and_before_use(seed: int, strategy: OptimizationStrategy) -> None:
-    """In random kernels of tiles, loops and branches every name is visible where it stands."""
+    """In random kernels of tiles, loops and branches every name is in scope where it is used."""
     text = compiled(random_kernel(Random(seed).randrange, 30), strategy)
     assert scoping_errors(text) == []
 
@@ -381,7 +381,7 @@ def test_several_kernels_are_all_entries() -> None:
 
 
 def test_the_whole_file_is_at_one_level() -> None:
-    """One kernel with flags puts addresses on the tiles of all kernels."""
+    """One kernel with flags makes the tiles of all kernels have addresses."""
     with_flags = Block()
     with_flags.do("system.bar_all")
     memref = MemRef(MemorySpace.Vec, 64, 4096)
@@ -414,7 +414,7 @@ PARAMS = {v.name: v for v in (K, J, M, W, U, B8, S, T, H, G, P, Q)}
 
 
 def lines_of(value: Expr) -> list[str]:
-    """Return what a scalar expression becomes, with parameters under their names."""
+    """Return the text of a scalar expression, with parameters under their names."""
     type_ = value.type
     function = kernel(list(PARAMS.values()), [let(Var("value", type_), value)])
     text = emit(function)
@@ -507,7 +507,7 @@ def i64(value: Expr) -> Expr:
     ids=str,
 )
 def test_scalar_arithmetic(value: Expr, expected: list[str]) -> None:
-    """Each operator becomes the arith operation of its kind of number."""
+    """Each operator becomes the arith operation for its operand type."""
     assert lines_of(value) == expected
 
 
@@ -541,7 +541,7 @@ def logic(kind: Any, *operands: Expr) -> Expr:
     ids=str,
 )
 def test_logic_is_selection(value: Expr, expected: list[str]) -> None:
-    """Truth values are combined by select, the one operation known to work on i1."""
+    """Booleans are combined by select, the only operation known to work on i1."""
     assert lines_of(value) == expected
 
 
@@ -576,7 +576,7 @@ def test_logic_is_selection(value: Expr, expected: list[str]) -> None:
     ids=str,
 )  # fmt: skip
 def test_casts(value: Expr, expected: list[str]) -> None:
-    """Casts between integers, index, floats and truth values."""
+    """Casts between integers, index, floats and booleans."""
     assert lines_of(value) == expected
 
 
@@ -602,7 +602,7 @@ def test_casts(value: Expr, expected: list[str]) -> None:
     ids=str,
 )  # fmt: skip
 def test_constants(value: Expr, expected: dict[str, str]) -> None:
-    """A constant is defined once, under a name that shows value and type."""
+    """A constant is defined once, with a name that shows value and type."""
     assert constants(emit(kernel([], [let(Var("value", value.type), value)]))) == expected
 
 
@@ -661,12 +661,12 @@ def test_float_addition_is_subtraction() -> None:
     ids=str,
 )
 def test_widening_a_difference_goes_by_its_magnitude(value: Expr, expected: list[str]) -> None:
-    """A widening cast appends zeros to a sum, difference or product, so 2 - 5 is cast as -(3)."""
+    """A widening cast zero-extends a sum, difference or product, so 2 - 5 is cast as -(3)."""
     assert lines_of(value) == expected
 
 
 def test_an_int64_beside_a_tile_of_floats_keeps_its_bits() -> None:
-    """Its float is made of the 64 bits that the caller gives, also by way of a loop."""
+    """The float is made of the 64 bits that the caller passes, also when carried by a loop."""
     x, n = tensor("x", [128, 64]), scalar("n")
     total, result = IterArg("total", scalar_type(INDEX), ConstInt(0)), scalar("result")
     loop = ForStmt(scalar("i"), 0, 8, 1, [total], YieldStmt([total + n]), [result])
@@ -683,7 +683,7 @@ def test_an_int64_beside_a_tile_of_floats_keeps_its_bits() -> None:
 
 
 def test_a_large_number_that_nothing_wants_is_written() -> None:
-    """Its variable is no place, which it could not be; nor is what a branch makes of it."""
+    """Its variable cannot be used as an index; nor can a branch's result made from it."""
     result, n = scalar("result"), scalar("n")
     both = IfStmt(
         condition=N > 3,
@@ -703,7 +703,7 @@ def test_a_large_number_that_nothing_wants_is_written() -> None:
 
 
 def test_index_casts_go_by_way_of_i64() -> None:
-    """i32 <-> index directly crashes on carried values and is refused near store_scalar."""
+    """i32 <-> index directly crashes on carried values and is rejected near store_scalar."""
     assert lines_of(Cast(M, INDEX)) == [
         "%2 = arith.extsi %m : i32 to i64",
         "%3 = arith.index_cast %2 : i64 to index",
@@ -751,7 +751,7 @@ HALF = ConstFloat(0.5, D.FP32)
 
 @pytest.mark.parametrize("dtype", [D.FP16, D.BF16])
 def test_loops_carry_short_floats_as_f32(dtype: DataType) -> None:
-    """The assembler refuses loops and branches with results of 16 bits."""
+    """The assembler rejects loops and branches with 16-bit results."""
     factor = IterArg("b", scalar_type(dtype), ConstFloat(0.5, dtype))
     short = {D.FP16: "f16", D.BF16: "bf16"}[dtype]
     assert loop([factor], lambda i: [factor * factor]) == [
@@ -767,7 +767,7 @@ def test_loops_carry_short_floats_as_f32(dtype: DataType) -> None:
 
 
 def test_a_swap_in_a_loop_is_copied() -> None:
-    """Carried variables are assigned in turn, so an earlier one that is yielded later is copied."""
+    """Carried variables are assigned in order; an earlier one that is yielded later is copied."""
     a, b = index_args("a", "b")
     assert loop([a, b], lambda _: [b, a]) == [
         "%1, %2 = scf.for %3 = %c0 to %c8 step %c1 iter_args(%4 = %c0, %5 = %c1) "
@@ -780,14 +780,14 @@ def test_a_swap_in_a_loop_is_copied() -> None:
 
 
 def test_a_shift_to_an_earlier_place_is_not_copied() -> None:
-    """What is read before it is assigned, or never changes, is yielded as it is."""
+    """What is read before it is assigned, or never changes, is yielded directly."""
     a, b = index_args("a", "b")
     assert loop([a, b], lambda _: [b, b + 1])[-2] == "  scf.yield %5, %6 : index, index"
     assert loop([a, b], lambda _: [a, a])[-2] == "  scf.yield %4, %4 : index, index"
 
 
 def test_swaps_of_floats_and_truth_values_are_copied() -> None:
-    """The copy of a float is min(max(x, 0), x); a truth value is copied as an integer."""
+    """The copy of a float is min(max(x, 0), x); a boolean is copied as an integer."""
     floats = [IterArg(n, scalar_type(D.FP32), ConstFloat(0.0)) for n in "ab"]
     assert loop(floats, lambda _: floats[::-1])[1:3] == [
         "  %6 = arith.maximumf %4, %cst : f32",
@@ -804,7 +804,7 @@ def test_swaps_of_floats_and_truth_values_are_copied() -> None:
 
 
 def test_a_bound_that_may_be_negative_is_clamped() -> None:
-    """The counter of a loop that carries nothing is unsigned: range(0, -1) would never end."""
+    """The counter of a loop without carried values is unsigned: range(0, -1) would never end."""
     assert loop([], lambda _: [], stop=N) == [
         "%1 = arith.maxsi %0, %c0 : index",
         "scf.for %2 = %c0 to %1 step %c1 {",
@@ -816,7 +816,7 @@ def test_a_bound_that_may_be_negative_is_clamped() -> None:
 
 
 def test_a_start_that_may_be_negative_counts_iterations() -> None:
-    """A loop from n runs over the numbers of its iterations; from a sum of counters it does not."""
+    """A loop from n counts its iterations instead; one from a sum of counters does not."""
     inner = ForStmt(scalar("j"), 0, 4, 1, [], YieldStmt(), [])
     assert loop([], lambda _: [], start=N, body=[inner]) == [
         "%1 = arith.subi %c8, %0 : index",
@@ -917,7 +917,7 @@ def test_while_loops() -> None:
 
 
 def test_shared_subexpressions_are_computed_once() -> None:
-    """An expression that is one object in many places costs one operation, at any depth."""
+    """An expression object used in many places costs one operation, at any depth."""
     value: Expr = N
     for _ in range(40):
         value = Add(value, value, INDEX)
@@ -969,7 +969,7 @@ def test_offsets_are_computed_at_run_time() -> None:
 
 
 def test_symbolic_dimensions_become_parameters() -> None:
-    """A dimension that no scalar parameter gives is one more index parameter, once a name."""
+    """A dimension that no scalar parameter gives is an extra index parameter, one per name."""
     rows, again, columns = scalar("rows"), scalar("rows"), scalar("columns")
     x = Var("x", TensorType([rows, columns], D.FP32))
     y = Var("y", TensorType([again, 64], D.FP32))
@@ -1012,7 +1012,7 @@ def test_strides_of_symbolic_dimensions_are_products() -> None:
     ],
 )
 def test_view_layouts(kind: TensorType, expected: str) -> None:
-    """A column of unknown length says dn; known strides let the assembler infer the layout."""
+    """A column of unknown length has layout dn; the assembler infers it from known strides."""
     assert expected in joined(emit(kernel([Var("x", kind), N], [])))
 
 
@@ -1036,7 +1036,7 @@ def test_elements_are_read_through_the_pointer() -> None:
 
 
 def test_unsigned_elements_are_read_through_signless_pointers() -> None:
-    """A scalar of type ui8 is of no use, so a tensor that is read by element has i8 elements."""
+    """A ui8 scalar is unusable, so a tensor that is read by element has i8 elements."""
     x = Var("x", TensorType([8, 32], D.UINT8))
     read = let(scalar("a"), Cast(call("tensor.read", x, [0, 1]), INDEX))
     text = emit(kernel([x], [read]))
@@ -1076,7 +1076,7 @@ def test_carried_tensors_are_names() -> None:
 
 
 def allocations(text: str) -> list[str]:
-    """Return the allocations, with types cut down to shapes."""
+    """Return the allocations, with types reduced to shapes."""
     block = re.search(r"    // Allocations\n(.*?)\n\n", text, re.DOTALL)
     assert block is not None
     shape = r"!pto.tile_buf<loc=(\w+), dtype=(\w+), rows=(\d+), cols=(\d+)[^>]*>"
@@ -1084,7 +1084,7 @@ def allocations(text: str) -> list[str]:
 
 
 def test_one_allocation_for_each_memory_reference() -> None:
-    """Two tiles with one memory reference and one type are one allocation."""
+    """Two tiles with the same memory reference and type are one allocation."""
     x, shared = tensor("x", [64, 32]), memref(0)
     stmts = [
         let(tile("a", shared), load(x, [0, 0])),
@@ -1155,7 +1155,7 @@ def test_a_loop_that_carries_reshaped_bytes_shares_the_storage() -> None:
 
 
 def test_run_time_valid_shapes_are_set_before_the_op() -> None:
-    """A tile whose valid rows are known at run time is allocated open and set where it is made."""
+    """A tile with run-time valid rows is allocated with dynamic ones, set where it is defined."""
     x = tensor("x", [64, 32])
     part = tile("part", memref(0), tile_view=TileView([Min(N, 32, INDEX), 32]))
     text = joined(emit(kernel([x, N], [let(part, load(x, [0, 0]))])))
@@ -1173,7 +1173,7 @@ def test_run_time_valid_shapes_are_set_before_the_op() -> None:
 
 
 def test_comments_name_source_lines_that_have_code() -> None:
-    """The user's line stands above its first operation, once; a line without code is not named."""
+    """The user's line is above its first operation, once; a line without code is left out."""
     block = Block()
     x, out = tensor("x", [32, 32]), tensor("out", [32, 32])
     block.let("scratch", "block.create_tile", [32, 32], dtype=D.FP32)
@@ -1304,7 +1304,7 @@ def test_what_cannot_be_written_is_refused(function: Function, message: str) -> 
 
 
 def test_level_3_needs_addresses() -> None:
-    """A kernel with flags whose tiles have no addresses is refused, with the pass to run."""
+    """A kernel with flags whose tiles have no addresses is rejected, with the pass to run."""
     block = Block()
     x = tensor("x", [32, 32])
     block.load("t", x, [0, 0], [32, 32])

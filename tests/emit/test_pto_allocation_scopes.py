@@ -1,4 +1,4 @@
-"""Where allocations stand in PTO texts: in loops where the tiles do not fit together."""
+"""Positions of allocations in PTO texts: in loops, if the tiles do not all fit together."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from pypto._src.emit.pto.generate import PTOCodegen
 from pypto._src.passes.pass_manager import OptimizationStrategy, PassManager
 
 SHAPES = ((32, 512), (64, 256), (128, 128), (16, 1024))
-"""64 KiB each: two of them are live at a time at most, and all four are more than Vec memory."""
+"""64 KiB each: at most two are live at once, and all four exceed Vec memory."""
 
 
 def program(count: int) -> ir.Program:
-    """A kernel that carries a row and uses tiles of so many shapes in a loop."""
+    """A kernel that carries a row and uses tiles of this many shapes in a loop."""
     params = [f"x{i}: pl.Tensor[[1024, {SHAPES[i][1]}], pl.FP32]" for i in range(count)]
     lines = ["total = pl.full([1, 64], pl.FP32, 0.0)", "for k in pl.range(8):"]
     for i in range(count):
@@ -32,7 +32,7 @@ def program(count: int) -> ir.Program:
 
 
 def text_of(before: ir.Program) -> tuple[str, str]:
-    """Return the lines in front of the loop, and those from it on, of a text that is right."""
+    """Return the lines before the loop, and those from it on, of a text that is valid."""
     after = PassManager.get_strategy(OptimizationStrategy.PTOAS).run_passes(before)
     text = PTOCodegen().generate(after)
     check(text, "kernel.pto", options_of(text))
@@ -41,21 +41,21 @@ def text_of(before: ir.Program) -> tuple[str, str]:
 
 
 def test_tiles_that_fit_are_allocated_in_the_head() -> None:
-    """As ever: nothing is allocated in the loop."""
+    """As usual: nothing is allocated in the loop."""
     head, body = text_of(program(2))
     assert head.count("pto.alloc_tile") == 3
     assert "pto.alloc_tile" not in body
 
 
 def test_tiles_that_do_not_fit_are_allocated_in_their_loop() -> None:
-    """But for the one that iterations hand on."""
+    """Except for the one that iterations carry."""
     head, body = text_of(program(4))
     assert head.count("pto.alloc_tile") == 1
     assert body.count("pto.alloc_tile") == 4
 
 
 def test_padding_counts() -> None:
-    """Rows of 100 elements fit together in bytes, but not as they lie on chip."""
+    """Rows of 100 elements fit together in bytes, but not with on-chip padding."""
     rows = 108
 
     @pl.program

@@ -1,4 +1,4 @@
-"""`PTOCodegen`: the helpers of document 001, locations on request, parts of tiles at run time."""
+"""`PTOCodegen`: the helpers of document 001, optional locations, sub-tiles at run time."""
 
 from __future__ import annotations
 
@@ -70,13 +70,13 @@ HELPERS = {
 
 @pytest.mark.parametrize(("name", "python"), HELPERS.items())
 def test_helpers_have_both_names(name: str, python: str) -> None:
-    """Each member function of document 001 is there, in its own spelling and in Python's."""
+    """Each member function of document 001 exists, in its own spelling and in Python's."""
     assert getattr(PTOCodegen, name) is getattr(PTOCodegen, python)
 
 
 @pytest.fixture
 def form(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Any]]:
-    """Let `block.exp` be written by a form that asks for all that a form may ask for."""
+    """Make `block.exp` be emitted by a form that queries all that a form may query."""
     heard: list[Any] = []
 
     def write(site: PtoSite) -> None:
@@ -103,7 +103,7 @@ def form(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Any]]:
 
 
 def test_helpers_answer_for_the_call_that_is_written(form: list[Any]) -> None:
-    """An op's own form asks for names, types and constants, and emits its line."""
+    """An op's own form queries names, types and constants, and emits its line."""
     text = PTOCodegen().generate(lowered())
     result, source, same, same_buffer, index, half, single, first, second = form
     assert (result, source) == ("%1", "%0")
@@ -118,7 +118,7 @@ def test_helpers_answer_for_the_call_that_is_written(form: list[Any]) -> None:
 
 
 def test_helpers_need_a_kernel() -> None:
-    """Outside of a kernel that is being written there are types, and nothing else."""
+    """Outside a kernel being emitted only types are available."""
     codegen = PTOCodegen()
     assert codegen.get_type_string(D.FP32) == "f32"
     view = codegen.get_tensor_view_type_string(TensorType([4, 8], D.UINT8))
@@ -131,7 +131,7 @@ def test_helpers_need_a_kernel() -> None:
 
 
 def test_a_codegen_writes_again(form: list[Any]) -> None:
-    """After a text, also after one that failed, an object writes the next one the same."""
+    """After a text, even one that failed, an object emits the next one the same."""
     codegen = PTOCodegen()
     text = codegen.generate(lowered())
     with pytest.raises(EmitError):
@@ -146,7 +146,7 @@ def test_a_codegen_writes_again(form: list[Any]) -> None:
 
 
 def test_places_of_lines() -> None:
-    """Each line of a text leads to the statement or function that it was written for."""
+    """Each line of a text is mapped to the statement or function that it was written for."""
     codegen = PTOCodegen()
     text = codegen.generate(lowered())
     lines = text.split("\n")
@@ -161,7 +161,7 @@ def test_places_of_lines() -> None:
 
 
 def test_locations_on_request() -> None:
-    """Asked for, places stand behind operations; the text is the same else."""
+    """On request, locations follow operations; the text is otherwise the same."""
     text = PTOCodegen(locations=True).generate(lowered())
     assert "pto.texp ins(%0 : " in text
     assert re.search(r'outs\(%1 : .*\) loc\("scaled.py":11:24\)\n', text)
@@ -171,7 +171,7 @@ def test_locations_on_request() -> None:
 
 @pytest.mark.parametrize("name", FORMS)
 def test_locations_are_accepted(name: str) -> None:
-    """Texts with locations are read, accepted and re-printed, loops and branches among them."""
+    """Texts with locations, also on loops and branches, are parsed, accepted and re-printed."""
     for strategy in LEVELS:
         after = PassManager.get_strategy(strategy).run_passes(forms()[name])
         text = PTOCodegen(locations=True).generate(after)
@@ -209,7 +209,7 @@ def part(strategy: OptimizationStrategy, **words: Any) -> str:
 
 
 def body_of(text: str) -> list[str]:
-    """Return the lines between load and store, tile types shortened."""
+    """Return the lines between load and store, with short tile types."""
     short = re.sub(
         r"!pto.tile_buf<loc=vec, dtype=(\w+), rows=(\d+), cols=(\d+)[^>]*>", r"\1[\2,\3]", text
     )
@@ -223,7 +223,7 @@ def body_of(text: str) -> list[str]:
 
 
 def test_a_part_at_run_time_is_an_allocation_at_level_3() -> None:
-    """With addresses, a part is a tile at an address that is computed."""
+    """With addresses, a sub-tile is a tile at a computed address."""
     assert body_of(part(LEVEL3)) == [
         "%6 = arith.muli %1, %c64 : index",
         "%7 = arith.index_cast %6 : index to i64",
@@ -233,7 +233,7 @@ def test_a_part_at_run_time_is_an_allocation_at_level_3() -> None:
 
 
 def test_a_part_at_run_time_is_chosen_at_level_2() -> None:
-    """Where the assembler plans memory, the part is copied from the place that it is at."""
+    """Where the assembler plans memory, the sub-tile is copied from its actual offset."""
     assert body_of(part(LEVEL2)) == [
         "%5 = pto.alloc_tile : f32[2,16]",
         "%6 = arith.cmpi slt, %1, %c1 : index",
@@ -254,7 +254,7 @@ def test_a_part_at_run_time_is_chosen_at_level_2() -> None:
 
 
 def test_a_part_of_a_row_is_chosen_by_blocks() -> None:
-    """A part of one row begins at a multiple of 32 bytes."""
+    """A sub-tile of one row begins at a multiple of 32 bytes."""
     lines = body_of(part(LEVEL2, rows=1, columns=32, shape=[1, 16], offset="[0, n]"))
     assert lines[:6] == [
         "%5 = pto.alloc_tile : f32[1,16]",
@@ -268,7 +268,7 @@ def test_a_part_of_a_row_is_chosen_by_blocks() -> None:
 
 
 def test_parts_of_elements_that_no_move_takes() -> None:
-    """Unsigned elements of 64 bits are moved as signed ones: what is cut is no reshape."""
+    """Unsigned 64-bit elements are moved as signed ones: the sub-tile is not a reshape."""
     lines = body_of(part(LEVEL2, dtype="UINT64"))
     assert lines[3:7] == [
         "  %7 = pto.subset %0[%c0, %c0] sizes [2, 16] : ui64[4,16]",
@@ -279,7 +279,7 @@ def test_parts_of_elements_that_no_move_takes() -> None:
 
 
 def test_a_part_with_too_many_offsets_is_refused() -> None:
-    """The choice is not written for a thousand offsets and more; with addresses it is no matter."""
+    """The selection is not emitted for a thousand offsets or more; addresses have no limit."""
     with pytest.raises(EmitError, match="may begin at 1025 offsets in its tile"):
         part(LEVEL2, rows=1025, columns=8, shape=[1, 8])
     assert "pto.alloc_tile addr = %8" in part(LEVEL3, rows=1025, columns=8, shape=[1, 8])

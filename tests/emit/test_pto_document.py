@@ -1,6 +1,6 @@
-"""Document 001 to the letter: its examples and tables against what is emitted.
+"""Document 001 verbatim: its examples and tables against what is emitted.
 
-The assembler refuses some of what the document shows. `DIFFERENCES` is the one list of what is
+The assembler rejects some of what the document shows. `DIFFERENCES` is the only list of what is
 written instead, each with its reason; every form below is compared as a whole, after the
 differences that it names.
 """
@@ -126,7 +126,7 @@ DIFFERENCES = {
 
 
 def changed(shown: str, *names: str) -> str:
-    """Return a form of the document with the named differences, each of which it must show."""
+    """Return a form of the document after the named differences, each of which must apply."""
     for name in names:
         difference = DIFFERENCES[name]
         assert difference.shown in shown, name
@@ -165,7 +165,7 @@ class MulKernel:
         # Store result
         pl.store(tile_c, [0, 0], [32, 32], c)
 """
-"""The input of document 001's complete example, to the letter."""
+"""The input of document 001's complete example, verbatim."""
 
 EXAMPLE = """\
 module {
@@ -216,7 +216,7 @@ module {
   }
 }
 """
-"""The output of document 001's complete example, to the letter."""
+"""The output of document 001's complete example, verbatim."""
 
 COMPLETE = (
     "options", "comma", "groups", "allocation", "dots",
@@ -225,7 +225,7 @@ COMPLETE = (
 
 
 def test_the_complete_example() -> None:
-    """The document's program gives the document's text but for the forced differences."""
+    """The document's program gives the document's text except for the forced differences."""
     assert emitted(PROGRAM) == changed(EXAMPLE, *COMPLETE)
 
 
@@ -292,14 +292,14 @@ NAMES = {
     "%tensor_view": "%2", "%output_view": "%3",
     "%tile_a_buf": "%0", "%tile_b_buf": "%0", "%tile_c_buf": "%1",
 }  # fmt: skip
-"""What the excerpts name, in the program above."""
+"""The names used in the excerpts, in the program above."""
 
 
 def assert_in(excerpt: str, text: str, **names: str) -> None:
-    """Assert that a text has the lines of an excerpt one after the other, names aside.
+    """Assert that a text has the lines of an excerpt in sequence, names aside.
 
-    Where a line begins in the middle of an operation, its place follows the names' lengths; the
-    number of ``%part`` is any.
+    Where a line begins in the middle of an operation, its column follows the names' lengths; the
+    number of ``%part`` is arbitrary.
     """
     for shown, written in {**NAMES, **{f"%{key}": name for key, name in names.items()}}.items():
         excerpt = re.sub(rf"{shown}\b", written, excerpt)
@@ -315,7 +315,7 @@ def test_the_tensor_view_excerpt() -> None:
 
 
 def test_the_allocation_excerpt() -> None:
-    """One allocation for each memory reference."""
+    """One allocation per memory reference."""
     text = emitted(EXCERPTS)
     assert_in(changed(ALLOCATION, "long-type"), text)
     assert text.count("pto.alloc_tile") == 2
@@ -334,12 +334,12 @@ def test_the_store_excerpt() -> None:
 
 
 def test_the_compute_excerpt() -> None:
-    """Operands are buffers, the result goes to its own."""
+    """Operands are buffers, the result has its own."""
     assert_in(changed(COMPUTE, "groups-by-name", "dots"), emitted(EXCERPTS))
 
 
 def test_every_difference_is_met() -> None:
-    """The list has nothing that no form of the document shows."""
+    """The list has no difference that no form of the document shows."""
     forms = (EXAMPLE, TENSOR_VIEW, ALLOCATION, LOAD, STORE, COMPUTE)
     hashes = [form.replace("# ", "// ") for form in forms]
     for name, difference in DIFFERENCES.items():
@@ -378,7 +378,7 @@ def test_the_operator_table(statement: str) -> None:
 
 
 def test_the_parameter_table() -> None:
-    """A tensor is a pointer with a view, a scalar its element type; a tile is refused."""
+    """A tensor is a pointer with a view, a scalar its element type; a tile is rejected."""
     text = emitted(
         "import pypto.language as pl\n@pl.program\nclass K:\n    @pl.function\n"
         "    def k(self, x: pl.Tensor[[32, 32], pl.FP32], s: pl.Scalar[pl.FP32]):\n"
@@ -405,7 +405,7 @@ ELEMENTS = {
 
 @pytest.mark.parametrize(("dtype", "name"), ELEMENTS.items(), ids=ELEMENTS.values())
 def test_the_element_type_table(dtype: DataType, name: str) -> None:
-    """Elements are spelled as in the table; scalars, too, but that they are signless."""
+    """Elements are spelled as in the table; so are scalars, except that they are signless."""
     assert PTOCodegen().get_type_string(dtype) == name
     view = PTOCodegen().get_tensor_view_type_string(TensorType([8, 8], dtype))
     assert view == f"!pto.tensor_view<?x?x{name}>"
@@ -417,7 +417,7 @@ SPACES = {"UB": "vec", "L1": "mat", "L0A": "left", "L0B": "right", "L0C": "acc"}
 
 
 def test_the_memory_table() -> None:
-    """The older names of memories are the same ones, with the address spaces of the table."""
+    """The older names of memories are aliases, with the address spaces of the table."""
     for name, loc in SPACES.items():
         kind = TileType([16, 16], D.FP32, MemRef(getattr(MemorySpace, name), 0, 1024))
         assert PTOCodegen().get_tile_buf_type_string(kind).startswith(f"!pto.tile_buf<loc={loc}, ")
@@ -431,7 +431,7 @@ def test_the_memory_table() -> None:
 def test_the_attribute_table(layout: TileLayout, pad: TilePad) -> None:
     """Layouts, fractal and pad come from the view; without one, or a field, they are the defaults.
 
-    The document lets `blayout` be none_box, too, which the assembler has no such layout for; the
+    The document also allows `blayout` none_box, for which the assembler has no layout; the
     view then stands for the default.
     """
     view = TileView(slayout=layout, fractal=1024, pad=pad)
@@ -445,7 +445,7 @@ def test_the_attribute_table(layout: TileLayout, pad: TilePad) -> None:
 
 
 def test_the_naming_table() -> None:
-    """Parameters are %argN, constants %cN and %cst, results numbers: buffers first, then views."""
+    """Parameters are %argN, constants %cN and %cst, results numbered: buffers first, then views."""
     text = emitted(EXCERPTS)
     assert re.findall(r"(%arg\d+): ", text) == ["%arg0", "%arg1"]
     assert re.findall(r"(%c\w+) = arith.constant", text) == ["%c32", "%c1", "%c0"]

@@ -1,7 +1,7 @@
 """Scalar code of the PTO emitter, executed the way the assembler's C++ would execute it.
 
 `Machine` runs straight-line arith text with the measured faults of the translation: results of
-wrapping integer operations are unsigned, so that a widening cast of them appends zeros.
+wrapping integer operations are unsigned, so that a widening cast zero-extends them.
 """
 
 from __future__ import annotations
@@ -199,12 +199,12 @@ def executed(value: Expr, inputs: dict[str, Number]) -> Any:
 
 @pytest.mark.parametrize("seed", range(40))
 def test_scalar_code_computes_what_the_expression_says(seed: int) -> None:
-    """Random expressions of five number types have the same value as in Python, faults and all."""
+    """Random expressions of five number types have the same value as in Python, despite faults."""
     random = Random(seed)
     compared = 0
     while compared < 10:
         kind = random.choice(KINDS)
-        # The outermost operation makes sure that there is code.
+        # The outermost operation ensures that there is code.
         value = Neg(Cast(draw(random, kind, 4), D.FP64), D.FP64)
         inputs: dict[str, Number] = {d.text: random.randrange(-9, 10) for d in INTEGERS}
         inputs[D.INT64.text] = random.randrange(-9, 10) << random.choice((0, 0, 29, 31, 50))
@@ -220,7 +220,7 @@ def test_scalar_code_computes_what_the_expression_says(seed: int) -> None:
 
 @pytest.mark.parametrize("kind", [Eq, Ne, Lt, Ge])
 def test_comparisons_compute_truth_values(kind: type[BinaryExpr]) -> None:
-    """Comparisons of differences are right although these are held as unsigned."""
+    """Comparisons of differences are right although these are kept as unsigned."""
     narrow = VARIABLES[D.INT8]
     compare = kind(Sub(narrow, 5, D.INT8), ConstInt(-2, D.INT8), D.BOOL)
     for number in (2, 3, 4):
@@ -233,7 +233,7 @@ LARGE: Final = (1 << 31, -(1 << 31) - 1, (1 << 40) + 1, (1 << 53) - 1, -(1 << 63
 
 @pytest.mark.parametrize("number", LARGE)
 def test_integers_of_64_bits_keep_their_value(number: int) -> None:
-    """An INT64 is computed and compared in all its bits, though ``index`` has 32."""
+    """All bits of an INT64 are computed and compared, though ``index`` has 32."""
     inputs: dict[str, Number] = dict.fromkeys((d.text for d in KINDS), 1)
     inputs[D.INT64.text] = number
     wide, narrow = VARIABLES[D.INT64], VARIABLES[D.INT32]
@@ -248,7 +248,7 @@ def test_integers_of_64_bits_keep_their_value(number: int) -> None:
 
 @pytest.mark.parametrize("kind", [D.UINT32, D.UINT64, D.FP64])
 def test_comparisons_of_other_types_keep_all_bits(kind: DataType) -> None:
-    """What 32 bits do not hold is not compared as an index, whatever is computed of it."""
+    """What does not fit in 32 bits is not compared as an index, whatever is computed from it."""
     value = Cast(Var("value", scalar_type(kind)), D.INT64)
     assert exceeds_index(Neg(value + 1, D.INT64))
     assert exceeds_index(ConstInt(1 << 31) - 1)
@@ -257,7 +257,7 @@ def test_comparisons_of_other_types_keep_all_bits(kind: DataType) -> None:
 
 
 def test_a_large_float_is_compared_as_an_integer() -> None:
-    """It is not cut to the bits of an index first."""
+    """It is not truncated to the bits of an index first."""
     inputs: dict[str, Number] = dict.fromkeys((d.text for d in KINDS), 2.0**32)
     whole = Cast(VARIABLES[D.FP64], D.INT64)
     assert executed(Eq(whole, ConstInt(0), D.BOOL), inputs) is False
@@ -265,7 +265,7 @@ def test_a_large_float_is_compared_as_an_integer() -> None:
 
 
 def test_a_product_of_small_integers_is_compared_in_64_bits() -> None:
-    """Its operands fit an index, itself it does not."""
+    """Its operands fit in an index, but the product does not."""
     inputs: dict[str, Number] = dict.fromkeys((d.text for d in KINDS), 1 << 20)
     inputs[D.INT8.text] = inputs[D.INT16.text] = 1
     small = Cast(VARIABLES[D.INT32], D.INT64)
@@ -275,7 +275,7 @@ def test_a_product_of_small_integers_is_compared_in_64_bits() -> None:
 
 
 def test_a_large_integer_is_true() -> None:
-    """Truth is that of all bits, of which an index has the lower half."""
+    """Truth is decided on all bits, of which an index has the lower half."""
     inputs: dict[str, Number] = dict.fromkeys((d.text for d in KINDS), 2.0**32)
     whole = Cast(VARIABLES[D.FP64], D.INT64)
     assert executed(Not(whole, D.BOOL), inputs) is False
@@ -285,7 +285,7 @@ def test_a_large_integer_is_true() -> None:
 
 @pytest.mark.parametrize("number", LARGE)
 def test_a_place_may_be_made_of_a_large_integer(number: int) -> None:
-    """A quotient, a remainder and the smaller one of two are those of all bits."""
+    """Quotient, remainder and minimum are computed on all bits."""
     inputs: dict[str, Number] = dict.fromkeys((d.text for d in KINDS), 1)
     inputs[D.INT64.text] = number
     wide = VARIABLES[D.INT64]
@@ -296,14 +296,14 @@ def test_a_place_may_be_made_of_a_large_integer(number: int) -> None:
 
 
 def test_an_integer_of_which_places_depend_alone_has_32_bits() -> None:
-    """A size or offset is ``index``, which is what the assembler wants there."""
+    """A size or offset is ``index``, which the assembler requires there."""
     text = "\n".join(lines_of(VARIABLES[D.INT64] * 2))
     assert "muli" in text
     assert ": i64\n" not in text
 
 
 def test_the_machine_has_the_fault() -> None:
-    """A cast that goes straight from a negative difference is wrong here, as in the C++."""
+    """Casting a negative difference directly gives a wrong value here, as in the C++."""
     machine = Machine({"%a": 2, "%b": 5})
     machine.run("%d = arith.subi %a, %b : i32")
     machine.run("%w = arith.extsi %d : i32 to i64")

@@ -1,4 +1,4 @@
-"""Writes the text of every kernel of the tests into a folder, a file each: `make texts DIR=out`.
+"""Writes the text of every kernel of the tests into a folder, one per file: `make texts DIR=out`.
 
 ``out/pto`` is for the assembler: `index.tsv` lists its files with the options, and ``ptoas FILE -o
 /dev/null OPTIONS`` has to accept each, for ``--pto-arch=a3`` and ``--pto-arch=a5``. ``out/cpp`` is
