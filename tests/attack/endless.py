@@ -1,7 +1,7 @@
-"""Programs that run for ever, one by its name in each process: ``python endless.py CASE THREADS``.
+"""Programs that never end, one per process, selected by name: ``python endless.py CASE THREADS``.
 
-Prints ``ready`` when it is about to be interrupted, then what became of it as one line of JSON. It
-never ends by itself, so whoever starts it watches it.
+Prints ``ready`` when it is about to be interrupted, then the outcome as one line of JSON. It
+never ends by itself, so the caller has to watch it.
 """
 
 # The annotations of kernels are a language of their own, and their bodies are not run as Python.
@@ -34,7 +34,7 @@ ENDLESS = 1 << 60
 
 @pl.program
 class Program:
-    """Kernels and hosts whose last number says how often their loops go round."""
+    """Kernels and hosts whose last argument is the number of iterations of their loops."""
 
     @pl.function(type=pl.FunctionType.InCore)
     def rows(self, out: pl.InOut[pl.Tensor[[16, 64], pl.FP32]], n: pl.Scalar[pl.INT64]):
@@ -46,7 +46,7 @@ class Program:
 
     @pl.function(type=pl.FunctionType.InCore)
     def scalars(self, out: pl.InOut[pl.Tensor[[16, 64], pl.FP32]], n: pl.Scalar[pl.INT64]):
-        """Compute a number in loops without any instruction, one in the other."""
+        """Compute a scalar in nested loops without any instruction."""
         s = 0
         for i in pl.range(0, n, 2):
             for j in pl.range(i, n + i, n // 2):
@@ -57,7 +57,7 @@ class Program:
 
     @pl.function(type=pl.FunctionType.InCore)
     def until(self, out: pl.InOut[pl.Tensor[[16, 64], pl.FP32]], n: pl.Scalar[pl.INT64]):
-        """Wait for a condition that comes true after about as many iterations."""
+        """Wait for a condition that becomes true after about as many iterations."""
         s = 0
         while s < n:
             s = s + 1
@@ -67,7 +67,7 @@ class Program:
 
     @pl.function(type=pl.FunctionType.InCore)
     def beyond(self, out: pl.InOut[pl.Tensor[[16, 64], pl.FP32]], n: pl.Scalar[pl.INT64]):
-        """Load outside the tensor from the fourth iteration on."""
+        """Load out of bounds from the fourth iteration on."""
         for i in pl.range(n):
             t = pl.load(out, [i * 4, 0], [4, 64])
             out = pl.store(pl.add(t, 1.0), [0, 0], [4, 64], out)
@@ -75,7 +75,7 @@ class Program:
 
     @pl.function(type=pl.FunctionType.InCore)
     def element(self, out: pl.InOut[pl.Tensor[[16, 64], pl.FP32]], n: pl.Scalar[pl.INT64]):
-        """Read elements that are not there."""
+        """Read elements out of bounds."""
         s = 0.0
         for i in pl.range(n):
             s = s + pl.tensor.read(out, [i, 0])
@@ -112,7 +112,7 @@ class Program:
 
     @pl.function(type=pl.FunctionType.Orchestration)
     def endless_tasks(self, out: pl.InOut[pl.Tensor[[64, 64], pl.FP32]], n: pl.Scalar[pl.INT64]):
-        """Submit four endless tasks, which two threads begin at once."""
+        """Submit four endless tasks, two of which are started at once by two threads."""
         for i in pl.range(4):
             self.rows(out[i * 16 : i * 16 + 16], n)
         return out
@@ -134,7 +134,7 @@ class Program:
 
     @pl.function(type=pl.FunctionType.Orchestration)
     def failing_later(self, out: pl.InOut[pl.Tensor[[64, 64], pl.FP32]], n: pl.Scalar[pl.INT64]):
-        """Submit a task that fails after a while, when endless ones run beside it."""
+        """Submit a task that fails after a while, next to endless ones."""
         self.rows(out[0:16], 200000)
         self.beyond(out[0:16], n)
         self.rows(out[16:32], n)
@@ -143,7 +143,7 @@ class Program:
 
 
 def call(name: str, rows: int) -> tuple[Callable[[int], Any], Any]:
-    """Return what runs a function of the program, and the array that it writes."""
+    """Return a callable that runs a function of the program, and the array that it writes."""
     out = np.zeros((rows, 64), np.float32)
     compiled = runtime.compile(Program, entry=name)
     return lambda n: compiled(out, n), out
@@ -160,7 +160,7 @@ def interrupted(run: Callable[[], Any]) -> dict[str, Any]:
 
 
 def of_function(name: str) -> dict[str, Any]:
-    """Run a function for ever; tell the state of its array, and whether it can be called again."""
+    """Run a function endlessly; report its array's state, and whether it can be called again."""
     run, out = call(name, 64 if is_host(name) else 16)
     run(2)
     out[:] = 0
@@ -168,7 +168,7 @@ def of_function(name: str) -> dict[str, Any]:
     before = out.copy()
     time.sleep(0.2)
     found["is_still"] = bool((out == before).all())
-    # What a store wrote is whole: the rows of an iteration are equal.
+    # Each store is complete: the rows of an iteration are equal.
     found["is_whole"] = all(
         bool((part == part[0, 0]).all()) for part in np.split(before, len(before) // 16)
     )
@@ -206,11 +206,11 @@ def beside_a_thread() -> dict[str, Any]:
 
 
 class Own(Exception):
-    """What a handler raises."""
+    """Raised by a handler."""
 
 
 def own_handlers() -> dict[str, Any]:
-    """Run a handler in the midst of a kernel: it calls a kernel and returns, then it raises."""
+    """Run handlers during a kernel: one calls a kernel and returns, then one raises."""
     run, out = call("rows", 16)
     run(1)
     seen: list[str] = []
@@ -229,7 +229,7 @@ def own_handlers() -> dict[str, Any]:
 
 
 def forked() -> dict[str, Any]:
-    """Interrupt a child, which has none of its parent's threads."""
+    """Interrupt a forked child, which has none of its parent's threads."""
     run, _ = call("rows", 16)
     run(1)
     reader, writer = os.pipe()
@@ -280,7 +280,7 @@ CASES = {
 
 
 def main() -> None:
-    """Run the case that the command line names."""
+    """Run the case named on the command line."""
     case, os.environ["PYPTO_NUM_THREADS"] = sys.argv[1:3]
     # A process that a shell started in the background ignores the signal.
     signal.signal(signal.SIGINT, signal.default_int_handler)

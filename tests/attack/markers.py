@@ -1,8 +1,8 @@
-"""Hostile texts to plant into programs, and what of a text is code.
+"""Hostile strings to plant into programs, and extraction of the code from a text.
 
-Each marker holds the word `WORD` behind a character that no identifier has. Wherever it gets into
-code unescaped, the word stands there alone; in an identifier that was made of it, `_` stands before
-it.
+Each marker holds the word `WORD` after a character that no identifier has. If it gets into code
+unescaped, the word is a token of its own; in an identifier derived from it, `_` precedes
+the word.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ _ALONE: Final = re.compile(r"(?<!\w)ATTACK(?!\w)")
 def code_of(text: str, *, trigraphs: bool = True) -> str:
     """Return a text of C++, MLIR or the statement form without its comments and literals.
 
-    Whatever anything takes for the end of a line is one, and a backslash joins lines, also as a
+    Anything that any tool treats as a line end is one, and a backslash joins lines, also as a
     trigraph, and before blanks.
     """
     text = _LINE_END.sub("\n", text)
@@ -81,12 +81,12 @@ def python_code_of(text: str) -> str:
 
 
 def is_planted(code: str) -> bool:
-    """True if a marker got into code as it is."""
+    """True if a marker got into code unescaped."""
     return _ALONE.search(code) is not None
 
 
 def tokens_of(node: Any) -> list[Any]:
-    """Return the values that serialised IR consists of."""
+    """Return the values that make up serialised IR."""
     return msgpack.unpackb(ir.serialize(node), unicode_errors="surrogatepass")
 
 
@@ -96,7 +96,7 @@ def packed(tokens: list[Any]) -> bytes:
 
 
 def texts_in(tokens: list[Any]) -> Iterator[int]:
-    """Yield the positions of all texts behind the magic word."""
+    """Yield the positions of all strings after the magic word."""
     return (at for at, token in enumerate(tokens) if at and isinstance(token, str))
 
 
@@ -105,9 +105,9 @@ def _nothing(_given: object) -> None:
 
 
 def renamed(program: ir.Program, marker: str, monkeypatch: Any) -> Any:
-    """Return a program as constructors make it: every name and file of it ends in ``marker``.
+    """Return a program built by constructors: every name and file in it ends in ``marker``.
 
-    The checks of `deserialize` are what constructors do not have, so they are left out.
+    Constructors lack the checks of `deserialize`, so these are bypassed.
     """
     tokens = tokens_of(program)
     names = {n.name for n in ir.walk(program) if isinstance(n, ir.Var | ir.Function)}
@@ -127,7 +127,7 @@ def renamed(program: ir.Program, marker: str, monkeypatch: Any) -> Any:
 
 
 def renamed_files(program: ir.Program, file: str, monkeypatch: Any) -> Any:
-    """Return a program whose places all are in ``file``."""
+    """Return a program whose locations are all in ``file``."""
     tokens = tokens_of(program)
     tokens[3 : 3 + tokens[2]] = [file] * tokens[2]
     with monkeypatch.context() as patched:
@@ -136,7 +136,7 @@ def renamed_files(program: ir.Program, file: str, monkeypatch: Any) -> Any:
 
 
 def _rows(tokens: list[Any]) -> int:
-    """Return where the nodes begin: behind the tables of files, spans and classes."""
+    """Return where the nodes begin: after the tables of files, spans and classes."""
     at = 2
     at += 1 + tokens[at]
     at += 1 + 5 * tokens[at]

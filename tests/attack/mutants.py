@@ -1,9 +1,9 @@
-"""Damaged programs of every kind that PyPTO reads, and what has to become of them.
+"""Damaged programs of every kind that PyPTO reads, and their permitted outcomes.
 
 ``python -m tests.attack.mutants KIND COUNT [--seed S] [--first N]`` reads ``COUNT`` mutants of a
 ``KIND``: bytes, ir, statement, pto or python; of ``all``, that many of each. Each ends in a
 `PyptoError` (or Python's own `SyntaxError`), or in a program that is printed and read back equal.
-Anything else stops the run, with the number of the mutant and what it is: a crash, another
+Anything else stops the run, with the mutant's number and text: a crash, another
 exception, more than `SECONDS`, more than `MEMORY` bytes, a file written, a module imported, a
 process started, or the text executed. Mutant number N of a kind and a seed is always the same:
 ``--first N`` with a count of 1 repeats it.
@@ -40,14 +40,14 @@ from tests.properties.ir_values import drawn_program
 msgpack = lazy_module("msgpack")
 
 SOURCE_FILE: Final = "mutant.py"
-SECONDS: Final = 10.0  # that one mutant may take; most take a few thousandths
-MEMORY: Final = 1 << 30  # that the process may map beyond what it begins with
+SECONDS: Final = 10.0  # for one mutant; most take a few milliseconds
+MEMORY: Final = 1 << 30  # that the process may map in addition to what it starts with
 
 Text = str | bytes
 
 
 class Failure(AssertionError):
-    """A mutant that ended as none may."""
+    """A mutant with an outcome that is not permitted."""
 
 
 # --------------------------------------------------------------------------------------------
@@ -116,7 +116,7 @@ def pto_texts() -> list[str]:
 
 
 def small_programs() -> list[ir.Program]:
-    """Return programs with everything that the IR has, short ones."""
+    """Return short programs that cover everything in the IR."""
     drawn = (drawn_program(seed) for seed in range(200))
     return [*programs(), *(program for program in drawn if len(str(program)) < 1500)]
 
@@ -165,7 +165,7 @@ _PIECE: Final = re.compile(r"\w+|\s+|[^\w\s]")
 
 
 def damaged_text(random: Random, text: str, words: Sequence[str]) -> str:
-    """Return a text with characters, words or lines left out, doubled, swapped or replaced."""
+    """Return a text with characters, words or lines removed, doubled, swapped or replaced."""
     for _ in range(random.choice([1, 1, 1, 2, 3, 8])):
         kind = random.randrange(9)
         parts = text.splitlines(keepends=True) if kind < 3 else _PIECE.findall(text)
@@ -206,11 +206,11 @@ PLANTED: Final = [
     f"pl.INT64(open('{PROBE}', 'w'))",
     f"sorted([1], key=lambda _: open('{PROBE}', 'w'))",
 ]
-"""Expressions that leave a trace if anything in them is evaluated as Python does."""
+"""Expressions that leave a trace if any part of them is evaluated as Python."""
 
 
 def damaged_source(random: Random, text: str, words: Sequence[str]) -> str:
-    """Return a damaged kernel; in every second one, a part that is well-formed is a probe."""
+    """Return a damaged kernel; in every second one, a well-formed part is replaced by a probe."""
     if random.randrange(2) == 0:
         return damaged_text(random, text, words)
     probe = random.choice(PLANTED)
@@ -227,7 +227,7 @@ def damaged_source(random: Random, text: str, words: Sequence[str]) -> str:
             form = random.choice([probe, f"@{probe}", f"import {PROBE}", f"N = {probe}"])
             indentation = lines[line - 1][: len(before) - len(before.lstrip())]
             lines.insert(line - 1, f"{indentation}{form}\n")
-        case 1:  # an argument, an item, an annotation or a default behind it
+        case 1:  # an argument, an item, an annotation or a default after it
             form = random.choice([", {}", ": {}", "={}", " + {}", " if {} else 0", "[{}]", "({})"])
             lines[last - 1] = lines[last - 1][:end] + form.format(probe) + behind
         case _:
@@ -243,7 +243,7 @@ _TOKENS: Final[list[Any]] = [
 
 
 def damaged_bytes(random: Random, data: bytes, words: Sequence[Any]) -> bytes:
-    """Return bytes with bits or values changed, left out, doubled or replaced."""
+    """Return bytes with bits or values changed, removed, doubled or replaced."""
     if random.randrange(4) == 0:
         blob = bytearray(data)
         for _ in range(random.choice([1, 1, 2, 5])):
@@ -288,15 +288,15 @@ def damaged_bytes(random: Random, data: bytes, words: Sequence[Any]) -> bytes:
 
 
 class Kind(NamedTuple):
-    """One form of programs."""
+    """One format of programs."""
 
     seeds: Callable[[], Sequence[Text]]
     damage: Callable[[Random, Any, Sequence[Any]], Text]
     words: Callable[[Text], Sequence[Any]]
     read: Callable[[Any], bool]
-    """Reads a mutant, and what is printed of it; returns whether there was a program.
+    """Reads a mutant, and its printed form; returns whether there was a program.
 
-    It raises an error of `REFUSALS` where that is refused, and `Failure` where the two differ.
+    It raises an error of `REFUSALS` if that is rejected, and `Failure` if the two differ.
     """
 
 
@@ -321,7 +321,7 @@ def _read_bytes(data: bytes) -> bool:
     again = ir.serialize(node)
     if ir.serialize(ir.deserialize(again)) != again:
         raise Failure("its bytes read back as others")
-    text = str(node)  # as all are printed; those of programs and functions are read
+    text = str(node)  # as all are printed; those of programs and functions are parsed
     if isinstance(node, ir.Program | ir.Function):
         _comes_back(node, text)
     return True
@@ -334,7 +334,7 @@ def _read_ir(text: str) -> bool:
 
 
 def _comes_back(found: Any, printed: str) -> None:
-    """Check that what was printed is read; no refusal is right here."""
+    """Check that printed text is parsed; no rejection is permitted here."""
     try:
         again: Any = ir.parse(printed)
     except REFUSALS as error:
@@ -344,7 +344,7 @@ def _comes_back(found: Any, printed: str) -> None:
 
 def _read_statement(text: str) -> bool:
     found = ir.from_statement_text(text)
-    printed = ir.to_statement_text(found)  # no valid program may have no text
+    printed = ir.to_statement_text(found)  # every valid program must have a text
     try:
         again = ir.from_statement_text(printed)
     except PyptoError as error:
@@ -398,7 +398,7 @@ REFUSALS: Final = (PyptoError, SyntaxError)
 
 
 class _Watch:
-    """Sees what the interpreter does while a mutant is read."""
+    """Observes what the interpreter does while a mutant is read."""
 
     is_on = False
     seen: str | None = None
@@ -435,7 +435,7 @@ def _too_slow(_number: int, _frame: FrameType | None) -> None:
 
 
 def _limit_memory() -> None:
-    """Let allocations beyond `MEMORY` fail; a MemoryError is none of the ends that are right."""
+    """Make allocations beyond `MEMORY` fail; a MemoryError is not a permitted outcome."""
     with Path("/proc/self/statm").open(encoding="ascii") as file:
         mapped = int(file.read().split()[0]) * resource.getpagesize()
     resource.setrlimit(resource.RLIMIT_AS, (mapped + MEMORY, mapped + MEMORY))
@@ -448,15 +448,15 @@ def mutant(name: str, seed: int, number: int, seeds: Sequence[Text], words: Sequ
 
 
 def run(name: str, count: int, seed: int, first: int) -> Iterator[tuple[int, str]]:
-    """Yield the number of each mutant and how it ended.
+    """Yield the number of each mutant and its outcome.
 
     Raises:
-        Failure: one ended as none may.
+        Failure: an outcome is not permitted.
     """
     kind = KINDS[name]
     seeds = kind.seeds()
     words = sorted({word for text in seeds for word in kind.words(text)})
-    for text in seeds:  # everything is loaded then, and the seeds are right
+    for text in seeds:  # this loads everything, and shows that the seeds are valid
         assert kind.read(text)
     watch = _Watch()
     sys.addaudithook(watch.hook)
@@ -491,8 +491,8 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--first", type=int, default=0)
     args = parser.parse_args()
-    sys.dont_write_bytecode = True  # of what is imported when it is needed
-    warnings.simplefilter("ignore")  # SyntaxWarning of a mutant that Python reads
+    sys.dont_write_bytecode = True  # of lazily imported modules
+    warnings.simplefilter("ignore")  # SyntaxWarning of a mutant that Python parses
     for name in KINDS if args.kind == "all" else [args.kind]:
         begin = time.perf_counter()
         with tempfile.TemporaryDirectory() as folder:

@@ -2,9 +2,9 @@
 
     python -m tests.attack.specialisations 20000
 
-prints ten lines: specialisations so far, seconds, shared objects of kernels that are loaded, all
-mappings of the process, its resident KiB. A stand-in compiles the first kernel and copies it for
-all others, which then all add what the first one does: here counts, not results, are looked at.
+prints ten lines: specialisations so far, seconds, loaded shared objects of kernels, all
+mappings of the process, its resident KiB. A fake compiler compiles the first kernel and copies it
+for all others, which then all compute what the first one does: only counts matter here.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from pypto._src.run.toolchain import find_toolchain
 
 
 class Usage(NamedTuple):
-    """What a process has; -1 where the system does not tell."""
+    """What a process uses; -1 where the system does not tell."""
 
     objects: int
     mappings: int
@@ -34,18 +34,18 @@ class Usage(NamedTuple):
 
 
 def usage(cache: Path) -> Usage:
-    """Return what this process has; ``objects`` are those below ``cache``."""
+    """Return what this process uses; ``objects`` are those below ``cache``."""
     maps = Path("/proc/self/maps")
     if not maps.exists():
         return Usage(-1, -1, -1)
-    lines = os.fsdecode(maps.read_bytes()).splitlines()  # file names may be of any bytes
+    lines = os.fsdecode(maps.read_bytes()).splitlines()  # file names may contain any bytes
     loaded = {line.split(maxsplit=5)[-1] for line in lines if str(cache) in line}
     pages = int(Path("/proc/self/statm").read_text().split()[1])
     return Usage(len(loaded), len(lines), pages * os.sysconf("SC_PAGE_SIZE") // 1024)
 
 
 def copying_compiler(path: Path) -> Path:
-    """Write a compiler that copies the first kernel that it compiled in place of all later ones."""
+    """Write a compiler that compiles the first kernel and copies its object for all later ones."""
     toolchain = find_toolchain()
     assert toolchain is not None
     real, kept = shlex.join(toolchain.command), shlex.quote(f"{path}.so")

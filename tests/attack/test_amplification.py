@@ -1,6 +1,6 @@
-"""Short texts that ask for much memory or time: each is refused before either is spent.
+"""Short texts that demand much memory or time: each is rejected before either is spent.
 
-Every text is read in a process of its own with little memory, so that a reader that allocates first
+Every text is read in its own process with little memory, so that a reader that allocates first
 fails here and nowhere else.
 """
 
@@ -19,7 +19,7 @@ from pypto._src.errors import PyptoError
 from tests import effort
 
 MEMORY_BYTES = 1 << 30
-"""What a reader may map, Python and all that it imports included."""
+"""The most that a reader may map, including Python and all its imports."""
 
 READERS = {
     "kernel": "import pypto.language as pl; pl.parse(text, 'given')",
@@ -43,7 +43,7 @@ except (PyptoError, SyntaxError) as error:
 
 
 def report(reader: str, text: str) -> str:
-    """Return what a reader says of a text, read in little memory; nothing if it accepts it."""
+    """Return what a reader reports on a text, with little memory; nothing if it accepts it."""
     command = [sys.executable, "-c", CHILD.replace("READER", READERS[reader])]
     done = subprocess.run(command, input=text, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-2000:]
@@ -55,7 +55,7 @@ def kernel(statement: str, before: str = "") -> str:
 
 
 def doubling(first: str, step: str, count: int = 60) -> str:
-    """Return constants of which each is made of the one before, twice."""
+    """Return constants each of which uses the previous one twice."""
     lines = [
         f"A0 = {first}",
         *(f"A{i} = {step.replace('A', f'A{i - 1}')}" for i in range(1, count)),
@@ -116,13 +116,13 @@ KERNELS = {
 
 @pytest.mark.parametrize("name", effort.part(KERNELS, 2))
 def test_kernels(name: str) -> None:
-    """What a text computes stays small; the error says what is too large."""
+    """Values computed by a text stay small; the error says what is too large."""
     text, wanted = KERNELS[name]
     assert re.search(wanted, report("kernel", text))
 
 
 def test_what_is_small_is_computed() -> None:
-    """The bounds are far above what shapes and constants need."""
+    """The limits are far above what shapes and constants need."""
     text = kernel(
         "n + SIZES[1] + len(SHAPE) + pow(2, 40)", "SIZES = [1 << 40, 7 ** 20]\nSHAPE = [0] * 9"
     )
@@ -166,7 +166,7 @@ PTO = {
 
 @pytest.mark.parametrize("name", effort.part(PTO, 2))
 def test_pto(name: str) -> None:
-    """A `.pto` text is refused at the type that asks for more than a kernel can mean."""
+    """A `.pto` text is rejected at the type that asks for more than a kernel can need."""
     text, column = PTO[name]
     found = report("pto", text)
     assert "[pto-syntax]" in found
@@ -177,7 +177,7 @@ def test_pto(name: str) -> None:
 
 
 def test_pto_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """`pypto verify` reports it as a mistake of the user, with line and caret."""
+    """`pypto verify` reports it as a user error, with line and caret."""
     path = tmp_path / "splat.pto"
     path.write_text("// one number\n%0 = arith.constant dense<1> : tensor<500000000xi64>\n")
     assert cli.main(["verify", str(path)]) == 1
@@ -191,7 +191,7 @@ def test_pto_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[s
 
 
 def test_dense_literals_of_a_kernel_are_read() -> None:
-    """What is written out, or stands for few, is no attack."""
+    """Dense literals that are written out, or are small splats, are accepted."""
     splat = "%0 = arith.constant dense<1> : tensor<64x64xi32>"
     text = f"{splat}\n%1 = arith.constant dense<[1, 2]> : vector<2xi8>"
     assert report("pto", text) == ""
@@ -207,7 +207,7 @@ STATEMENTS = {
 
 @pytest.mark.parametrize("kind", STATEMENTS.values(), ids=STATEMENTS)
 def test_statement_form(kind: str) -> None:
-    """Types of the statement form that nest or count too far are refused."""
+    """Types of the statement form that are too deep or too large are rejected."""
     text = f"program.module @m {{ func.func @f(%x: {kind}) {{ statement.return }} }}"
     assert "error: " in report("statement", text)
 
@@ -224,7 +224,7 @@ IR_TEXTS = {
 @pytest.mark.parametrize("reader", ["ir", "kernel"])
 @pytest.mark.parametrize("text", IR_TEXTS.values(), ids=IR_TEXTS)
 def test_ir_text(text: str, reader: str) -> None:
-    """Attributes of printed programs are literals; what is computed or nests too far is none."""
+    """Attributes of printed programs are literals; computed or too deep ones are rejected."""
     whole = f"{text}@pl.program\nclass P:\n    @pl.function\n    def f(self):\n        pass\n"
     assert report(reader, whole)
 

@@ -1,7 +1,7 @@
-"""Arrays that lie: their memory does not hold their values, or is not there.
+"""Deceptive arrays: their memory does not hold their values, or does not exist.
 
-A kernel sees an address. Each of these was computed on as if its memory were its values, or ended
-the process; all are refused with what to pass instead, before anything is compiled.
+A kernel sees only an address. Each of these was once used as if its memory were its values, or
+crashed the process; all are rejected with what to pass instead, before anything is compiled.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def ones() -> Array:
 
 
 def refused(x: object, f: object = 2.0, out: object = None) -> CallError:
-    """Return the error of a compiled program; no result may have been touched."""
+    """Return the error of a compiled program; no result may have been modified."""
     compiled = runtime.compile(scale, "interpreter")
     kept: Any = ones() if out is None else out
     with pytest.raises(CallError) as caught:
@@ -63,7 +63,7 @@ def refused_by_jit(x: object) -> CallError:
 
 
 def check(x: object, why: str, hint: str) -> None:
-    """Check what is said about ``x`` as an input, by both ways to call."""
+    """Check the error for ``x`` as an input, with both kinds of call."""
     error = refused(x)
     kind = type(x).__name__
     assert error.message == (
@@ -85,7 +85,7 @@ class Metres(np.ndarray[Any, Any]):
 
 
 def test_masked_arrays() -> None:
-    """What is masked is in the memory all the same; for a result the mask would stay wrong."""
+    """Masked elements are still in memory; for a result the mask would stay wrong."""
     x = np.ma.masked_less(ones() * np.arange(8, dtype=np.float32), 3)
     check(x, MASKED, "pass x.filled(0)")
     compiled = runtime.compile(scale, "interpreter")
@@ -98,12 +98,12 @@ def test_masked_arrays() -> None:
 
 
 def test_unmasked_masked_arrays() -> None:
-    """A mask may come later: the class is refused, not what it holds now."""
+    """A mask may be set later: the class is rejected, whatever the array holds now."""
     check(np.ma.asarray(ones()), MASKED, "pass x.filled(0)")
 
 
 def test_masked_numbers() -> None:
-    """A number that is masked is none."""
+    """A masked scalar is not a number."""
     for f in (np.ma.masked, np.ma.masked_array(3.0, mask=True), np.ma.masked_array(3.0)):
         error = refused(ones(), f)
         assert error.message == (
@@ -113,7 +113,7 @@ def test_masked_numbers() -> None:
 
 
 def test_subclasses() -> None:
-    """A subclass may have a unit, or compute its elements; its memory is one word away."""
+    """A subclass may have a unit, or compute its elements; its plain memory is easily obtained."""
     x = ones().view(Metres)
     check(x, SUBCLASS, "pass np.asarray(x)")
     assert refused(ones(), np.ones(()).view(Metres)).hint == "pass np.asarray(f)"
@@ -146,7 +146,7 @@ class Storage:
 
 
 class Lazy:
-    """A tensor as PyTorch has them, which exports its memory whatever its values are."""
+    """A tensor like PyTorch's, which exports its memory whatever its values are."""
 
     def __init__(
         self, array: Array, *, negative: bool = False, held: int | None = None, start: int = 0
@@ -189,7 +189,7 @@ class Lazy:
 
 
 class Dispatching(Lazy):
-    """A tensor with ops of its own."""
+    """A tensor with overridden ops."""
 
     @classmethod
     def __torch_dispatch__(cls, *args: object) -> object:
@@ -197,7 +197,7 @@ class Dispatching(Lazy):
 
 
 class Disabled(Lazy):
-    """A tensor that asks for no ops of its own."""
+    """A tensor that disables its overridden ops."""
 
     def _disabled_torch_function_impl(self) -> None: ...
 
@@ -205,7 +205,7 @@ class Disabled(Lazy):
 
 
 def test_negated_tensors() -> None:
-    """A lazy negation is resolved by the caller."""
+    """The caller has to resolve a lazy negation."""
     check(Lazy(ones(), negative=True), NEGATIVE, "pass x.resolve_neg()")
     out = Lazy(ones(), negative=True)
     error = refused(ones(), out=out)
@@ -222,7 +222,7 @@ def test_negated_tensors() -> None:
      (128, 1, "has 128 of the 132 bytes"), (127, 0, "has 127 of the 128 bytes")],
 )  # fmt: skip
 def test_tensors_without_memory(held: int, start: int, has: str) -> None:
-    """A tensor whose storage was freed or made smaller reads nothing that is its own."""
+    """A tensor whose storage was freed or shrunk must not read memory that is not its own."""
     tensor = Lazy(ones(), held=held, start=start)
     why = f" whose storage {has} that it needs"
     check(tensor, why, "pass a tensor that has its memory: torch.empty([4, 8])")
@@ -236,7 +236,7 @@ def test_tensors_with_more_memory() -> None:
 
 
 def test_tensors_with_ops_of_their_own() -> None:
-    """Fake, masked and distributed tensors mean more than their memory."""
+    """Fake, masked and distributed tensors are more than their memory."""
     check(Dispatching(ones()), TENSOR, "pass x.detach().clone()")
 
 
@@ -262,7 +262,7 @@ def masked(torch: Any) -> Any:
 
 
 def within(transform: Callable[[Any], Any], tensor: Any) -> Any:
-    """Return what a transformed function gets for its argument."""
+    """Return what a transformed function gets as its argument."""
     found: list[Any] = []
 
     def note(x: Any) -> Any:
@@ -305,7 +305,7 @@ LYING: dict[str, tuple[Callable[[Any], Any], str]] = {
 @pytest.mark.filterwarnings("ignore")  # PyTorch's, about its own prototypes
 @pytest.mark.parametrize("name", LYING)
 def test_torch(name: str) -> None:
-    """Tensors whose memory is not their values are refused, each with a hint."""
+    """Tensors whose memory is not their values are rejected, each with a hint."""
     torch = pytest.importorskip("torch", reason=NO_TORCH)
     make, hint = LYING[name]
     assert refused(make(torch)).hint == hint
@@ -314,7 +314,7 @@ def test_torch(name: str) -> None:
 
 @pytest.mark.filterwarnings("ignore")
 def test_torch_numbers() -> None:
-    """A tensor without dimensions is a number where it has one."""
+    """A tensor without dimensions is a number where a number is expected."""
     torch = pytest.importorskip("torch", reason=NO_TORCH)
     compiled = runtime.compile(scale, "interpreter")
     assert (compiled(ones(), torch.tensor(3.0), ones()) == 3).all()
@@ -336,7 +336,7 @@ def test_torch_in_place() -> None:
 
 
 def test_tensors_of_bfloat16() -> None:
-    """PyTorch's BF16 tensors are used in place, though NumPy's reader of DLPack has no BF16."""
+    """PyTorch's BF16 tensors are used in place, though NumPy's DLPack reader lacks BF16."""
     torch: Any = pytest.importorskip("torch", reason=NO_TORCH)
 
     @pl.jit(target="interpreter")

@@ -1,7 +1,7 @@
-"""The cache of compiled kernels, attacked: what others planted, damage, disks and odd paths.
+"""The cache of compiled kernels, attacked: planted files, damage, full disks and odd paths.
 
-Whatever stands in the cache, a build returns an object that computes what its source says, or an
-error of ours; what others could have written is never loaded.
+Whatever is in the cache, a build returns an object that computes what its source says, or an
+error of ours; files that others could have written are never loaded.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ MUTANTS = 1000
 SOURCE = 'extern "C" __attribute__((visibility("default"))) int answer() { return 42; }\n'
 PLANTED = SOURCE.replace("42", "666")
 
-# Builds and calls; prints the answer and the first warning.
+# Builds and calls; prints the result and the first warning.
 PROGRAM = """\
 import ctypes, sys, warnings
 from pypto._src.run.cache import build
@@ -62,7 +62,7 @@ def toolchain(monkeypatch: pytest.MonkeyPatch) -> Toolchain:
 
 @pytest.fixture(autouse=True)
 def no_substitutes() -> Iterator[None]:
-    """Forget the directories that stand in for others, before and after the test."""
+    """Forget the substitute directories, before and after the test."""
     cache._substitutes.clear()  # pyright: ignore[reportPrivateUsage]
     yield
     cache._substitutes.clear()  # pyright: ignore[reportPrivateUsage]
@@ -77,7 +77,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def answer(path: Path) -> int:
-    """Call a copy: the loader would not read a path that it has loaded before again."""
+    """Call a copy: the loader does not reload a path that it has loaded before."""
     copy = path.with_name(f"copy-{random.random()}")
     copy.write_bytes(path.read_bytes())
     found: int = ctypes.CDLL(str(copy)).answer()
@@ -90,7 +90,7 @@ def make(toolchain: Toolchain, source: str = SOURCE) -> Path:
 
 
 def plant(toolchain: Toolchain, home: Path) -> Path:
-    """Put an object with another answer, and its right hash, in the place of an entry."""
+    """Replace an entry by an object with a different result, and a matching hash."""
     entry = make(toolchain)
     other = make(toolchain, PLANTED)
     digest = hashlib.sha256(other.read_bytes()).hexdigest()
@@ -157,7 +157,7 @@ def test_directories_of_another_owner(place: str, toolchain: Toolchain, home: Pa
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
 @pytest.mark.parametrize("suffix", [".so", ".sha256"])
 def test_files_of_another_owner(suffix: str, toolchain: Toolchain, home: Path) -> None:
-    """A file that another user left, when the directory was open, is replaced."""
+    """A file that another user left, while the directory was writable, is replaced."""
     entry = plant(toolchain, home)
     os.chown(entry.with_suffix(suffix), 12345, -1)
     assert answer(make(toolchain)) == 42
@@ -168,7 +168,7 @@ def test_files_of_another_owner(suffix: str, toolchain: Toolchain, home: Path) -
 def test_files_that_others_can_write(
     suffix: str, mode: int, toolchain: Toolchain, home: Path
 ) -> None:
-    """An entry that others could have changed is made anew, and belongs to the user alone."""
+    """An entry that others could have changed is rebuilt, and belongs to the user alone."""
     entry = plant(toolchain, home)
     entry.with_suffix(suffix).chmod(mode)
     path = make(toolchain)
@@ -180,7 +180,7 @@ def test_files_that_others_can_write(
 def test_links_are_not_followed(
     suffix: str, toolchain: Toolchain, home: Path, tmp_path: Path
 ) -> None:
-    """A link in an entry's place is replaced; what it led to stays."""
+    """A link in place of an entry is replaced; its target stays."""
     entry = plant(toolchain, home)
     elsewhere = entry.with_suffix(suffix).rename(tmp_path / "elsewhere")
     kept = elsewhere.read_bytes()
@@ -191,7 +191,7 @@ def test_links_are_not_followed(
 
 
 def test_linked_directories(toolchain: Toolchain, home: Path, tmp_path: Path) -> None:
-    """A cache that is a link is judged by where it leads; links inside of it are refused."""
+    """A cache that is a link is judged by its target; links inside it are rejected."""
     real = tmp_path / "real"
     real.mkdir(mode=0o700)
     home.parent.mkdir(mode=0o700)
@@ -208,7 +208,7 @@ def test_linked_directories(toolchain: Toolchain, home: Path, tmp_path: Path) ->
 
 
 def test_sticky_directories_may_be_above(toolchain: Toolchain, home: Path) -> None:
-    """In /tmp nobody removes what is another's, so a cache may lie below it; it cannot be it."""
+    """In /tmp nobody removes others' files, so a cache may be below it, but not be /tmp itself."""
     home.parent.mkdir()
     home.parent.chmod(0o1777)
     with warnings.catch_warnings():
@@ -220,7 +220,7 @@ def test_sticky_directories_may_be_above(toolchain: Toolchain, home: Path) -> No
 
 
 def test_made_directories_are_private(toolchain: Toolchain, home: Path) -> None:
-    """Whatever the umask, nobody else can write what a build makes."""
+    """Whatever the umask, nobody else can write the directories that a build creates."""
     before = os.umask(0)
     try:
         entry = make(toolchain)
@@ -237,7 +237,7 @@ def test_made_directories_are_private(toolchain: Toolchain, home: Path) -> None:
 def test_substitute_is_private(
     toolchain: Toolchain, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A directory for the process alone is held to the same rules."""
+    """A temporary directory for the process is held to the same rules."""
     temporary = tmp_path / "temporary"
     temporary.mkdir()
     temporary.chmod(0o777)
@@ -263,7 +263,7 @@ def test_substitute_is_private(
 
 
 def test_every_flipped_bit_is_seen(toolchain: Toolchain, home: Path) -> None:
-    """No object with one bit flipped passes for what was built."""
+    """No object with one flipped bit is taken for the one that was built."""
     entry = make(toolchain)
     whole = entry.read_bytes()
     random_bits = random.Random(0)
@@ -276,7 +276,7 @@ def test_every_flipped_bit_is_seen(toolchain: Toolchain, home: Path) -> None:
 
 
 def test_flipped_bytes_are_never_loaded(toolchain: Toolchain, home: Path) -> None:
-    """A process that finds a damaged object compiles it anew, and does not die of it."""
+    """A process that finds a damaged object rebuilds it, and does not crash."""
     entry = make(toolchain)
     whole = entry.read_bytes()
     for offset in (24, 40, 64, len(whole) // 3, len(whole) // 2, len(whole) - 8):
@@ -294,7 +294,7 @@ def test_flipped_bytes_are_never_loaded(toolchain: Toolchain, home: Path) -> Non
 
 
 def test_object_of_another_entry(toolchain: Toolchain, home: Path) -> None:
-    """Two entries that changed places with their hashes are both made anew."""
+    """Two entries swapped together with their hashes are both rebuilt."""
     first, second = make(toolchain), make(toolchain, PLANTED)
     for suffix in (".so", ".sha256"):
         kept = first.with_suffix(suffix).read_bytes()
@@ -335,7 +335,7 @@ PUT: dict[str, Callable[[Path], object]] = {
 def test_something_else_for_a_file(
     what: str, suffix: str, toolchain: Toolchain, home: Path
 ) -> None:
-    """What is no file is replaced; a directory with something in it stays, with a warning."""
+    """What is not a file is replaced; a nonempty directory stays, with a warning."""
     entry = make(toolchain)
     for each in (".so", suffix):
         entry.with_suffix(each).unlink(missing_ok=True)
@@ -353,7 +353,7 @@ def test_something_else_for_a_file(
 def test_something_else_for_a_directory(
     what: str, place: str, toolchain: Toolchain, home: Path
 ) -> None:
-    """What is no directory stays, and kernels build elsewhere, with one warning."""
+    """What is not a directory stays, and kernels build elsewhere, with one warning."""
     where = PLACES[place](make(toolchain))
     shutil.rmtree(where)
     PUT[what](where)
@@ -369,7 +369,7 @@ def test_something_else_for_a_directory(
 
 
 def test_compiler_without_space(toolchain: Toolchain, home: Path, tmp_path: Path) -> None:
-    """A compiler that finds the disk full gives a warning, and the kernel builds elsewhere."""
+    """A compiler that finds the disk full causes a warning, and the kernel builds elsewhere."""
     script = tmp_path / "compiler"
     script.write_text(
         "#!/bin/sh\n"
@@ -385,7 +385,7 @@ def test_compiler_without_space(toolchain: Toolchain, home: Path, tmp_path: Path
 def test_no_space_anywhere(
     toolchain: Toolchain, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Where the temporary directory is full as well, an error says so, with what to do."""
+    """If the temporary directory is full as well, an error says so, with what to do."""
 
     def full(path: Path, data: bytes) -> int:
         raise OSError(28, "No space left on device", str(path))
@@ -401,7 +401,7 @@ def test_no_space_anywhere(
 
 
 def mounted(options: str, home: Path, toolchain: Toolchain) -> list[str]:
-    """Build in a process that has a file system with these options in the cache's place."""
+    """Build in a process with a file system with these options mounted at the cache."""
     home.mkdir(parents=True)
     program = [sys.executable, "-c", PROGRAM, SOURCE]
     script = f"mount -t tmpfs -o {options} tmpfs {shlex.quote(str(home))}"
@@ -420,14 +420,14 @@ def mounted(options: str, home: Path, toolchain: Toolchain) -> list[str]:
 
 @pytest.mark.skipif(shutil.which("unshare") is None, reason="no unshare")
 def test_full_disk(toolchain: Toolchain, home: Path) -> None:
-    """On a disk of two pages nothing can be kept, and the kernel runs all the same."""
+    """On a disk of two pages nothing can be stored, but the kernel still runs."""
     found = mounted("size=8k,mode=700", home, toolchain)
     assert found == ["42", unwritable(home, "No space left on device")]
 
 
 @pytest.mark.skipif(shutil.which("unshare") is None, reason="no unshare")
 def test_disk_without_programs(toolchain: Toolchain, home: Path) -> None:
-    """From a file system mounted noexec nothing is loaded, and the kernel runs all the same."""
+    """Nothing is loaded from a file system mounted noexec, but the kernel still runs."""
     found = mounted("noexec,mode=700", home, toolchain)
     assert found == [
         "42",
@@ -462,7 +462,7 @@ def test_disk_without_programs(toolchain: Toolchain, home: Path) -> None:
 def test_odd_names(
     name: str, toolchain: Toolchain, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A directory of any name that the system has keeps kernels."""
+    """A directory with any name that the system allows can store kernels."""
     home = tmp_path / name
     monkeypatch.setenv("PYPTO_CACHE_DIR", str(home))
     with warnings.catch_warnings():
@@ -475,18 +475,18 @@ def test_odd_names(
 def test_impossible_names(
     toolchain: Toolchain, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A name that the system does not have gives a warning; so does a zero byte."""
+    """A name that the system does not allow causes a warning; so does a zero byte."""
     for path in (tmp_path / ("x" * 256), tmp_path / ("x/" * 4000), Path("/dev/null/x")):
         monkeypatch.setenv("PYPTO_CACHE_DIR", str(path))
         assert "cannot be written" in substitute(toolchain, path)
-    assert list(tmp_path.iterdir()) == []  # nothing is made of a path that does not work out
+    assert list(tmp_path.iterdir()) == []  # an unusable path leaves nothing behind
     zero = tmp_path / "a\0b"
     monkeypatch.setattr(knobs.CACHE_DIR, "get", lambda: zero)
     assert "cannot be written (embedded null byte)" in substitute(toolchain, zero)
 
 
 def test_missing_symbol_is_no_crash(toolchain: Toolchain, home: Path) -> None:
-    """An object of the right hash without a launcher is an error with its name."""
+    """An object with the right hash but no launcher is an error with its name."""
     entry = make(toolchain)
     with pytest.raises(Exception, match="has no symbol pypto_launch"):
         NativeKernel(entry)

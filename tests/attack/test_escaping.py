@@ -1,4 +1,4 @@
-"""Nothing of a program becomes code of the texts that are made of it."""
+"""No string of a program becomes code in the texts that are generated from it."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def example(name: str) -> ir.Program:
 
 
 def emitted(program: ir.Program) -> Iterator[tuple[str, str]]:
-    """Yield the texts of a program that are C++ or MLIR, with their names."""
+    """Yield the C++ and MLIR texts of a program, with their names."""
     lowered = PassManager.get_strategy(OptimizationStrategy.Default).run_passes(program)
     options = CppOptions(source_lines=True)
     for name, text in cce_files(lowered, options).items():
@@ -79,7 +79,7 @@ def emitted(program: ir.Program) -> Iterator[tuple[str, str]]:
 
 
 def check_texts(program: ir.Program) -> int:
-    """Check every text of a program, up to the first that our error refuses; count them."""
+    """Check every text of a program, up to the first that we reject; count them."""
     assert not is_planted(python_code_of(ir.python_print(program)))
     count = 1
     with suppress(PyptoError):
@@ -93,7 +93,7 @@ def check_texts(program: ir.Program) -> int:
 
 @pytest.mark.parametrize("case", EXAMPLES, ids=lambda case: case.name)
 def test_markers_in_bytes(case: Case) -> None:
-    """A marker in any text of a program's bytes is refused, or escaped in all that is emitted."""
+    """A marker in any string of a program's bytes is rejected, or escaped in all emitted texts."""
     tokens = tokens_of(case.program)
     texts = list(texts_in(tokens))
     each = max(1, MOST // len(texts))
@@ -113,21 +113,21 @@ def test_markers_in_bytes(case: Case) -> None:
 
 @pytest.mark.parametrize("marker", MARKERS, ids=range(len(MARKERS)))
 def test_markers_by_hand(marker: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Markers in all names and files of a program made by constructors are escaped in all texts."""
+    """Markers in all names and files of a program from constructors are escaped in all texts."""
     name = SMALL[MARKERS.index(marker) % len(SMALL)]
     program = renamed(example(name), marker, monkeypatch)
     for file in {node.span.filename for node in ir.walk(program)}:
         lines = [f"x = y{marker}\n"] * 400
         linecache.cache[file] = (1, None, lines, file)
     with monkeypatch.context() as patched:
-        # What cannot be a file is refused at the end only: here the texts are looked at.
+        # Invalid file names are rejected only at the end: here only the texts are checked.
         patched.setattr("pypto._src.build_output.is_function_name", bool)
         assert check_texts(program) > 3
 
 
 @pytest.mark.parametrize("marker", MARKERS, ids=range(len(MARKERS)))
 def test_one_function_a_text(marker: str) -> None:
-    """The functions that everything passes through leave nothing of a marker outside."""
+    """The functions that all strings pass through let no part of a marker out."""
     for text in (marker, f"a{marker}", f"{marker}\\", f"{marker}??/"):
         lines: Mapping[str, str] = {
             "comment": f"// {comment_text(text)}\nint after;",
@@ -142,7 +142,7 @@ def test_one_function_a_text(marker: str) -> None:
 
 
 def test_plain_texts_stay() -> None:
-    """What needs no escape is as it was."""
+    """Strings that need no escaping are unchanged."""
     for text in ("softmax.py:14", "β.py:1: x = y", "a b, c?"):
         assert comment_text(text) == text
         assert string_literal(text) == string_text(text) == f'"{text}"'
@@ -150,9 +150,9 @@ def test_plain_texts_stay() -> None:
 
 @pytest.mark.skipif(find_toolchain() is None, reason="needs a C++ compiler")
 def test_file_name_with_a_line_end_compiles(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A program whose file's name holds a command for the compiler compiles, and runs, without."""
+    """A program whose file name contains a compiler directive compiles and runs without it."""
     program = example("softmax")
-    file = f"a.py:1\n#error {WORD}\n"  # no slash: texts have the last part of a path alone
+    file = f"a.py:1\n#error {WORD}\n"  # no slash: texts only have the last part of a path
     case = next(case for case in EXAMPLES if case.name == "softmax")
     arguments = case.inputs(np.random.default_rng(0))
     placed = renamed_files(program, file, monkeypatch)

@@ -1,4 +1,4 @@
-"""Texts that try to run Python when they are read: none of them gets to."""
+"""Texts that try to run Python when they are read: none of them succeeds."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ def in_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def marked() -> bool:
-    """True if something of a text was executed."""
+    """True if any part of a text was executed."""
     sys.modules.pop("evil", None)
     return Path(MARK).exists()
 
 
 def read(text: str, **words: Any) -> Any:
-    """Return what a text gives when it is read, the error that it raises otherwise."""
+    """Return the result of reading a text, or the error that it raises."""
     try:
         return pl.parse(text, "given.py", **words)
     except (PyptoError, SyntaxError) as error:
@@ -83,7 +83,7 @@ AROUND = {
 
 @pytest.mark.parametrize("statement", AROUND.values(), ids=AROUND)
 def test_around_kernels(statement: str) -> None:
-    """A statement beside a kernel is left out or refused at its place, and never executed."""
+    """A statement outside kernels is skipped or rejected with its location, and never executed."""
     found = read(f"{statement}\n{KERNEL.format(1)}")
     assert not marked()
     assert isinstance(found, Function | PyptoError)
@@ -95,7 +95,7 @@ def test_around_kernels(statement: str) -> None:
 @pytest.mark.parametrize("header", ["# pypto.program: P\n", "# pypto.entry: f\n"])
 @pytest.mark.parametrize("statement", [WRITE, "import evil", f"SIZE = {WRITE}"])
 def test_with_a_header(header: str, statement: str) -> None:
-    """A header that says that the text was printed does not make Python execute the rest."""
+    """A header saying that the text was printed does not make Python execute the rest."""
     read(f"{header}{statement}\n{KERNEL.format(1)}")
     with pytest.raises((PyptoError, SyntaxError)):
         ir.parse(f"{header}{statement}\n{KERNEL.format(1)}")
@@ -127,7 +127,7 @@ INSIDE = {
 
 @pytest.mark.parametrize("text", INSIDE.values(), ids=INSIDE)
 def test_inside_a_kernel(text: str) -> None:
-    """An expression of a kernel reaches the language and nothing of Python behind it."""
+    """An expression in a kernel can reach the language, but nothing of Python behind it."""
     assert isinstance(read(KERNEL.format(text)), PyptoError)
     program = f"@pl.program\nclass P:\n    SIZE = {text}\n" + indent(
         KERNEL.format("self.SIZE").replace("(n", "(self, n"), "    "
@@ -139,7 +139,7 @@ def test_inside_a_kernel(text: str) -> None:
 
 
 def test_inside_an_inline_function() -> None:
-    """A function of the text that expands in a kernel is read as the kernel is."""
+    """An inline function in the text is read like the kernel it is expanded in."""
     text = f"@pl.inline\ndef g(n):\n    return n + {WRITE}\n{KERNEL.format('g(n)')}"
     assert isinstance(read(text), PyptoError)
     assert not marked()
@@ -195,7 +195,7 @@ if __name__ == "__main__":
 
 
 def test_plain_kernel_text() -> None:
-    """Imports of the language, constants and types mean the same read as executed."""
+    """Imports of the language, constants and types mean the same when read as when executed."""
     found, executed = pl.parse_program(PLAIN), pl.parse_program(PLAIN, trusted=True)
     assert ir.structural_equal(found, executed, True)
     assert str(found) == str(executed)
@@ -203,12 +203,12 @@ def test_plain_kernel_text() -> None:
 
 EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("*.py"))
 MADE_BY_PYTHON = {"gelu_mlp", "matmul", "projections"}
-"""Examples with a constant of `math`, a function that makes programs, and `@pl.jit` functions."""
+"""Examples with a constant of `math`, a function that creates programs, and `@pl.jit` functions."""
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_examples(path: Path) -> None:
-    """An example is the same program, read as executed, or needs what is told."""
+    """An example read is the same program as executed, or the error tells what it needs."""
     if path.stem in MADE_BY_PYTHON:
         with pytest.raises(PyptoError) as caught:
             pl.loads(path)
@@ -218,7 +218,7 @@ def test_examples(path: Path) -> None:
 
 
 def test_given_names() -> None:
-    """A constant that Python computes is given; the text's own constants count first."""
+    """A constant computed by Python is passed in; the text's own constants take precedence."""
     text = f"from sizes import SIZE\nOWN = 4\n{KERNEL.format('SIZE + OWN')}"
     with pytest.raises(NotExecutedError) as caught:
         pl.parse(text)
@@ -231,7 +231,7 @@ def test_given_names() -> None:
 
 
 def test_given_functions() -> None:
-    """A function that is given may be called; what it is an attribute of stays closed."""
+    """A function passed in may be called; what it is an attribute of is inaccessible."""
     text = KERNEL.format("twice(4)")
     assert str(pl.parse(text, names={"twice": lambda n: 2 * n})).endswith("return n + 8")  # pyright: ignore[reportUnknownLambdaType]
     with pytest.raises(NotExecutedError, match=r"sys\.maxsize is an attribute of Python"):
@@ -239,7 +239,7 @@ def test_given_functions() -> None:
 
 
 def test_constants_that_python_may_change() -> None:
-    """A list is not what it was once a statement was left out that may have changed it."""
+    """A list is not a constant if a skipped statement may have changed it."""
     text = f"SIZES = [1]\nother = SIZES.append(2)\n{KERNEL.format('len(SIZES)')}"
     assert str(pl.parse(text, trusted=True)).endswith("return n + 2")
     with pytest.raises(NotExecutedError, match="'SIZES' is perhaps changed by Python"):
@@ -247,7 +247,7 @@ def test_constants_that_python_may_change() -> None:
 
 
 def test_a_trusted_text_is_executed() -> None:
-    """Whoever says so gets all of Python, from a text and from a file."""
+    """With explicit trust the text gets all of Python, from a string and from a file."""
     text = f"import evil\n{KERNEL.format('evil.SIZE')}"
     Path("kernel.py").write_text(text)
     for found in (pl.parse(text, trusted=True), pl.loads("kernel.py", trusted=True)):
@@ -256,7 +256,7 @@ def test_a_trusted_text_is_executed() -> None:
 
 
 def test_convert(capsys: pytest.CaptureFixture[str]) -> None:
-    """The command reads a file, refuses what that does not tell, and executes it when asked."""
+    """The command reads a file, rejects what reading cannot determine, and executes on request."""
     head = "import pypto.language as pl\nfrom evil import SIZE\n"
     Path("kernel.py").write_text(head + KERNEL.format("SIZE"))
     assert cli.main(["convert", "kernel.py", "--to", "python"]) == 1
@@ -278,7 +278,7 @@ def test_convert_of_a_file_with_a_header(capsys: pytest.CaptureFixture[str]) -> 
 
 
 def test_convert_one_of_several(capsys: pytest.CaptureFixture[str]) -> None:
-    """A program of a file that is read is named as one of a file that is executed."""
+    """A program in a file that is read is named like one in a file that is executed."""
     second = KERNEL.format(2).replace("def f", "def g")
     Path("kernel.py").write_text(f"import evil\n{KERNEL.format(1)}\n{second}")
     assert cli.main(["convert", "kernel.py:g", "--to", "python"]) == 0
@@ -290,7 +290,7 @@ def test_convert_one_of_several(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_statement_form() -> None:
-    """The reader of the statement form has no expression of Python to execute."""
+    """The reader of the statement form has no Python expressions to execute."""
     function = pl.parse(KERNEL.format(1))
     assert isinstance(function, Function)
     text = ir.to_statement_text(ir.Program([function], "P"))

@@ -1,7 +1,7 @@
-"""Native code that would never end is ended: by its first mistake, or by Ctrl-C.
+"""Native code that would never end is stopped: by its first error, or by Ctrl-C.
 
-Each attack runs in a process of its own (`endless`), because what fails here cannot be interrupted.
-The time given to it says nothing of how long an interrupt takes; ``bench/interrupts.py`` does.
+Each attack runs in its own process (`endless`), because a failure here cannot be interrupted.
+Its time limit does not show how long an interrupt takes; ``bench/interrupts.py`` does.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="sends signals")
 SRC = Path(__file__).parents[2] / "src"
 ATTACK = Path(__file__).with_name("endless.py")
 WATCHDOG_S = 120.0
-"""A process that has not ended then never will; compiling its kernels takes the most of it."""
+"""A process still running then never ends; compiling its kernels takes most of the time."""
 
 THREADS = effort.part(["2", "1"], 2)
-"""How many run the tasks of an orchestration."""
+"""The number of threads that run the tasks of an orchestration."""
 ORCHESTRATIONS = ("no_tasks", "short_tasks", "host_ops", "endless_tasks")
 
 
@@ -43,7 +43,7 @@ def attack(
     signals: bool = True,
     **variables: str,
 ) -> dict[str, Any]:
-    """Return what becomes of a case that is interrupted when it is ready and ``when`` is true."""
+    """Return the outcome of a case that is interrupted when it is ready and ``when`` is true."""
     process = subprocess.Popen(
         [sys.executable, str(ATTACK), *words],
         stdout=subprocess.PIPE,
@@ -59,7 +59,7 @@ def attack(
                 until = time.monotonic() + WATCHDOG_S
                 while not when() and process.poll() is None and time.monotonic() < until:
                     time.sleep(0.01)
-                time.sleep(0.3)  # well within what is to be interrupted
+                time.sleep(0.3)  # well within the code to be interrupted
                 process.send_signal(signal.SIGINT)
             out, errors = process.communicate(timeout=WATCHDOG_S)
         except BaseException:
@@ -71,7 +71,7 @@ def attack(
 
 @pytest.mark.parametrize("name", ["rows", "scalars", "until"])
 def test_interrupt_ends_a_kernel(name: str) -> None:
-    """Loops with and without instructions end; what the kernel has stored is whole."""
+    """Loops with and without instructions end; the kernel's stores are complete."""
     compiler()
     found = attack(name, "1")
     assert found == {
@@ -86,7 +86,7 @@ def test_interrupt_ends_a_kernel(name: str) -> None:
 
 @pytest.mark.skipif(not hasattr(signal, "pthread_kill"), reason="signals are of processes")
 def test_signal_to_another_thread_ends_a_wait() -> None:
-    """The system may give Ctrl-C to any thread; the main one looks while a compilation runs."""
+    """The system may deliver Ctrl-C to any thread; the main one polls during a compilation."""
     has_begun = threading.Event()
     ends: list[str] = []
 
@@ -121,7 +121,7 @@ def test_signal_to_another_thread_ends_a_wait() -> None:
 @pytest.mark.parametrize("threads", THREADS)
 @pytest.mark.parametrize("name", effort.part(ORCHESTRATIONS, 2, first=1))
 def test_interrupt_ends_an_orchestration(name: str, threads: str) -> None:
-    """The host and its tasks in all threads end, and nobody writes the arrays any more."""
+    """The host and its tasks in all threads end, and the arrays are no longer written."""
     compiler()
     found = attack(name, threads)
     assert found == {
@@ -146,7 +146,7 @@ _MISTAKES = {
 @pytest.mark.parametrize("threads", THREADS)
 @pytest.mark.parametrize("name", [*_MISTAKES])
 def test_mistake_ends_a_run(name: str, threads: str) -> None:
-    """The first mistake ends a kernel at once, and the tasks after it that run already."""
+    """The first error ends a kernel at once, and the later tasks that are already running."""
     compiler()
     found = attack(name, threads, signals=False)
     assert (found["error"], found["message"]) == ("KernelError", _MISTAKES[name])
@@ -154,7 +154,7 @@ def test_mistake_ends_a_run(name: str, threads: str) -> None:
 
 
 def test_other_threads_go_on() -> None:
-    """A kernel that another Python thread runs is not what the interrupt is for."""
+    """A kernel that another Python thread runs is not interrupted."""
     compiler()
     found = attack("beside_a_thread", "1")
     assert found == {
@@ -166,7 +166,7 @@ def test_other_threads_go_on() -> None:
 
 
 def test_handlers_run_in_the_midst_of_a_kernel() -> None:
-    """A handler may return, and the kernel goes on; what it raises ends the kernel."""
+    """If a handler returns, the kernel goes on; if it raises, the kernel ends."""
     compiler()
     found = attack("own_handlers", "1")
     refusal = "a signal handler cannot run a kernel while its thread is in the midst of one"
@@ -175,13 +175,13 @@ def test_handlers_run_in_the_midst_of_a_kernel() -> None:
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
 def test_forked_child_is_interrupted() -> None:
-    """A child looks for signals itself."""
+    """A forked child polls for signals itself."""
     compiler()
     assert attack("forked", "1", signals=False) == {"error": "KeyboardInterrupt"}
 
 
-# A compiler that never ends while a file is there; it notes the processes that would be left. What
-# it makes afterwards is not the point, so it does not optimize.
+# A compiler that does not end while a file exists; it records processes that would be left. Its
+# output does not matter, so it does not optimize.
 _STALLING = """\
 #!/bin/sh
 case "$*" in *--version*) exec {compiler} --version ;; esac
@@ -200,7 +200,7 @@ def _is_alive(process: int) -> bool:
         stat = Path(f"/proc/{process}/stat").read_text()
     except OSError:
         return False
-    return stat.rpartition(")")[2].split()[0] != "Z"  # a zombie runs no more
+    return stat.rpartition(")")[2].split()[0] != "Z"  # a zombie is not running
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="looks at /proc")
@@ -209,7 +209,7 @@ def _is_alive(process: int) -> bool:
 def test_interrupt_ends_a_compilation(entry: str, threads: str, tmp_path: Path) -> None:
     """The compiler and its children are killed, and nothing unfinished is left.
 
-    What may stay is the text of the header that all kernels share, which is written as a whole.
+    The text of the header that all kernels share may stay, as it is written atomically.
     """
     toolchain: Toolchain = compiler()
     script = tmp_path / "c++"

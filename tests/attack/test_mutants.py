@@ -1,4 +1,4 @@
-"""A thousand damaged programs of each kind: each is refused, or read and printed back equal."""
+"""A thousand damaged programs of each kind: each is rejected, or read and printed back equal."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ COUNT = effort.count(150, thorough_run=1000)
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_mutants(kind: str) -> None:
-    """In a process of its own, which has bounds on memory and time and watches what is done."""
+    """In its own process, with limits on memory and time, and under observation."""
     done = subprocess.run(
         [sys.executable, "-m", "tests.attack.mutants", kind, str(COUNT)],
         cwd=ROOT,
@@ -32,7 +32,7 @@ def test_mutants(kind: str) -> None:
     assert done.returncode == 0, done.stderr[-3000:]
     found = re.fullmatch(rf"{kind}: {COUNT} mutants of seed 0, (\d+) read, (\d+) .*\n", done.stdout)
     assert found is not None, done.stdout
-    assert int(found[1]) >= COUNT // 50  # otherwise they are damaged beyond what readers look at
+    assert int(found[1]) >= COUNT // 50  # otherwise they are too damaged to test the readers
     assert int(found[2]) > COUNT // 2
 
 
@@ -40,7 +40,7 @@ def test_mutants(kind: str) -> None:
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 @pytest.mark.parametrize("probe", PLANTED)
 def test_probe_leaves_a_trace(probe: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is planted in kernels would be seen if it were evaluated: a file or an import of it."""
+    """Evaluating what is planted in kernels would be noticed: it leaves a file or an import."""
     monkeypatch.chdir(tmp_path)
     trace = ""
     try:

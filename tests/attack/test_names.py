@@ -1,4 +1,4 @@
-"""Names and files that come from outside: what `deserialize` and the parsers refuse."""
+"""Names and files from outside: what `deserialize` and the parsers reject."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ ODD = [
     '"',
     *MARKERS,
 ]
-"""No identifiers."""
+"""Strings that are not identifiers."""
 FILES = ["a\nb", "a\rb", "a\0b", "a\x1bb", "a\x85b", "a\u2028b"]
 
 
 def call() -> ir.Program:
-    """Return a program with each kind of name: NAME stands for all of them in turn."""
+    """Return a program with each kind of name: NAME is a placeholder for all of them in turn."""
     callee = function([var("n")], ir.ReturnStmt([]), name="callee")
     body = ir.SeqStmts(
         [
@@ -49,7 +49,7 @@ def call() -> ir.Program:
 @pytest.mark.parametrize("old", ["callee", "caller", "Whole", "my.op"])
 @pytest.mark.parametrize("odd", ODD, ids=count())
 def test_bytes_with_odd_names(old: str, odd: str) -> None:
-    """Functions, programs, entries and ops of bytes have names that are identifiers."""
+    """Names of functions, programs, entries and ops in bytes must be identifiers."""
     tokens = [odd if token == old else token for token in tokens_of(call())]
     with pytest.raises(SerializeError):
         ir.deserialize(packed(tokens))
@@ -57,7 +57,7 @@ def test_bytes_with_odd_names(old: str, odd: str) -> None:
 
 @pytest.mark.parametrize("odd", [odd for odd in ODD if not is_variable_name(odd)], ids=count())
 def test_bytes_with_odd_variables(odd: str) -> None:
-    """So have variables, but that digits, `.` and `$` may stand anywhere."""
+    """So must variables, except that digits, `.` and `$` may be anywhere."""
     tokens = [odd if token == "n" else token for token in tokens_of(call())]
     with pytest.raises(SerializeError, match=r"a Var is called .*, wanted letters, digits"):
         ir.deserialize(packed(tokens))
@@ -65,7 +65,7 @@ def test_bytes_with_odd_variables(odd: str) -> None:
 
 @pytest.mark.parametrize("file", FILES, ids=count())
 def test_bytes_with_odd_files(file: str) -> None:
-    """A file's name has no character that ends a line or controls a terminal."""
+    """A file name has no character that ends a line or controls a terminal."""
     node = ir.BreakStmt(ir.Span("a.py", 1, 0))
     tokens = [file if token == "a.py" else token for token in tokens_of(node)]
     with pytest.raises(SerializeError, match="which has control characters"):
@@ -85,7 +85,7 @@ MAKERS: dict[str, Callable[[str], ir.Program]] = {
 
 @pytest.mark.parametrize("what", MAKERS)
 def test_no_reader_takes_what_constructors_do(what: str) -> None:
-    """What constructors take all the same is printed; as bytes it is refused, and by parsers."""
+    """What constructors accept nevertheless is printed; as bytes and by parsers it is rejected."""
     for odd in ODD:
         made: Any = MAKERS[what](odd)
         with pytest.raises(SerializeError, match="is called"):
@@ -100,7 +100,7 @@ def test_no_reader_takes_what_constructors_do(what: str) -> None:
 
 @pytest.mark.parametrize("name", ['"a b"', '"../x"', '"a\\nb"', '"a;"'])
 def test_statement_texts_with_odd_names(name: str) -> None:
-    """Quotation marks in the statement form make no name of what is none; the error shows it."""
+    """Quoting in the statement form does not make a name valid; the error shows it."""
     text = f"program.module @{name} {{ func.func @{name}(%{name}: fp32) {{ statement.return }} }}"
     for at in range(3):
         parts = text.split(name)
@@ -111,7 +111,7 @@ def test_statement_texts_with_odd_names(name: str) -> None:
 
 
 def test_header_of_a_kernel_with_an_odd_name() -> None:
-    """Nor do the comment lines of a text that people wrote give a program any name."""
+    """Neither does a comment header in a hand-written text give a program an invalid name."""
     kernel = "@pl.function\ndef f(x: pl.INT64):\n    y = x + 1\n"
     text = f"# pypto.program: ../../x\n\n{kernel}"
     with pytest.raises(PyptoError, match="is not an identifier") as caught:
@@ -120,7 +120,7 @@ def test_header_of_a_kernel_with_an_odd_name() -> None:
 
 
 def test_usual_names_are_taken() -> None:
-    """Unicode, keywords of Python, and what the statement form numbers are names."""
+    """Unicode, Python keywords, and numbered names of the statement form are valid."""
     assert all(map(is_variable_name, ["x", "β", "for", "0", "x.1", "$", ""]))
     assert all(map(is_op_name, ["block.add", "foo", "my.and"]))
     assert not any(map(is_op_name, ["", ".", "a.", "a..b", "a b"]))
@@ -135,7 +135,7 @@ def test_usual_names_are_taken() -> None:
 
 
 def _broken() -> dict[str, tuple[ir.IRNode, str, Any]]:
-    """Return nodes, and a field of a part with what it must not hold."""
+    """Return nodes, and a field of a part with a value that it must not have."""
     size = ir.ConstFloat(1.5)
     tile = ir.TileType([16, 16], ir.FP32)
     pair = ir.MakeTuple([ir.ConstInt(1), ir.ConstFloat(0.5)])
@@ -163,7 +163,7 @@ def _broken() -> dict[str, tuple[ir.IRNode, str, Any]]:
 
 @pytest.mark.parametrize("what", _broken())
 def test_bytes_that_constructors_would_refuse(what: str) -> None:
-    """What does not fit is refused when it is read: its text would be that of another program."""
+    """Inconsistent values are rejected on reading: their text would be another program's."""
     root, field, value = _broken()[what]
     parts: list[Any] = [root, getattr(root, "type", None), *_views(root)]
     holder = next(part for part in parts if part is not None and hasattr(part, field))
@@ -179,7 +179,7 @@ def _views(root: Any) -> list[Any]:
 
 
 def test_span_that_ends_nowhere() -> None:
-    """A place whose end lies 2^62 lines behind its file takes no time to be looked at."""
+    """A location whose end is 2^62 lines after its file is handled in no time."""
     from pypto._src.diagnostics import lines_at
 
     tokens = tokens_of(ir.BreakStmt(ir.Span(__file__, 1, 0, 77, 1)))
@@ -188,6 +188,6 @@ def test_span_that_ends_nowhere() -> None:
 
 
 def test_whole_programs_still_come_back() -> None:
-    """A program as people write it is none of this."""
+    """A program as users write it has none of these faults."""
     node = ir.Program([loop_sum()], "P")
     ir.assert_structural_equal(node, ir.deserialize(ir.serialize(node)))

@@ -1,4 +1,4 @@
-"""Files are written below their folder, all or none, whatever functions are called."""
+"""Files are written below their folder, all or none, whatever the names of functions."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ OUTSIDE = ["../../x", "../x", "..", ".", "/tmp/x", "a/../../x", "a//..//../x", "
 
 
 def kernel(name: str) -> ir.Program:
-    """Return a program of one kernel, made by constructors."""
+    """Return a program of one kernel, built by constructors."""
     read: Any = pl.parse(KERNEL)
     function = ir.Function(
         name,
@@ -55,7 +55,7 @@ def all_below(folder: Path) -> dict[str, bytes]:
 @pytest.mark.parametrize("backend", [BackendType.CCE, BackendType.PTO])
 @pytest.mark.parametrize("name", OUTSIDE)
 def test_functions_that_name_other_places(name: str, backend: BackendType, tmp_path: Path) -> None:
-    """A function of that name, made by hand, is refused before anything is written; so as bytes."""
+    """A hand-built function with such a name is rejected before any write; so are bytes."""
     folder = tmp_path / "a" / "b"
     with pytest.raises(PyptoError, match="is not an identifier"):
         ir.compile(kernel(name), folder, backend_type=backend, skip_ptoas=True)
@@ -67,7 +67,7 @@ def test_functions_that_name_other_places(name: str, backend: BackendType, tmp_p
 
 @pytest.mark.parametrize("name", [*OUTSIDE, "", "/", "a/" * 3000 + "x"])
 def test_the_writer_refuses_them_too(name: str, tmp_path: Path) -> None:
-    """Whoever names the files, none leaves the folder, and the others are not written either."""
+    """Whoever gives the names, no file leaves the folder, and the others are not written either."""
     folder = tmp_path / "a" / "b"
     with pytest.raises(OutputError) as caught:
         OutputFolder(folder).write({"good.txt": "x", name: "y"})
@@ -76,7 +76,7 @@ def test_the_writer_refuses_them_too(name: str, tmp_path: Path) -> None:
 
 
 def test_links_out_of_the_folder(tmp_path: Path) -> None:
-    """A link to a folder elsewhere is not followed; one in a file's place is replaced."""
+    """A link to a folder elsewhere is not followed; one in place of a file is replaced."""
     outside = tmp_path / "outside"
     outside.mkdir()
     (outside / "kept").write_text("kept", encoding="utf-8")
@@ -95,7 +95,7 @@ def test_links_out_of_the_folder(tmp_path: Path) -> None:
 
 
 def test_a_folder_that_is_a_link_itself(tmp_path: Path) -> None:
-    """The user may name a folder by a link."""
+    """The user's output folder itself may be a link."""
     (tmp_path / "real").mkdir()
     (tmp_path / "link").symlink_to("real", target_is_directory=True)
     OutputFolder(tmp_path / "link").write({"a/b.txt": "x"})
@@ -104,7 +104,7 @@ def test_a_folder_that_is_a_link_itself(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("length", [300, 5000])
 def test_long_names(length: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A name that is too long for the disk is our error; that of a program is shortened."""
+    """A name too long for the disk is our error; a program's name is shortened."""
     with pytest.raises(OutputError, match=r"cannot write 'kernels/aiv/aaa.*: File name too long"):
         ir.compile(kernel("a" * length), tmp_path, backend_type=BackendType.CCE, dump_passes=False)
     assert all_below(tmp_path) == {}
@@ -114,7 +114,7 @@ def test_long_names(length: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 
 def test_all_or_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where one file cannot be written none changes, and no draft of one stays."""
+    """If one file cannot be written, none changes, and no temporary file is left."""
     folder = OutputFolder(tmp_path)
     folder.write({"a.txt": "old", "sub/b.txt": "old"})
     before = all_below(tmp_path)
@@ -137,7 +137,7 @@ def test_all_or_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_interrupted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nor does one stay when the user interrupts."""
+    """None is left when the user interrupts, either."""
     write = Path.write_bytes
 
     def interrupted(path: Path, data: bytes) -> int:
@@ -153,7 +153,7 @@ def test_interrupted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_folder_of_its_own_goes_when_nothing_is_in_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A compile that fails leaves no empty folder behind that it has made."""
+    """A compile that fails leaves behind no empty folder that it created."""
     monkeypatch.chdir(tmp_path)
     with pytest.raises(OutputError):
         ir.compile(kernel("a" * 300), backend_type=BackendType.CCE, dump_passes=False)
@@ -161,7 +161,7 @@ def test_a_folder_of_its_own_goes_when_nothing_is_in_it(
 
 
 def test_names_that_differ_in_case(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two files that are one where case is ignored are refused there, and written elsewhere."""
+    """Names that differ only in case are rejected if the file system ignores it, else written."""
     files = {"k/Add.cpp": "1", "k/add.cpp": "2", "Add.cpp": "3", "k/\ufb01.cpp": "4"}
     monkeypatch.setattr(output_folder, "_ignores_case", Mock(return_value=False))
     OutputFolder(tmp_path / "a").write(files)
@@ -176,7 +176,7 @@ def test_names_that_differ_in_case(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 @pytest.mark.parametrize("name", ["aux.cpp", "NUL", "kernels/com1.pto", "Con"])
 def test_devices_of_windows(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where Windows has a device of that name, a file of that name is refused."""
+    """A file name that is a device on Windows is rejected there."""
     monkeypatch.setattr(output_folder.sys, "platform", "win32")
     with pytest.raises(OutputError, match="is the name of a device"):
         OutputFolder(tmp_path).path_of(name)
@@ -184,7 +184,7 @@ def test_devices_of_windows(name: str, tmp_path: Path, monkeypatch: pytest.Monke
 
 
 def test_dumps_of_passes(tmp_path: Path) -> None:
-    """A pass whose name is a path dumps nowhere else."""
+    """A pass whose name is a path does not dump elsewhere."""
     manager = PassManager.get_strategy()
     manager.pass_names[0] = "x/../../../../outside"
     folder = tmp_path / "a" / "dumps"
@@ -194,7 +194,7 @@ def test_dumps_of_passes(tmp_path: Path) -> None:
 
 
 def test_paths_in_the_configuration_are_quoted() -> None:
-    """kernel_config.py is Python: what stands in it is a string, whatever it is."""
+    """kernel_config.py is Python: each path in it is a string, whatever it contains."""
     name = '"); __import__("os").abort(); ("'
     host = OrchestrationResult("", {name: 0}, {name: CoreType.VECTOR})
     values: dict[str, Any] = {"__file__": str(Path("d", "kernel_config.py"))}

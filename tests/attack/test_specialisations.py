@@ -1,4 +1,4 @@
-"""The specialisations of a process: how many are kept, which, and when their code is unloaded."""
+"""The specialisations of a process: how many are kept, which, and when code is unloaded."""
 
 from __future__ import annotations
 
@@ -54,12 +54,12 @@ def ran(kernel: Any, step: int) -> float:
 
 
 def alive(programs: list[weakref.ref[Any]]) -> int:
-    """Return how many there still are: no cycle keeps one, so that nothing has to be collected."""
+    """Return how many are still alive: none is in a cycle, so no garbage collection is needed."""
     return sum(program() is not None for program in programs)
 
 
 def test_specialisations_are_bounded() -> None:
-    """However many there were, no more than the bound are kept, of all kernels together."""
+    """However many there were, no more than the limit are kept, of all kernels together."""
     kernels = [make(), make(), make()]
     programs: list[weakref.ref[Any]] = []
     for step in range(10 * BOUND):
@@ -73,7 +73,7 @@ def test_specialisations_are_bounded() -> None:
 
 @pytest.mark.parametrize("most", [1, 2, 3])
 def test_small_bounds(most: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The bound holds where it is one or two."""
+    """The limit also holds if it is one or two."""
     monkeypatch.setenv("PYPTO_MAX_SPECIALISATIONS", str(most))
     kernel = make()
     programs: list[weakref.ref[Any]] = []
@@ -84,7 +84,7 @@ def test_small_bounds(most: int, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_what_is_used_stays() -> None:
-    """What is called between others is compiled once; what is not is compiled again."""
+    """A kernel that is called in between is compiled once; one that is not is compiled again."""
     kernel = make()
     for step in range(1, 10 * BOUND):
         assert ran(kernel, 0) == 0
@@ -98,7 +98,7 @@ def test_what_is_used_stays() -> None:
 
 
 def test_misses_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of the reasons for compilations the last ones are kept."""
+    """Only the latest reasons for compilations are kept."""
     monkeypatch.setattr(jit_module, "_MAX_MISSES", 5)
     kernel = make()
     for step in range(12):
@@ -108,7 +108,7 @@ def test_misses_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_changed_globals_are_bounded() -> None:
-    """Programs for values that a global had once are forgotten, and so are the values."""
+    """Programs for former values of a global are forgotten, and so are the values."""
 
     class Setting:
         step = 0
@@ -131,7 +131,7 @@ def test_changed_globals_are_bounded() -> None:
 
 
 def test_forgotten_kernels_leave_nothing() -> None:
-    """The specialisations of a kernel that nobody holds are let go with it."""
+    """When a kernel is no longer referenced, its specialisations are freed with it."""
     programs: list[weakref.ref[Any]] = []
     for step in range(BOUND // 2):
         kernel = make()
@@ -142,7 +142,7 @@ def test_forgotten_kernels_leave_nothing() -> None:
 
 
 def test_held_programs_run_on(toolchain: Toolchain) -> None:
-    """A program that the user holds runs after it was forgotten, and is not what a call runs."""
+    """A program that the user holds still runs after eviction, but calls do not use it."""
     kernel = make("cpu")
     held = kernel.compile(zeros(), zeros(), 3)
     other = make()
@@ -156,7 +156,7 @@ def test_held_programs_run_on(toolchain: Toolchain) -> None:
 
 
 def test_threads(toolchain: Toolchain, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Code that is forgotten while other threads run it goes on to its right result."""
+    """Evicted code that other threads are running finishes with the right result."""
     monkeypatch.setenv("PYPTO_MAX_SPECIALISATIONS", "2")
     kernel = make("cpu")
 
@@ -192,9 +192,9 @@ def kernel_with(memory: str, toolchain: Toolchain) -> Any:
 def test_objects_are_unloaded(
     toolchain: Toolchain, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What nobody holds is unloaded, though it ran, and was the first that wanted so much memory.
+    """Unreferenced code is unloaded, though it ran, and was the first to need so much memory.
 
-    The object of the first kernel of a thread stays: its code frees the thread's tile memory.
+    The object of a thread's first kernel stays: its code frees the thread's tile memory.
     """
     if toolchain.kind != "gcc":
         pytest.skip("kernels share the memory of a thread where g++ compiles them")
@@ -216,7 +216,7 @@ def test_objects_are_unloaded(
 
 @LINUX
 def test_many_specialisations() -> None:
-    """A process that made ten times as many specialisations as are kept has no more loaded."""
+    """After ten times as many specialisations as are kept, no more than these are loaded."""
     done = subprocess.run(
         [sys.executable, "-m", "tests.attack.specialisations", str(10 * BOUND)],
         cwd=ROOT,
