@@ -14,14 +14,14 @@ from tests.cases import AnyOp, Array
 
 
 def apply(op: AnyOp, *operands: Any, **kwargs: Any) -> Array:
-    """Return the op's meaning on arrays."""
+    """Return the result of the op's array semantics."""
     assert op.numpy is not None
     with np.errstate(all="ignore"):
         return op.numpy(*operands, **kwargs)
 
 
 def apply_call(call: Call, op: AnyOp, arrays: Sequence[Array]) -> Array:
-    """Return the meaning of a call whose tiles and tensors are ``arrays``, in order."""
+    """Return the result of a call whose tiles and tensors are ``arrays``, in order."""
     given = iter(arrays)
     operands: list[Any] = []
     for arg in call.args:

@@ -1,6 +1,6 @@
-"""Rows of the op table on tiles that fill no blocks.
+"""Rows of the op table on tiles that do not fill whole blocks.
 
-`python -m tests.ops.padded` compares all of them, on all ways to run them, and prints what differs.
+`python -m tests.ops.padded` compares all of them, in every execution, and prints differences.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from tests.natively import compile_together, compiler, lowered
 from tests.ops.test_native import Subject, compare, sums
 
 SIZES = {8: 3, 16: 5, 32: 13, 64: 27, 96: 37, 128: 45, 256: 77, 512: 101}
-"""Sizes of the table, and the odd ones that take their place."""
+"""Sizes in the table, and the odd ones that replace them."""
 LEVELS = (ir.OptimizationStrategy.Default, ir.OptimizationStrategy.PTOAS)
 NOT_ODD = (new_tiles.view, tensor.view, tensor.read, matmul.gemv, matmul.gemv_acc, matmul.gemv_bias)
-"""Ops whose other operands say which elements they take, and the one that takes no odd rows."""
+"""Ops whose other operands select elements, and the one that takes no odd rows."""
 
 
 class Row(NamedTuple):
@@ -43,7 +43,7 @@ class Row(NamedTuple):
 
 
 def odd(shape: Shape) -> Shape:
-    """Return a shape with odd sizes in place of those that fill blocks."""
+    """Return a shape with odd sizes instead of those that fill blocks."""
     return tuple(SIZES.get(size, size) for size in shape)
 
 
@@ -66,12 +66,12 @@ ROWS = list(_rows())
 
 
 def sample(rows: list[Row], part: int, parts: int) -> list[Row]:
-    """Return every so many-th row, from ``part`` on."""
+    """Return every n-th row, starting at ``part``."""
     return rows[part::parts]
 
 
 def subject(row: Row) -> Subject | None:
-    """Return the kernel of a row, None if the op refuses the shape."""
+    """Return the kernel of a row, or None if the op rejects the shape."""
     try:
         built = kernel_for(row.case, row.dtype, row.shapes)
         return Subject(row.case, row.dtype, row.shapes, built, lowered(built.function))
@@ -82,7 +82,7 @@ def subject(row: Row) -> Subject | None:
 
 
 def compare_text(subject: Subject) -> None:
-    """Compare what the PTO texts of both levels mean with what the interpreter gives."""
+    """Compare the results of the PTO texts of both levels with the interpreter's."""
     program = ir.Program([subject.built.function], "padded")
     arguments = subject.built.arguments(subject.case.values)
     wanted = [array.copy() for array in arguments]
@@ -103,7 +103,7 @@ def compare_text(subject: Subject) -> None:
 
 
 def main() -> int:
-    """Compare all rows; return how many differ."""
+    """Compare all rows; return the number of differences."""
     wrong, taken = 0, 0
     for part in range(0, len(ROWS), 200):
         chosen = [s for s in map(subject, ROWS[part : part + 200]) if s is not None]

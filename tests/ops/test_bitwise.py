@@ -1,4 +1,4 @@
-"""Logic, shifts and remainders: values at the edges, refusals, and the text of what targets get."""
+"""Logic, shifts and remainders: edge values, errors, and the emitted text."""
 
 from __future__ import annotations
 
@@ -52,13 +52,13 @@ COUNTS = [0, 1, 15, 16, 17, -1]
     ],
 )
 def test_shift_counts(op: AnyOp, dtype: DataType, value: int, wanted: list[int]) -> None:
-    """A count of the width or more, or a negative one, leaves no bit, or the sign."""
+    """A count of at least the width, or a negative one, leaves no bits, or the sign."""
     values, counts = array([value] * len(COUNTS), dtype), array(COUNTS, dtype)
     assert apply(op, values, counts)[0].tolist() == wanted
 
 
 def test_shift_by_a_number() -> None:
-    """The count is the number; one of the width or more leaves no bit, or the sign."""
+    """The count is a scalar; one of at least the width leaves no bits, or the sign."""
     values = array([5, -5], D.INT32)
     assert apply(bitwise.shls, values, 1)[0].tolist() == [10, -10]
     assert apply(bitwise.shls, values, 32)[0].tolist() == [0, 0]
@@ -91,7 +91,7 @@ def test_remainder(
 
 
 def test_logic_of_a_negative_number() -> None:
-    """A number beside a tile is an element of its type, the sign included."""
+    """A scalar operand is converted to the tile's element type, sign included."""
     values = array([0b1100, -1], D.INT16)
     assert apply(bitwise.ands, values, -4)[0].tolist() == [0b1100, -4]
     assert apply(bitwise.ors, values, -4)[0].tolist() == [-4, -1]
@@ -186,7 +186,7 @@ H, U, B = tile("h", D.INT16), tile("u", D.UINT32), tile("b", D.INT8)
 def test_refusals(
     op: AnyOp, args: tuple[Any, ...], slug: str, message: str, hint: str | None
 ) -> None:
-    """What the targets do not execute is refused, with what to write if there is something."""
+    """What the targets do not execute is rejected, with an alternative if there is one."""
     with pytest.raises(OpError) as caught:
         call(op, *args)
     assert (caught.value.slug, caught.value.message) == (slug, message)
@@ -194,7 +194,7 @@ def test_refusals(
 
 
 def test_one_name_for_tiles_and_numbers() -> None:
-    """The kind of the second operand chooses; logic takes a number on either side."""
+    """The second operand's kind selects the op; logic takes a scalar on either side."""
     and_: Any = pl.and_
     assert op_of(pl.and_(W, W)) is bitwise.and_
     assert op_of(and_(W, 3)) is bitwise.ands
@@ -314,7 +314,7 @@ def program(dtype: str, value: str) -> Program:
 
 
 def short(text: str) -> list[str]:
-    """Return lines without comments and flags, tile types cut to elements and shape."""
+    """Return lines without comments and flags, tile types reduced to elements and shape."""
     pattern = r"!pto\.tile_buf<[^>]*dtype=(\w+), rows=(\d+), cols=(\d+), [^>]*>"
     joined = re.sub(r"\n +(?=outs\()", " ", re.sub(pattern, r"\1 \2x\3", text))
     lines = [re.sub(r"%(?!c\d+_)\w+", "_", line).strip() for line in joined.splitlines()]
@@ -330,7 +330,7 @@ def holds(lines: list[str], wanted: list[str]) -> bool:
 @pytest.mark.parametrize("strategy", list(OptimizationStrategy), ids=lambda s: s.name)
 @pytest.mark.parametrize("name", FORMS)
 def test_form(name: str, strategy: OptimizationStrategy) -> None:
-    """The op is written as the assembler and the headers take it."""
+    """The op is emitted in the form that the assembler and the headers accept."""
     dtype, value, in_dialect, in_cpp = FORMS[name]
     lowered = PassManager(strategy).run_passes(program(dtype, value))
     lines = short(PTOCodegen().generate(lowered))
@@ -342,7 +342,7 @@ def test_form(name: str, strategy: OptimizationStrategy) -> None:
 
 @pytest.mark.parametrize("value", ["t % t", "t % 3"])
 def test_lowered_remainders_are_read_back(value: str) -> None:
-    """A remainder with its scratch tile is printed, read, serialised and emitted like any call."""
+    """A remainder with its scratch tile is printed, parsed, serialised and emitted like others."""
     lowered = PassManager().run_passes(program("INT32", value))
     text = PTOCodegen().generate(lowered)
     scratch = "y_scratch)"
@@ -354,7 +354,7 @@ def test_lowered_remainders_are_read_back(value: str) -> None:
 
 
 def test_a_remainder_needs_its_scratch_tile() -> None:
-    """Without LegalizeTiles there is no scratch tile, and the error says which pass makes it."""
+    """Without LegalizeTiles there is no scratch tile, and the error says which pass creates it."""
     emit = bitwise.rem.pto
     assert callable(emit)
 

@@ -1,4 +1,4 @@
-"""Block ops that change shapes: reductions, spreading, rows times matrices, parts, buffers."""
+"""Block ops that change shapes: reductions, broadcasts, batched products, sub-tiles, buffers."""
 
 from __future__ import annotations
 
@@ -85,13 +85,13 @@ def test_types(made: Call, shape: list[int], dtype: DataType, view: TileView | N
 
 
 def test_a_vector_becomes_a_scalar() -> None:
-    """Where no dimension is left, the result is a scalar of the element type."""
+    """If no dimension is left, the result is a scalar of the element type."""
     assert call(axis_reductions.sum, flat, 0).type == scalar_type(D.FP32)
     assert call(axis_reductions.max, tile("h", [32], D.INT16)).type == scalar_type(D.INT16)
 
 
 def test_scalars_have_the_same_names() -> None:
-    """Beside tiles, the names mean the larger and the smaller of two scalars."""
+    """Besides tiles, the names mean the maximum and the minimum of two scalars."""
     larger, smaller = pl.max(i, 3), pl.min(2, i)
     assert isinstance(larger, Max)
     assert isinstance(smaller, Min)
@@ -101,7 +101,7 @@ def test_scalars_have_the_same_names() -> None:
 
 
 def test_a_number_beside_a_scalar_keeps_its_value() -> None:
-    """It has the scalar's type if the type has such a number, and else widens the result."""
+    """It has the scalar's type if that can represent it, otherwise it widens the result."""
     small = Var("n", scalar_type(D.INT8), UNKNOWN_SPAN)
     fitting: Any = pl.max(small, -1)
     wide: Any = pl.max(small, 300)
@@ -110,7 +110,7 @@ def test_a_number_beside_a_scalar_keeps_its_value() -> None:
 
 
 def test_two_tiles_have_another_op() -> None:
-    """The names of reductions do not compare two tiles; the error names what does."""
+    """The names of reductions do not compare two tiles; the error names the right op."""
     larger: Any = pl.max
     with pytest.raises(OpError) as caught:
         larger(x, x)
@@ -143,7 +143,7 @@ def test_pipes_and_memories(made: Call, pipe: PipeType | None, space: MemorySpac
 
 
 class Refused(NamedTuple):
-    """A call that a rule refuses, and what it says."""
+    """A call that a rule rejects, and the message."""
 
     op: AnyOp
     args: tuple[Any, ...]
@@ -406,7 +406,7 @@ REFUSED = [
     "case", REFUSED, ids=[f"{c.op.name}-{c.slug}-{k}" for k, c in enumerate(REFUSED)]
 )
 def test_refusal(case: Refused) -> None:
-    """What no target executes is refused with what was found, what was wanted, and a hint."""
+    """What no target executes is rejected with what was found, what was expected, and a hint."""
     with pytest.raises(OpError) as caught:
         case.op.build(case.args, case.kwargs)
     error = caught.value
@@ -419,7 +419,7 @@ def test_refusal(case: Refused) -> None:
 
 
 def by_loops(values: Array, axis: int, combine: Any) -> Array:
-    """Reduce along an axis, a Python number at a time."""
+    """Reduce along an axis, one Python number at a time."""
     lines = np.moveaxis(values, axis, -1)
     flat_lines = lines.reshape(-1, lines.shape[-1])
     found = [combine([number.item() for number in each]) for each in flat_lines]
@@ -429,7 +429,7 @@ def by_loops(values: Array, axis: int, combine: Any) -> Array:
 @pytest.mark.parametrize("axis", [0, 1, -1])
 @pytest.mark.parametrize("dtype", [D.FP16, D.FP32, D.INT16, D.INT32])
 def test_reductions(dtype: DataType, axis: int) -> None:
-    """Along either dimension the extremes and sums are those of a loop."""
+    """Along either dimension, minimum, maximum and sum are those of a loop."""
     values = np.random.default_rng(3).integers(-50, 50, (5, 7)).astype(dtype.numpy)
     for op, combine in (
         (axis_reductions.max, max),
@@ -444,7 +444,7 @@ def test_reductions(dtype: DataType, axis: int) -> None:
 
 
 def test_sums_wrap_and_half_sums_do_not_stall() -> None:
-    """Integers wrap in their width; sums of FP16 are added up in 32 bits."""
+    """Integers wrap in their width; sums of FP16 are accumulated in 32 bits."""
     wide = np.full((1, 4), 20000, np.int16)
     assert apply(axis_reductions.sum, wide, axis=1).tolist() == [80000 - 65536]
     ones = np.ones((4096, 1), np.float16)
@@ -452,14 +452,14 @@ def test_sums_wrap_and_half_sums_do_not_stall() -> None:
 
 
 def test_extremes_of_nan() -> None:
-    """One NaN makes the column NaN, wherever it is."""
+    """One NaN makes the result of its column NaN, wherever it is."""
     values = np.array([[1, np.nan, 3], [np.nan, 2, 1]], np.float32)
     for op, last in ((axis_reductions.max, 3), (axis_reductions.min, 1)):
         np.testing.assert_array_equal(apply(op, values, axis=0), [np.nan, np.nan, last])
 
 
 def test_spreading() -> None:
-    """A column goes over rows, a row over the shape of another tile."""
+    """A column is broadcast over rows, a row over the shape of another tile."""
     values = np.arange(6, dtype=np.int8).reshape(2, 3)
     assert apply(reduce.row_expand, values).tolist() == [[0, 0, 0], [3, 3, 3]]
     assert apply(reduce.col_expand, values, values[1:]).tolist() == [[3, 4, 5], [3, 4, 5]]
@@ -477,7 +477,7 @@ def test_products_with_a_bias() -> None:
 
 
 def test_batches() -> None:
-    """Leading dimensions broadcast; the element type stays, and integers wrap in it."""
+    """Leading dimensions broadcast; the element type is kept, and integers wrap in it."""
     rng = np.random.default_rng(1)
     a = rng.integers(-3, 4, (3, 1, 2, 4)).astype(np.float16)
     b = rng.integers(-3, 4, (2, 4, 5)).astype(np.float16)
@@ -489,7 +489,7 @@ def test_batches() -> None:
 
 
 def test_a_part_is_no_copy() -> None:
-    """What is written to a part is in its tile."""
+    """Writes to a sub-tile are visible in its tile."""
     values = np.zeros((8, 16), np.float32)
     part = apply(new_tiles.view, values, (2, 16), (4, 0))
     part[...] = 1
@@ -502,7 +502,7 @@ def test_a_part_is_no_copy() -> None:
 
 
 def test_alloc_is_made_printed_and_read() -> None:
-    """The op is built from numbers or with the memory space, prints it, and reads back."""
+    """The op is built from numbers or with the memory space, prints it, and is parsed back."""
     numbers = [ConstInt(value, D.INDEX) for value in (5, -1, 16384, 3)]
     made = create_op_call("block.alloc", numbers)
     assert isinstance(made.type, MemRefType)
@@ -523,7 +523,7 @@ class K:
 
 
 def test_the_op_of_the_tests_can_be_called() -> None:
-    """Its attributes are optional and of their kinds; the call has no value."""
+    """Its attributes are optional and of the right kinds; the call has no value."""
     bare, full = call(testing.op), call(testing.op, int_attr=3, string_attr="a", bool_attr=False)
     assert isinstance(bare.type, UnknownType)
     assert (str(bare), dict(bare.kwargs)) == ("pl.test.op()", {})

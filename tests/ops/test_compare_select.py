@@ -1,4 +1,4 @@
-"""Comparing and choosing at the values where they go wrong, and what is refused."""
+"""Compare and select on difficult values, and errors."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ LOW, HIGH = -(2**31), 2**31 - 1
 @pytest.mark.parametrize("dtype", [D.FP16, D.FP32])
 @pytest.mark.parametrize("mode", HELD)
 def test_comparison_with_nan(mode: int, dtype: DataType) -> None:
-    """A NaN is unequal to everything, itself too, and neither less nor greater."""
+    """A NaN is unequal to everything including itself, and neither less nor greater."""
     found = apply(compare_select.cmp, array(LEFT, dtype), array(RIGHT, dtype), cmp_type=mode)
     assert found.dtype == dtype.numpy
     assert found[0].tolist() == HELD[mode]
@@ -61,7 +61,7 @@ def test_comparison_with_a_nan_number(mode: int) -> None:
 
 
 def together(built: Sequence[BuiltKernel]) -> list[tuple[BuiltKernel, NativeKernel]]:
-    """Return kernels with what they are as C++, compiled together."""
+    """Return kernels with their compiled C++, compiled together."""
     natives = compile_together([lowered(each.function) for each in built], compiler())
     return list(zip(built, natives, strict=True))
 
@@ -86,7 +86,7 @@ def comparisons() -> list[tuple[BuiltKernel, NativeKernel]]:
     ],
 )
 def test_compiled_comparison_of_far_integers(mode: int, wanted: list[int]) -> None:
-    """Integers whose difference does not fit compare right, made of equality and the larger one."""
+    """Integers whose difference overflows compare right, by equality and maximum."""
     built, native = comparisons()[mode]
     lhs = np.array([[LOW, HIGH, HIGH, 0, 0, 0, 0, 0]], np.int32)
     rhs = np.array([[HIGH, LOW, HIGH, 0, 0, 0, 0, 0]], np.int32)
@@ -113,7 +113,7 @@ def choices() -> list[tuple[BuiltKernel, NativeKernel]]:
 
 @pytest.mark.parametrize("number", range(len(CHOICES)), ids=[str(each) for each in CHOICES])
 def test_compiled_choice_of_few_elements(number: int) -> None:
-    """Tiles of fewer than 32 elements in a row, too, are compared and chosen from."""
+    """Tiles with rows of fewer than 32 elements are also compared and selected."""
     built, native = choices()[number]
     arguments = built.arguments(small)
     wanted = np.where(arguments[0] != 0, arguments[1], arguments[2])
@@ -122,7 +122,7 @@ def test_compiled_choice_of_few_elements(number: int) -> None:
 
 
 def test_choice_by_any_mask() -> None:
-    """Everything but 0 chooses the first tile: NaN and negative numbers too, -0 does not."""
+    """Everything except 0 selects the first tile: NaN and negative numbers too, -0 does not."""
     mask = array([0.0, -0.0, NAN, -1.0, 1e-40, INF], D.FP32)
     found = apply(compare_select.sel, mask, array([1] * 6, D.FP32), array([2] * 6, D.FP32))
     assert found[0].tolist() == [2, 2, 1, 1, 1, 1]
@@ -133,14 +133,14 @@ def test_choice_by_any_mask() -> None:
     [(2.0, INF, 2.0), (2.0, NAN, 2.0), (-2.0, 0.5, -1.0), (0.0, INF, NAN), (NAN, 0.5, NAN)],
 )
 def test_slopes_do_not_touch_what_is_above_zero(tile: float, slope: float, wanted: float) -> None:
-    """Only elements that are not above 0 meet their slope, whatever it is."""
+    """The slope is applied only to elements that are not above 0, whatever it is."""
     x, s = array([tile], D.FP32), array([slope], D.FP32)
     np.testing.assert_equal(float(apply(compare_select.prelu, x, s, s)[0, 0]), wanted)
     np.testing.assert_equal(float(apply(elementwise.lrelu, x, slope)[0, 0]), wanted)
 
 
 def test_three_operands_go_from_left_to_right() -> None:
-    """The last operand is subtracted, too."""
+    """The last operand is subtracted as well."""
     a, b, c = (array([n], D.INT32) for n in (10, 3, 4))
     found = [
         apply(ternary.addc, a, b, c),
@@ -176,7 +176,7 @@ def chosen() -> Program:
 
 @pytest.mark.parametrize("dtype", [D.FP32, D.FP16, D.INT16])
 def test_a_bare_mode_has_32_bits(dtype: DataType) -> None:
-    """A bare integer that chooses is INT32, whatever the elements are."""
+    """A bare integer as the mode is INT32, whatever the elements are."""
     tile = Var("t", TileType([16, 32], dtype))
     named = compare_select.sels.build((tile, tile), {"select_mode": 1})
     for call in (compare_select.sels.build((tile, tile, 1), {}), named):
@@ -191,7 +191,7 @@ def test_a_bare_mode_has_32_bits(dtype: DataType) -> None:
 def test_tiles_chosen_at_run_time(
     n: int, wanted: float, backend: Literal["cpu", "interpreter"]
 ) -> None:
-    """A number that is not 0 chooses the first tile as a whole."""
+    """A nonzero number selects the first tile as a whole."""
     if backend == "cpu":
         compiler()
     x, y = np.full((16, 32), 1, np.float32), np.full((16, 32), 2, np.float32)
@@ -212,7 +212,7 @@ def tile(shape: list[int], dtype: DataType = D.FP32, name: str = "t") -> Var:
 @pytest.mark.parametrize("op", [compare_select.cmp, compare_select.cmps])
 @pytest.mark.parametrize("mode", [-1, 6])
 def test_unknown_comparison(op: AnyOp, mode: int) -> None:
-    """A comparison has one of six numbers; the hint names them."""
+    """A comparison mode is one of six numbers; the hint names them."""
     second: Any = tile([4, 8]) if op is compare_select.cmp else 1.0
     with pytest.raises(OpError) as caught:
         op.build([tile([4, 8]), second], {"cmp_type": mode})
@@ -247,13 +247,13 @@ def test_operands_that_do_not_fit(op: AnyOp, args: tuple[Any, ...], message: str
 
 
 def test_masks_of_another_type() -> None:
-    """The mask of a choice may have another element type than the tiles."""
+    """The mask of a select may have a different element type than the tiles."""
     found = compare_select.sel.build((tile([4, 8], D.INT32), tile([4, 8]), tile([4, 8])), {})
     assert found.type == TileType([4, 8], D.FP32)
 
 
 def test_what_passes_write_out() -> None:
-    """An op of several instructions has no text where LegalizeTiles has not written it out."""
+    """An op of several instructions has no text unless LegalizeTiles has expanded it."""
     case = Case(ternary.addc, (((16, 16),) * 3,))
     program = Program([kernel_for(case, D.FP32).function], "p")
     placed = init_mem_ref()(convert_to_ssa()(program))

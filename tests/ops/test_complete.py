@@ -1,7 +1,7 @@
-"""Every op of the registry is complete: both texts or a reason, a meaning, and rows that run.
+"""Every op of the registry is complete: both texts or a reason, array semantics, rows that run.
 
-The element types are those that the PTO assembler takes for the A2/A3 chip, op by op; what it takes
-for A5 only is no target. Each edge case of a row runs three times: on the interpreter, as compiled
+The element types are those that the PTO assembler accepts for the A2/A3 chip, per op; those that
+for A5 only do not count. Each edge case of a row runs three times: on the interpreter, as compiled
 C++, and as the emitted PTO text on the dialect's evaluator. `test_native.py` compares the first two
 on edge values of all rows, `tests/dialect/test_rows.py` the first and the last on ordinary values.
 """
@@ -62,7 +62,7 @@ LISTED = {
     "vec_move": f"{FLOATS} BF16 INT64 {SHIFTED}",
     "matmul matmul_acc matmul_bias gemv gemv_acc gemv_bias": "INT8 FP16 BF16 FP32",
 }
-"""The element types that the assembler takes for A2/A3, by op."""
+"""The element types that the assembler accepts for A2/A3, by op."""
 
 LEFT_OUT = {
     ("rem", "UINT32"): "the vector unit divides integers as signed ones, by way of floats",
@@ -70,7 +70,7 @@ LEFT_OUT = {
     ("shls", "INT8"): "the C++ library shifts by a number elements of 16 and 32 bits",
     ("shls", "UINT8"): "the C++ library shifts by a number elements of 16 and 32 bits",
 }
-"""What the assembler takes and the C++ library does not: such an operand is refused."""
+"""Types that the assembler accepts but the C++ library does not: such operands are rejected."""
 
 ROWS_OF: dict[str, list[Case]] = {}
 for _case in CASES:
@@ -79,7 +79,7 @@ for _case in CASES:
 
 @pytest.mark.parametrize("op", REGISTRY.values(), ids=list(REGISTRY))
 def test_op_is_complete(op: AnyOp) -> None:
-    """An op has a meaning on arrays, rows, and both texts, a decomposition or a reason."""
+    """An op has array semantics, rows, and both texts, a decomposition or a reason."""
     assert op.numpy is not None
     assert (op.isa is None) == (op.pto is None)
     on_targets = op.isa is not None or op.decomposition is not None
@@ -103,7 +103,7 @@ def test_no_row_is_missing() -> None:
 
 @pytest.mark.parametrize("names", LISTED)
 def test_every_listed_element_type_has_a_row(names: str) -> None:
-    """Each type that the assembler takes is taken, with a row that runs, or refused by name."""
+    """Each type that the assembler accepts has a row that runs, or is rejected by name."""
     for name in names.split():
         op = REGISTRY[f"block.{name}"]
         in_rows = {d.member for case in ROWS_OF[op.name] for d in case.dtypes if not case.no_kernel}
@@ -115,7 +115,7 @@ def test_every_listed_element_type_has_a_row(names: str) -> None:
 
 @pytest.mark.parametrize(("name", "member"), LEFT_OUT, ids="-".join)
 def test_what_is_left_out_is_refused(name: str, member: str) -> None:
-    """An operand of an element type that is left out is an error that names it."""
+    """An operand of an excluded element type is an error that names it."""
     case = ROWS_OF[f"block.{name}"][0]
     with pytest.raises(OpError, match=f"takes elements of .* has {member}"):
         kernel_for(case, MEMBERS[member])
@@ -128,8 +128,8 @@ def test_what_is_left_out_is_refused(name: str, member: str) -> None:
 
 @pytest.mark.parametrize("op", OPS)
 def test_texts_mean_the_same_on_edge_values(op: str) -> None:
-    """NaN, infinities, zeros of both signs, limits, overflow, ties: as on the interpreter."""
-    # The other shapes of a row differ in nothing but size.
+    """NaN, infinities, zeros of both signs, limits, overflow, ties: same as on the interpreter."""
+    # The other shapes of a row differ only in size.
     chosen = [row for row in rows(op) if len(row.strategies) > 1]
     for row in effort.part(chosen, 3):
         after = lowered(row.built.function, OptimizationStrategy.PTOAS)
@@ -154,7 +154,7 @@ def _copies(args: Sequence[Array]) -> list[Array]:
 # --------------------------------------------------------------------------------------------
 
 LONG = 64
-"""Elements of a row or column that is alone: what comparisons take on every chip."""
+"""Elements of a single row or column: types that comparisons support on every chip."""
 
 
 class Edge(NamedTuple):
@@ -181,7 +181,7 @@ def shaped_cases() -> list[Case]:
 
 
 def resized(case: Case, rows: int | None, columns: int | None) -> tuple[Shape, ...]:
-    """Return the first shapes of a row with other sizes where its first tile's sizes stand."""
+    """Return a row's first shapes with other sizes in place of its first tile's."""
     shapes = case.shapes[0]
     old_rows, old_columns = shapes[0][0], shapes[0][-1]
     out: list[Shape] = []
@@ -196,7 +196,7 @@ def resized(case: Case, rows: int | None, columns: int | None) -> tuple[Shape, .
 
 
 def fits(case: Case, dtype: DataType, rows: int) -> bool:
-    """True if the memory holds a kernel on tiles of so many rows."""
+    """True if the memory holds a kernel on tiles of this many rows."""
     try:
         lowered(kernel_for(case, dtype, resized(case, rows, None)).function)
     except MemoryPlanError:
@@ -214,20 +214,20 @@ def largest_rows(case: Case, dtype: DataType) -> int:
 
 
 NO_EDGE = {
-    # The matrix unit takes several rows; `gemv` takes one, of a multiple of 512 bytes.
+    # The matrix unit takes several rows; `gemv` takes one, whose length is a multiple of 512 bytes.
     ("matmul", "row"): r"a row of the tile \[1, 32\] has \d+ bytes, a multiple of 512 was wanted",
     ("matmul", "column"): "has different K",
     ("gemv", "column"): "a row of the tile",
-    # A pattern names one of two columns, and more; side by side, two columns are no column.
+    # A pattern selects at least one of two columns; two adjacent columns are not one column.
     ("gather_mask", "column"): "takes columns in multiples of 2",
     ("concat", "column"): "does not take column vectors",
     ("gemv", "largest"): "multiplies a single row",
 }
-"""The edge shapes that an op does not take: each is refused, in these words."""
+"""The edge shapes that an op does not support, with the error messages."""
 
 
 def refusal(case: Case, label: str) -> str | None:
-    """Return the words in which an edge shape is refused, None if it is taken."""
+    """Return the message that rejects an edge shape, or None if it is accepted."""
     name = case.op.name.removeprefix("block.")
     found = [v for (names, of), v in NO_EDGE.items() if name in names.split() and of == label]
     return found[0] if found else None
@@ -255,7 +255,7 @@ def edge_types(case: Case) -> tuple[DataType, ...]:
 
 @pytest.mark.parametrize("case", SHAPED, ids=repr)
 def test_edge_shapes_that_are_not_taken(case: Case) -> None:
-    """A shape that an op does not take is refused, and the error says why."""
+    """A shape that an op does not support is rejected, and the error says why."""
     count = 0
     for dtype in edge_types(case):
         for edge in edges_of(case, dtype):
@@ -270,7 +270,7 @@ def test_edge_shapes_that_are_not_taken(case: Case) -> None:
 
 
 GROUPS = 8
-"""In how many translation units the kernels of edge shapes are compiled."""
+"""The number of translation units in which the kernels of edge shapes are compiled."""
 
 
 @pytest.mark.parametrize("group", range(GROUPS))
@@ -309,7 +309,7 @@ def _run_text(kernel: BuiltKernel, args: list[Any], name: str) -> None:
 
 @pytest.mark.parametrize("case", [c for c in SHAPED if refusal(c, "largest") is None], ids=repr)
 def test_the_largest_tile_is_the_largest(case: Case) -> None:
-    """With 16 rows more, the memory plan says which memory overflows and by how much."""
+    """With 16 more rows, the memory plan says which memory overflows and by how much."""
     dtype = case.dtypes[-1]
     rows = largest_rows(case, dtype)
     with pytest.raises(MemoryPlanError, match="memory of kernel 'kernel' overflows: "):
@@ -323,12 +323,12 @@ EMPTY: list[tuple[AnyOp, list[Any]]] = [
     (new_tiles.view, [Var("t", TileType([8, 64], D.FP32)), [0, 64], [0, 0]]),
     (reshaping.reshape, [Var("t", TileType([8, 64], D.FP32)), [0, 64]]),
 ]
-"""Every op that makes a tile of a size that it is told, with a size of 0."""
+"""Every op that creates a tile with a given size, with a size of 0."""
 
 
 @pytest.mark.parametrize(("op", "args"), EMPTY, ids=[op.name for op, _ in EMPTY])
 def test_empty_tiles_are_refused(op: AnyOp, args: list[Any]) -> None:
-    """No op makes a tile without elements; tensors without are in tests/dialect/test_rows.py."""
+    """No op creates a tile without elements; for empty tensors see tests/dialect/test_rows.py."""
     with pytest.raises(OpError, match=r"positive|of 512 elements to"):
         op.build(args, {})
 
@@ -350,7 +350,7 @@ ROUNDED = {
 
 
 def test_ties_are_rounded_by_mode(toolchain: Toolchain) -> None:
-    """Halfway between two integers each mode goes its way, in all three executions."""
+    """Halfway between two integers each mode rounds as defined, in all three executions."""
     found: list[tuple[Case, BuiltKernel]] = []
     for case in ROWS_OF[elementwise.cast.name]:
         (source,) = case.dtypes

@@ -1,4 +1,4 @@
-"""Conversions of tensor ops: what they become on tiles computes the same."""
+"""Conversions of tensor ops: their replacements on tiles compute the same."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def on_tensors(
     rest: tuple[Any, ...] = (),
     words: Mapping[str, Any] | None = None,
 ) -> Any:
-    """Return a call of ``op`` on new tensors, and on other operands behind them."""
+    """Return a call of ``op`` on new tensors, followed by other operands."""
     tensors = [
         ir.Var(f"x{i}", ir.TensorType(shape, dtype)) for i, (shape, dtype) in enumerate(kinds)
     ]
@@ -42,7 +42,7 @@ def on_tensors(
 
 
 def tile_kernel(made: Any) -> tuple[ir.Function, Converted]:
-    """Return a kernel that loads the tensors of a call, does what it becomes, and stores that."""
+    """Return a kernel that loads a call's tensors, does its tile form, and stores the result."""
     kernel = Kernel()
     args: list[ir.Expr] = []
     for arg in made.args:
@@ -57,7 +57,7 @@ def tile_kernel(made: Any) -> tuple[ir.Function, Converted]:
 
 
 def check(made: Any, values: Any = moderate) -> Converted:
-    """Check that the call evaluates alike on tensors and, as what it becomes, on tiles."""
+    """Check that the call gives the same on tensors and, in its tile form, on tiles."""
     types = [arg.type for arg in made.args if isinstance(arg.type, ir.TensorType)]
     rng = np.random.default_rng(5)
     arrays: list[Array] = [values(rng, static_shape(kind) or (), kind.dtype) for kind in types]
@@ -84,7 +84,7 @@ WITH_NUMBER = (
 @pytest.mark.parametrize("dtype", [D.FP32, D.FP16, D.INT32, D.UINT16])
 @pytest.mark.parametrize("op", BINARY, ids=lambda op: op.name)
 def test_two_tiles(op: Any, dtype: DataType) -> None:
-    """Tiles of one shape and type: the block op of the same name, alone."""
+    """Tiles with the same shape and type: only the block op of the same name."""
     made = on_tensors(op, ([16, 32], dtype), ([16, 32], dtype))
     if op is tensor_math.div and dtype.is_int():
         with pytest.raises(OpError, match=r"pl\.div takes elements of FP16, FP32"):
@@ -112,7 +112,7 @@ def test_two_tiles(op: Any, dtype: DataType) -> None:
     ],
 )
 def test_spread(op: Any, shapes: tuple[list[int], list[int]], name: str, dtype: DataType) -> None:
-    """A column or a row beside a tile: the block op that broadcasts it."""
+    """A column or a row next to a tile: the block op that broadcasts it."""
     made = on_tensors(op, *((shape, dtype) for shape in shapes))
     if op is tensor_math.div and dtype.is_int():
         with pytest.raises(OpError, match="takes elements of FP16, FP32"):
@@ -148,13 +148,13 @@ def test_spread_first(
 
 
 def special(rng: np.random.Generator, shape: tuple[int, ...], dtype: DataType) -> Array:
-    """Return floats among which are infinities, NaN and negative zeros."""
+    """Return floats that include infinities, NaN and negative zeros."""
     edges = np.array([-np.inf, np.inf, np.nan, -0.0, 0.0, 1.5, -65504], np.float32)
     return rng.choice(edges, shape).astype(dtype.numpy)
 
 
 def test_tiles_that_do_not_fit() -> None:
-    """Tiles that are given in place of the tensors are checked by the block op."""
+    """Tiles passed in place of the tensors are checked by the block op."""
     made = on_tensors(tensor_math.add, ([16, 32], D.FP32), ([16, 32], D.FP32))
     tiles = [ir.Var("t", ir.TileType(shape, D.FP32)) for shape in ([16, 32], [16, 64])]
     with pytest.raises(OpError, match="have different shapes") as caught:
@@ -172,7 +172,7 @@ def test_tiles_that_do_not_fit() -> None:
     ],
 )
 def test_mixed_types(a: DataType, b: DataType, casts: list[str]) -> None:
-    """The operand of the other type is cast first, in as many steps as it takes."""
+    """The operand of the other type is cast first, in as many steps as needed."""
     found = check(on_tensors(tensor_math.add, ([16, 32], a), ([16, 32], b)))
     names = [str(stmt).partition("target_type=pl.")[2].partition(",")[0] for stmt in found.stmts]
     assert names == casts
@@ -181,7 +181,7 @@ def test_mixed_types(a: DataType, b: DataType, casts: list[str]) -> None:
 @pytest.mark.parametrize("other", [D.INT32, D.INT16])
 @pytest.mark.parametrize("op", [*BINARY, minimum, cmp], ids=lambda op: op.name)
 def test_integers_beside_bf16(op: Any, other: DataType) -> None:
-    """Cores have no BF16: both are FP32 first, and what the call means is rounded once, too."""
+    """Cores lack BF16 arithmetic: both are cast to FP32, and the result is rounded once."""
     kinds = ([16, 32], D.BF16), ([16, 32], other)
     check(on_tensors(op, *kinds), between(-1000, 1000))
     check(on_tensors(op, *reversed(kinds)), between(-1000, 1000))
@@ -190,12 +190,12 @@ def test_integers_beside_bf16(op: Any, other: DataType) -> None:
 @pytest.mark.parametrize("dtype", [D.FP32, D.FP16, D.INT32])
 @pytest.mark.parametrize("op", WITH_NUMBER, ids=lambda op: op.name)
 def test_numbers(op: Any, dtype: DataType) -> None:
-    """A tile and a number of its type: the block op, alone."""
+    """A tile and a number of its type: only the block op."""
     assert check(on_tensors(op, ([16, 32], dtype), rest=(3,)), whole_range).stmts == ()
 
 
 def test_wider_number() -> None:
-    """FP16 elements beside an FP32 number are cast; a narrower number is, too."""
+    """FP16 elements with an FP32 number are cast; so is a narrower number."""
     wide = ir.ConstFloat(0.1, D.FP32)
     found = check(on_tensors(tensor_math.mul_scalar, ([16, 32], D.FP16), rest=(wide,)))
     assert len(found.stmts) == 1
@@ -217,7 +217,7 @@ def test_exp(dtype: DataType) -> None:
 
 @pytest.mark.parametrize(("source", "target"), [(D.FP32, D.FP16), (D.FP32, D.INT32)])
 def test_cast(source: DataType, target: DataType) -> None:
-    """The rounding mode goes along."""
+    """The rounding mode is passed on."""
     made = tensor_math.cast.build(
         (ir.Var("x", ir.TensorType([16, 32], source)),),
         {"target_type": target, "mode": "floor"},
@@ -239,13 +239,13 @@ def test_cast_to_the_same_type() -> None:
 
 @pytest.mark.parametrize("dtype", [D.FP32, D.FP16, D.INT32, D.INT8])
 def test_transpose(dtype: DataType) -> None:
-    """The scratch tile that the instruction needs is made."""
+    """The scratch tile that the instruction needs is created."""
     found = check(on_tensors(tensor_math.transpose, ([32, 64], dtype), rest=(0, 1)))
     assert len(found.stmts) == 1
 
 
 def test_reshape() -> None:
-    """The shape goes along."""
+    """The shape is passed on."""
     assert check(on_tensors(tensor_math.reshape, ([16, 32], D.FP32), rest=([8, 64],))).stmts == ()
 
 
@@ -260,7 +260,7 @@ LINE_CASES = {case.op.name: case for case in LINES}
 
 @pytest.mark.parametrize("name", list(CONVERSIONS))
 def test_operands_are_tiles(name: str) -> None:
-    """Operands that are still tensors are refused, at the place of the call."""
+    """Operands that are still tensors are rejected, at the location of the call."""
     op: Any = ir.get_op(name)
     case = LINE_CASES.get(name)
     rest = {

@@ -1,4 +1,4 @@
-"""How tiles lie: views, sizes in bytes, and where tiles of a function live."""
+"""Tile layouts: views, sizes in bytes, and the memory spaces of a function's tiles."""
 
 from __future__ import annotations
 
@@ -51,13 +51,13 @@ ROW, COL, NONE = TileLayout.row_major, TileLayout.col_major, TileLayout.none_box
 def test_usual_views(
     shape: list[int], space: MemorySpace | None, layout: tuple[TileLayout, TileLayout, int]
 ) -> None:
-    """Without a view of its own a tile lies as its memory wants, and columns by column."""
+    """Without its own view a tile has its memory's layout; columns are column-major."""
     view = effective_view(TileType(shape, D.FP16), space)
     assert (view.blayout, view.slayout, view.fractal) == layout
 
 
 def test_own_view_wins() -> None:
-    """A view that the type has is the answer, also for one column."""
+    """A view in the type takes precedence, also for a single column."""
     view = TileView(blayout=ROW)
     kind = TileType([16, 1], D.FP32, None, view)
     assert effective_view(kind, MAT) is kind.tile_view
@@ -91,7 +91,7 @@ def test_bytes(
 
 
 def test_bytes_need_a_constant_shape() -> None:
-    """A tile whose shape is known at run time has no size."""
+    """A tile with a run-time shape has no size in bytes."""
     kind = TileType([Var("n", ScalarType(D.INT64)), 16], D.FP32)
     with pytest.raises(ValueError, match=r"^the tile shape \[n, 16\] is not constant$"):
         alloc_bytes(kind)
@@ -111,7 +111,7 @@ def test_bytes_need_a_constant_shape() -> None:
     ],
 )
 def test_full_blocks(shape: list[int], dtype: DataType, space: MemorySpace) -> None:
-    """The smallest tiles that fill blocks take no more; one row or column fewer is padded."""
+    """The smallest tiles that fill blocks take no more; one row or column less is padded."""
     kind = TileType(shape, dtype, None, BOXED.get(space))
     check_layout(kind, space)
     assert not is_padded(kind, space)
@@ -124,7 +124,7 @@ def test_full_blocks(shape: list[int], dtype: DataType, space: MemorySpace) -> N
 
 
 def test_a_row_of_a_product_is_full() -> None:
-    """What `gemv` reads is not padded."""
+    """The operand of `gemv` is not padded."""
     with pytest.raises(OpError) as caught:
         check_layout(TileType([1, 100], D.FP16, None, BOXED[LEFT]), LEFT)
     assert caught.value.slug == "tile-layout"
@@ -153,7 +153,7 @@ def kernel(space: MemorySpace) -> tuple[Function, list[Var]]:
 
 
 def test_spaces_of_a_function() -> None:
-    """The memory of every tile follows from what makes it."""
+    """The memory of every tile follows from the op that defines it."""
     function, made = kernel(LEFT)
     spaces = tile_spaces(function)
     assert [(v.name, spaces[v]) for v in made] == [
@@ -165,7 +165,7 @@ def test_spaces_of_a_function() -> None:
 
 
 def test_a_function_in_vec() -> None:
-    """Calls tell that all tiles are in vector memory, unless one is elsewhere, or given."""
+    """By its calls all tiles are in vector memory, unless one is elsewhere, or specified."""
     x, tile = Var("x", TensorType([32, 32], D.FP16)), Var("t", TileType([32, 32], D.FP16))
     plain = call(memory.load, x, [0, 0], [32, 32])
     staged = call(memory.load, x, [0, 0], [32, 32], target_memory=MAT)
@@ -177,7 +177,7 @@ def test_a_function_in_vec() -> None:
 
 
 def test_wrong_space_in_a_function() -> None:
-    """An operand from the wrong memory is found through variables, with the place of the call."""
+    """An operand in the wrong memory is found through variables, at the location of the call."""
     function, _ = kernel(VEC)
     with pytest.raises(OpError) as caught:
         tile_spaces(function)
@@ -200,7 +200,7 @@ def test_wrong_space_in_a_function() -> None:
     ],
 )
 def test_matrices_in_mat_memory_have_other_ranks(old: list[int], new: list[int]) -> None:
-    """A reshape there adds or drops dimensions of one in front, and no others."""
+    """A reshape there adds or drops leading dimensions of one, and no others."""
     x = Var("x", TensorType(old, D.FP32))
     tile = Var("t", call(memory.load, x, [0] * len(old), old, MAT).type)
     kind = call(reshape, tile, new).type

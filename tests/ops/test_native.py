@@ -1,4 +1,4 @@
-"""The meanings of every op agree: NumPy, interpreter before and after the passes, compiled C++."""
+"""All executions of every op agree: NumPy, interpreter before and after passes, compiled C++."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _SPECIAL = [0.0, -0.0, np.inf, -np.inf, np.nan]
 _TIES = [0.5, 1.5, 2.5, -0.5, -1.5, -2.5, 0.49999997, 126.5, 127.5, 254.5, 255.5, -128.5, 32767.5]
 _LIMITS = [127, 128, -129, 255, 256, 32767, 32768, -32769, 65504, 65520, 65535, 65536]
 _WIDE = [2.0**24 + 1, 2.0**31 - 128, 2.0**31, -(2.0**31), 2.0**32, 2.0**63, -(2.0**63), 2.0**64]
-# Sums are added up in the machine's order, so their terms neither cancel nor overflow.
+# Sums are accumulated in the machine's order, so their terms neither cancel nor overflow.
 _SUMS = (
     *(reduce.row_sum, axis_reductions.sum, columns.col_sum, columns.col_prod, columns.row_prod),
     *(matmul.matmul, matmul.matmul_acc, matmul.gemv),
@@ -55,7 +55,7 @@ EXTREMES = (
 
 
 def edges(dtype: DataType) -> Array:
-    """Return the values of an element type at which ops go wrong."""
+    """Return the edge values of an element type."""
     if not dtype.is_float():
         limits = np.iinfo(dtype.numpy)
         low, high = int(limits.min), int(limits.max)
@@ -68,13 +68,13 @@ def edges(dtype: DataType) -> Array:
     width = np.dtype(f"u{dtype.bytes}")
     infinity = int(np.array([np.inf]).astype(dtype.numpy).view(width)[0])
     one = int(np.ones(1, dtype.numpy).view(width)[0])
-    # By their bits: smallest and largest finite values, the neighbours of one.
+    # By bit patterns: smallest and largest finite values, the neighbours of one.
     patterns = np.array([1, 2, infinity - 1, one - 1, one + 1], width).view(dtype.numpy)
     return np.concatenate([typed, patterns, -patterns])
 
 
 def arguments(case: Case, kernel: BuiltKernel) -> Iterator[list[Array]]:
-    """Yield inputs: those of the row, edge values alone, and edge values among the row's."""
+    """Yield inputs: the row's own, edge values alone, and edge values among the row's."""
     yield kernel.arguments(case.values)
     for seed in range(1, 5):
         rng = np.random.default_rng(seed)
@@ -92,7 +92,7 @@ def arguments(case: Case, kernel: BuiltKernel) -> Iterator[list[Array]]:
 
 
 def sums(case: Case) -> bool:
-    """True if the kernel of the row adds up products or elements."""
+    """True if the kernel of the row accumulates products or elements."""
     return case.op in _SUMS or case.build is not None
 
 
@@ -104,7 +104,7 @@ LARGE: Shape = (64, 96)
 
 
 class Subject(NamedTuple):
-    """One kernel to be compared."""
+    """One kernel to compare."""
 
     case: Case
     dtype: DataType
@@ -124,7 +124,7 @@ def shapes_of(case: Case) -> Iterator[tuple[Shape, ...]]:
 
 
 def subjects(cases: list[Case]) -> list[Subject]:
-    """Return the kernels of rows: each element type, with some or each of the shapes."""
+    """Return the kernels of rows: each element type, with some or all of the shapes."""
     found: list[Subject] = []
     for case in cases:
         for first, dtype in enumerate(effort.part(case.dtypes, 2)):
@@ -135,7 +135,7 @@ def subjects(cases: list[Case]) -> list[Subject]:
 
 
 def groups() -> dict[str, list[Case]]:
-    """Return the rows by op; those of casts also by the type that they cast from."""
+    """Return the rows by op; those of casts also by source type."""
     found: dict[str, list[Case]] = {}
     for case in CASES:
         if not case.no_kernel:
@@ -175,7 +175,7 @@ def compare(subject: Subject, native: NativeKernel) -> None:
 
 
 def meaning(subject: Subject, args: list[Array]) -> Array:
-    """Return what the op's meaning on arrays gives for the inputs."""
+    """Return the result of the op's array semantics on the inputs."""
     call: Any = build_call(subject.case, subject.dtype, subject.shapes)
     given = [*copies(args)[:-1], np.zeros(subject.shapes[0], subject.dtype.numpy)]
     return apply_call(call, subject.case.op, given).astype(args[-1].dtype)
@@ -191,7 +191,7 @@ BATCHES = batches(
 
 @cache
 def compiled(batch: tuple[str, ...]) -> dict[str, list[tuple[Subject, NativeKernel]]]:
-    """Return the kernels of each group of a batch, and as they are compiled."""
+    """Return the kernels of each group of a batch, and their compiled form."""
     found = {name: subjects(GROUPS[name]) for name in batch}
     kernels = [subject.after for each in found.values() for subject in each]
     natives = iter(compile_together(kernels, compiler()))

@@ -22,7 +22,7 @@ FLOATS = (D.FP16, D.FP32)
 
 
 def referenced() -> Iterator[Any]:
-    """Yield the rows that have a formula, once an element type."""
+    """Yield the rows that have a formula, once per element type."""
     for case in CASES:
         if case.reference is not None:
             for dtype in case.dtypes:
@@ -30,7 +30,7 @@ def referenced() -> Iterator[Any]:
 
 
 def expected(case: Case, dtype: DataType, arrays: list[Array]) -> Array:
-    """Return the formula on each element, or on each row for a reduction."""
+    """Return the formula's result on each element, or on each row for a reduction."""
     formula: Any = case.reference
     wrap = wrapper(dtype)
     number: Any = int if dtype.is_int() else float
@@ -52,7 +52,7 @@ def expected(case: Case, dtype: DataType, arrays: list[Array]) -> Array:
 
 @pytest.mark.parametrize(("case", "dtype"), list(referenced()))
 def test_formula(case: Case, dtype: DataType) -> None:
-    """The op gives what the formula gives on Python numbers, rounded or wrapped once."""
+    """The op gives the formula's result on Python numbers, rounded or wrapped once."""
     rng = np.random.default_rng(7)
     shapes = case.shapes[0]
     arrays = [case.values(rng, shape, dtype) for shape in shapes]
@@ -85,7 +85,7 @@ EDGES = [-INF, -65504.0, -1.5, -0.0, 0.0, 2.0, 65504.0, INF, NAN]
     ],
 )
 def test_edges_of_one_tile(op: AnyOp, wanted: list[float | None], dtype: DataType) -> None:
-    """Infinities, NaN, signed zeros and overflow go through as IEEE says."""
+    """Infinities, NaN, signed zeros and overflow behave as IEEE 754 says."""
     found = apply(op, array(EDGES, dtype))[0]
     for index, value in enumerate(wanted):
         if value is not None:
@@ -102,7 +102,7 @@ def test_extremes_propagate_nan(op: AnyOp, dtype: DataType) -> None:
 
 @pytest.mark.parametrize("op", [reduce.row_max, reduce.row_min])
 def test_row_extremes_propagate_nan(op: AnyOp) -> None:
-    """A NaN anywhere in a row makes its extreme NaN; other rows are not touched."""
+    """A NaN anywhere in a row makes the row's result NaN; other rows are not affected."""
     rows = np.array([[1, NAN, 3], [4, 5, 6]], np.float32)
     found = apply(op, rows, rows)
     assert np.isnan(found[0, 0])
@@ -110,7 +110,7 @@ def test_row_extremes_propagate_nan(op: AnyOp) -> None:
 
 
 def test_row_sum_of_half_is_exact_inside() -> None:
-    """4096 ones and a half add up in 32 bits: FP16 alone would stop at 2048."""
+    """4096 ones and a half are accumulated in 32 bits: FP16 alone would stop at 2048."""
     row = np.ones((1, 4096), np.float16)
     row[0, 0] = 0.5
     assert apply(reduce.row_sum, row, row)[0, 0] == np.float16(4095.5)
@@ -130,7 +130,7 @@ def test_row_sum_of_half_is_exact_inside() -> None:
 def test_integer_division(
     dtype: DataType, values: list[int], divisor: int, wanted: list[int]
 ) -> None:
-    """Quotients are cut toward zero, are 0 over 0, and wrap."""
+    """Quotients are truncated toward zero, are 0 over 0, and wrap."""
     assert apply(elementwise.divs, array(values, dtype), divisor)[0].tolist() == wanted
 
 
@@ -167,7 +167,7 @@ TIES = [0.5, 1.5, 2.5, -0.5, -1.5, -2.5, 2.25, -2.75]
     ],
 )
 def test_rounding_modes(source: DataType, target: DataType, mode: str, wanted: list[int]) -> None:
-    """Each mode rounds ties and what lies between as it is defined."""
+    """Each mode rounds ties and values between ties as defined."""
     found = apply(elementwise.cast, array(TIES, source), target_type=target, mode=mode)
     assert found[0].tolist() == wanted
 
@@ -193,14 +193,14 @@ def test_rounding_modes(source: DataType, target: DataType, mode: str, wanted: l
 def test_casts_at_the_limits(
     source: DataType, target: DataType, values: list[float], wanted: list[float]
 ) -> None:
-    """What the target does not hold saturates in 32 and 64 bits and wraps in fewer; NaN is 0."""
+    """Values out of range saturate in 32 and 64 bits and wrap in fewer; NaN is 0."""
     found = apply(elementwise.cast, array(values, source), target_type=target, mode="rint")
     assert found.dtype == target.numpy
     np.testing.assert_equal(found[0].astype(object).tolist(), wanted)
 
 
 def test_every_cast_leads_somewhere() -> None:
-    """Between any two types with casts there is a chain, found shortest first."""
+    """Between any two types with casts there is a chain; the shortest is found first."""
     steps = {(a, b): cast_steps(a, b) for a in CASTS for b in CASTS if a is not b}
     assert steps[D.INT8, D.FP32] == (D.FP16, D.FP32)
     assert steps[D.BF16, D.FP16] == (D.FP32, D.FP16)
@@ -209,7 +209,7 @@ def test_every_cast_leads_somewhere() -> None:
 
 @pytest.mark.parametrize("dtype", [D.INT8, D.FP16, D.BF16, D.FP32])
 def test_matmul_adds_up_wide(dtype: DataType) -> None:
-    """Products of whole numbers are exact: they are added up in 32 bits."""
+    """Products of whole numbers are exact: they are accumulated in 32 bits."""
     rng = np.random.default_rng(3)
     lhs, rhs = rng.integers(-100, 100, (16, 64)), rng.integers(-100, 100, (64, 32))
     a, b = lhs.astype(dtype.numpy), rhs.astype(dtype.numpy)
@@ -231,7 +231,7 @@ def test_movement() -> None:
 
 
 def test_store_keeps_what_is_around() -> None:
-    """Only the region changes, in the very array that was given."""
+    """Only the region changes, in the same array that was passed."""
     whole = np.zeros((4, 6), np.float16)
     tile = np.full((2, 3), 1.5, np.float32)
     assert apply(memory.store, tile, (1, 2), (2, 3), whole) is whole
@@ -242,7 +242,7 @@ def test_store_keeps_what_is_around() -> None:
 
 @pytest.mark.parametrize("dtype", [D.FP16, D.BF16, D.FP32])
 def test_poison_of_floats(dtype: DataType) -> None:
-    """Unwritten floats are NaN."""
+    """Uninitialized floats are NaN."""
     assert np.isnan(poison((2, 3), dtype).astype(np.float32)).all()
 
 
@@ -250,5 +250,5 @@ def test_poison_of_floats(dtype: DataType) -> None:
     ("dtype", "value"), [(D.INT8, -128), (D.INT32, -(2**31)), (D.UINT16, 32768)]
 )
 def test_poison_of_integers(dtype: DataType, value: int) -> None:
-    """Unwritten integers have the highest bit set and no other."""
+    """Uninitialized integers have only the highest bit set."""
     assert poison((2, 2), dtype).tolist() == [[value] * 2] * 2

@@ -1,9 +1,9 @@
-"""Tiles of any size: rows that fill no blocks, columns of any height, single elements.
+"""Tiles of any size: rows that do not fill blocks, columns of any height, single elements.
 
 Each op of the table on such shapes gives the same on arrays, on the interpreter before and after
-the passes, compiled, and as evaluated PTO text. After the passes the interpreter's memory holds
-tiles as they lie, with poison wherever nobody wrote: a result that depended on padding would show
-it. `python -m tests.ops.padded` goes through all rows of the table.
+the passes, compiled, and as evaluated PTO text. After the passes the interpreter's memory has
+tiles in their real layout, with uninitialized bytes poisoned: a result that depended on padding
+would show it. `python -m tests.ops.padded` goes through all rows of the table.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ PARTS = effort.count(144, thorough_run=24)
 
 @pytest.mark.parametrize("part", [0, 7])
 def test_ops_on_padded_tiles(part: int) -> None:
-    """Some of all rows: NumPy, interpreter, passes, C++ and both PTO texts."""
+    """A sample of all rows: NumPy, interpreter, passes, C++ and both PTO texts."""
     chosen = [s for s in map(subject, sample(ROWS, part, PARTS)) if s is not None]
     assert len(chosen) > 2000 // PARTS
     natives = compile_together([each.after for each in chosen], compiler())
@@ -37,7 +37,7 @@ def _is_refused(row: Row) -> bool:
 
 
 def test_few_rows_are_refused() -> None:
-    """What moves elements on chip is: planes reduced together, other shapes, places, sorting."""
+    """On-chip moves of elements are: reductions of planes, reshapes, indices, sorting."""
     refused = {row.case.op.name for row in ROWS if "3" in str(row.shapes) and _is_refused(row)}
     assert refused <= {
         "block.max",

@@ -1,4 +1,4 @@
-"""Tiles of three dimensions beside smaller ones, which are broadcast: values on every target."""
+"""Tiles of three dimensions with smaller ones, which are broadcast: values on every target."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class P:
         ((16, 3, 32), (16, 1, 1)),  # a number in each plane
         ((2, 16, 32), (1, 16, 1)),  # a column in each plane
         ((16, 1, 32), (16, 1, 1)),
-        ((1, 1, 32), (1, 32)),  # but for dimensions of 1 in front the same
+        ((1, 1, 32), (1, 32)),  # the same except for leading dimensions of 1
         ((1, 16, 32), (16, 32)),
         ((1, 16, 32), (16, 1)),
         ((1, 16, 32), (32,)),
@@ -47,7 +47,7 @@ class P:
 def test_parts_of_planes_are_spread(
     whole: tuple[int, ...], part: tuple[int, ...], dtype: Any
 ) -> None:
-    """What is missing in front or behind is filled, as NumPy does."""
+    """Missing leading or trailing dimensions are broadcast, as NumPy does."""
     random = np.random.default_rng(3)
     x = random.integers(1, 9, whole).astype(dtype)
     y = random.integers(1, 9, part).astype(dtype)

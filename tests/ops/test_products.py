@@ -1,4 +1,4 @@
-"""Products of tensors in kernels: stacks of matrices and vectors, on every target."""
+"""Products of tensors in kernels: batches of matrices and vectors, on every target."""
 
 from __future__ import annotations
 
@@ -53,12 +53,12 @@ STACK = SHAPES[0]
 
 
 def shape_of(text: str, batch: int) -> tuple[int, ...]:
-    """Return the shape of an array for a tensor that is written as ``text``."""
+    """Return the array shape of a tensor written as ``text``."""
     return tuple(int(dim) for dim in text.strip("[]").replace("B", str(batch)).split(","))
 
 
 def turned(array: Any, words: str, which: str) -> Any:
-    """Return an operand in 64 bits, its matrices transposed if the keywords say so."""
+    """Return an operand in 64 bits, with its matrices transposed if the keywords say so."""
     wide = array.astype(np.float64)
     return np.swapaxes(wide, -1, -2) if f"{which}_trans=True" in words and wide.ndim > 1 else wide
 
@@ -75,7 +75,7 @@ def turned(array: Any, words: str, which: str) -> Any:
     ids=str,
 )
 def test_products(row: tuple[str, str, str], dtype: DataType, acc: DataType) -> None:
-    """Each matrix of a stack is multiplied; a vector is a row or a column, which is left out."""
+    """Each matrix of a batch is multiplied; a vector is a row or a column, which is dropped."""
     left, right, words = row
     random, batch = np.random.default_rng(5), 2
     x = random.integers(-3, 4, shape_of(left, batch)).astype(dtype.numpy)
@@ -95,6 +95,6 @@ def test_products(row: tuple[str, str, str], dtype: DataType, acc: DataType) -> 
     )
     for index, run in enumerate(targets(text)):
         out = np.full(wanted.shape, -1, acc.numpy)
-        sizes = [batch] if "B" in left and index > 2 else []  # texts have them as arguments
+        sizes = [batch] if "B" in left and index > 2 else []  # sizes as arguments of the texts
         run(x, y, out, *sizes)
         np.testing.assert_array_equal(out.astype(np.float64), wanted)

@@ -1,4 +1,4 @@
-"""Tiles of several element types and shapes as operands: types, values on all paths, refusals."""
+"""Operands of several element types and shapes: types, values in all executions, errors."""
 
 from __future__ import annotations
 
@@ -64,13 +64,13 @@ NUMBERED = (
     *(elementwise.adds, elementwise.subs, elementwise.muls, elementwise.divs, elementwise.maxs),
     *(elementwise.mins, bitwise.rems, compare_select.cmps, elementwise.lrelu, elementwise.expands),
 )
-"""Ops of a tile and a number that promote, and those that keep the type of the tile."""
+"""Ops on a tile and a number that promote, and those that keep the tile's type."""
 KEEPING = (bitwise.ands, bitwise.ors, bitwise.xors, bitwise.shls, bitwise.shrs)
 NUMBERS = ((D.FP16, D.FP32), (D.INT32, D.FP32), (D.FP32, D.INT64), (D.INT16, D.FP16))
 
 
 class Subject(NamedTuple):
-    """An op on two tiles, its keywords and numbers aside."""
+    """An op on two tiles, without its keywords and numbers."""
 
     op: AnyOp
     dtypes: tuple[DataType, DataType]
@@ -84,7 +84,7 @@ def kernel_of(
 ) -> BuiltKernel:
     """Return a kernel of one op on tiles; the first two differ, a third is like the first.
 
-    Of one shape the second is a number.
+    If there is one shape, the second is a number.
     """
     kernel = Kernel()
     tiles: list[Any] = [kernel.tile(s, d) for s, d in zip(shapes, dtypes, strict=False)]
@@ -100,14 +100,14 @@ def kernel_of(
 
 
 def number_of(dtype: DataType) -> ConstFloat | ConstInt:
-    """Return a constant that not every type holds."""
+    """Return a constant that not every type can represent."""
     return ConstFloat(1.1, dtype) if dtype.is_float() else ConstInt(5, dtype)
 
 
 def drawn() -> Iterator[tuple[AnyOp, tuple[DataType, DataType], tuple[Shape, ...], Any]]:
-    """Yield ops with element types and shapes of two tiles: each pair, and each way to broadcast.
+    """Yield ops with element types and shapes of two tiles: each pair, and each kind of broadcast.
 
-    A call with one shape is of a tile and a number.
+    A call with one shape has a tile and a number.
     """
     for op in NUMBERED:
         for pair in NUMBERS[:3] if op is bitwise.rems else NUMBERS:
@@ -194,14 +194,14 @@ def subjects() -> dict[str, list[Subject]]:
 
 
 def converted(array: Array, dtype: DataType) -> Array:
-    """Return an array with elements of another type: integers wrap, floats are rounded once."""
+    """Return an array converted to another element type: integers wrap, floats are rounded once."""
     with np.errstate(over="ignore"):
         wide = array.astype(np.float32) if dtype.is_float() else array
         return wide.astype(dtype.numpy)
 
 
 def expected(subject: Subject, arrays: list[Array]) -> Array:
-    """Return what converting, broadcasting, and the op on equal tiles give."""
+    """Return the result of converting, broadcasting, and the op on equal tiles."""
     op, (first, second) = subject.op, subject.dtypes
     keeps = op in (bitwise.shl, bitwise.shr, *KEEPING)
     dtype = first if keeps else promote(first, second)
@@ -240,7 +240,7 @@ BATCHES = batches(Counter(sorted(op.name for op, *_ in drawn())))
 
 
 class Compiled(NamedTuple):
-    """A subject, and what it is after the passes and in C++."""
+    """A subject, with its lowered and its C++ form."""
 
     subject: Subject
     function: Function
@@ -298,7 +298,7 @@ def compare_text(kernel: Function, args: list[Array], wanted: Array, note: str) 
 
 
 def test_every_op_that_mixes_is_compared() -> None:
-    """No op says that its operands may differ and is left out above."""
+    """Every op whose operands may differ is covered above."""
     promotion = sorted(op.name for op in REGISTRY.values() if op.promotion is not None)
     assert promotion == list(BATCHES)
 
@@ -381,7 +381,7 @@ def test_the_result_is_promoted_and_broadcast(a: Any, b: Any, wanted: Any) -> No
 def test_what_no_instruction_converts_or_spreads_is_refused(
     op: AnyOp, a: Any, b: Any, slug: str, hint: str | None
 ) -> None:
-    """Conversions that the chip has not, lossy shift counts, and other ranks stay errors."""
+    """Conversions that the chip lacks, lossy shift counts, and other ranks stay errors."""
     with pytest.raises(OpError) as caught:
         op(tile(*a, name="a"), tile(*b, name="b"))
     assert caught.value.slug == slug
@@ -434,7 +434,7 @@ def test_what_no_instruction_converts_or_spreads_is_refused(
 def test_errors_name_the_operands_of_the_call(
     op: AnyOp, operands: tuple[Any, ...], message: str, hint: str
 ) -> None:
-    """Neither what a call stands for is named, nor is an operand that is in order blamed."""
+    """Errors do not mention the lowered form of a call, nor blame a correct operand."""
     with pytest.raises(OpError) as caught:
         op(*operands)
     error = caught.value
@@ -447,7 +447,7 @@ def test_errors_name_the_operands_of_the_call(
 
 
 def test_a_number_that_the_result_does_not_hold_is_refused() -> None:
-    """A number keeps its value: FP32 beside tiles of integers is no operand."""
+    """A number is never rounded: FP32 beside tiles of integers is not an operand."""
     number = ConstFloat(1.5, D.FP32)
     with pytest.raises(OpError, match="different element types") as caught:
         call(bitwise.ands, tile((32, 64), D.INT32), number)
@@ -463,7 +463,7 @@ def test_a_number_that_the_result_does_not_hold_is_refused() -> None:
 
 
 def test_parts_of_tiles() -> None:
-    """Tiles of several element types keep the valid part; one that differs is refused."""
+    """Tiles of several element types keep the valid part; a different one is rejected."""
     a, b = tile((32, 64), D.FP16, "a", (8, 64)), tile((32, 64), D.FP32, "b", (8, 64))
     kind = call(elementwise.mul, a, b).type
     assert isinstance(kind, TileType)
@@ -473,7 +473,7 @@ def test_parts_of_tiles() -> None:
     with pytest.raises(OpError, match=r"different valid parts: a \[8, 64\], b \[32, 64\]"):
         elementwise.mul(a, tile((32, 64), D.FP32, "b"))
     assert call(compare_select.cmp, a, b).type == kind
-    with pytest.raises(OpError, match="valid throughout"):  # bytes that are read anew are all valid
+    with pytest.raises(OpError, match="valid throughout"):  # reinterpreted bytes are all valid
         elementwise.add(
             tile((32, 64), D.INT16, "a", (8, 64)), tile((32, 64), D.UINT16, "b", (8, 64))
         )
@@ -496,13 +496,13 @@ def test_parts_of_tiles() -> None:
     ) as caught:
         elementwise.sub(tile((32, 1), D.FP16, "c", (4, 1)), a)
     assert caught.value.hint == "load c with valid_shapes=[8, 1]"
-    column = tile((32, 1), D.FP32, "c")  # one instruction takes it beside a part
+    column = tile((32, 1), D.FP32, "c")  # one instruction combines it with a partly valid tile
     assert call(elementwise.mul, a, column).type == kind
     assert call(elementwise.mul, column, a).type == kind
 
 
 def test_conversions_lose_nothing_but_in_the_last_step() -> None:
-    """Ways over other types hold every value; where there is none, there is no conversion."""
+    """Intermediate types represent every value; if there are none, there is no conversion."""
     assert steps(D.INT16, D.INT32) == (D.FP32, D.INT32)
     assert steps(D.UINT8, D.UINT32) == (D.FP16, D.INT32, D.UINT32)
     assert steps(D.FP16, D.BF16) == (D.FP32, D.BF16)
@@ -512,7 +512,7 @@ def test_conversions_lose_nothing_but_in_the_last_step() -> None:
 
 
 def test_emitters_refuse_what_was_not_legalized() -> None:
-    """Without LegalizeTiles neither text is written: both say what to run."""
+    """Without LegalizeTiles neither text is emitted: both say what to run."""
     built = kernel_of(elementwise.add, (D.FP16, D.FP32), (FULL, COLUMN))
     program = InitMemRef()(Program([built.function], "mixed"))
     with pytest.raises(EmitError, match="several instructions") as caught:
@@ -523,7 +523,7 @@ def test_emitters_refuse_what_was_not_legalized() -> None:
 
 
 def test_a_column_beside_a_tile_is_one_instruction() -> None:
-    """Where the chip adds a column to a tile no tile is broadcast for it."""
+    """If the chip adds a column to a tile directly, no tile is broadcast for it."""
     built = kernel_of(elementwise.add, (D.FP32, D.FP32), (COLUMN, FULL))
     text = kernel_file(lowered(built.function))
     assert "TROWEXPANDADD" in text
@@ -535,7 +535,7 @@ def test_a_column_beside_a_tile_is_one_instruction() -> None:
 
 
 def test_operators_mix() -> None:
-    """`a + b` is `pl.add(a, b)`; what is written prints and reads back before and after passes."""
+    """`a + b` is `pl.add(a, b)`; its text is parsed back, before and after the passes."""
 
     @pl.program
     class Mixed:
@@ -568,7 +568,7 @@ def test_operators_mix() -> None:
 
 
 def test_only_tiles_beside_each_other_count() -> None:
-    """`Promotion.differ` looks at the operands it names: masks and scratch may be of any type."""
+    """`Promotion.differ` looks at the operands it names: masks and scratch may have any type."""
     rule = compare_select.sel.promotion
     assert isinstance(rule, Promotion)
     a, mask = tile((32, 64), D.FP32), tile((32, 64), D.INT32)

@@ -1,4 +1,4 @@
-"""Type rules: the types they give, and the exact words of what they refuse."""
+"""Type rules: the types they give, and the exact error messages."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ D = DataType
 def tile(
     name: str, shape: Sequence[Any], dtype: DataType, space: MemorySpace = MemorySpace.Vec
 ) -> Var:
-    """Return a tile variable that lies as tiles in ``space`` do."""
+    """Return a tile variable with the layout of ``space``."""
     return Var(name, TileType(list(shape), dtype, None, BOXED.get(space)))
 
 
@@ -59,7 +59,7 @@ staged = tile("mt", [16, 32], D.FP16, MemorySpace.Mat)
 
 
 class Refused(NamedTuple):
-    """A call that is refused, and every word of the error."""
+    """A call that is rejected, and the full text of the error."""
 
     op: AnyOp
     args: tuple[Any, ...]
@@ -582,7 +582,7 @@ REFUSED = [
     "case", REFUSED, ids=[f"{c.op.name}-{c.slug}-{k}" for k, c in enumerate(REFUSED)]
 )
 def test_refusal(case: Refused) -> None:
-    """What no target executes is refused with what was found, what was wanted, and a hint."""
+    """What no target executes is rejected with what was found, what was expected, and a hint."""
     with pytest.raises(OpError) as caught:
         case.op.build(case.args, case.kwargs)
     error = caught.value
@@ -591,7 +591,7 @@ def test_refusal(case: Refused) -> None:
 
 
 def test_hints_are_accepted() -> None:
-    """What the hints for other shapes and element types say to type is a legal call."""
+    """What the hints for other shapes and element types suggest is a legal call."""
     assert describe(call(reduce.row_expand_add, x, column).type) == "Tile[[64, 128], FP32]"
     assert describe(call(reduce.col_expand_sub, x, row).type) == "Tile[[64, 128], FP32]"
     wide = call(elementwise.cast, call(elementwise.cast, i8, D.FP16), D.FP32)
@@ -669,7 +669,7 @@ VIEWS: list[tuple[Any, str, TileView | None]] = [
     ("made", "text", "view"), VIEWS, ids=[f"{v[0].op.name}-{k}" for k, v in enumerate(VIEWS)]
 )
 def test_result(made: Any, text: str, view: TileView | None) -> None:
-    """The type of each op's result; only tiles outside vector memory carry a view."""
+    """The type of each op's result; only tiles outside vector memory have a view."""
     assert describe(made.type) == text
     if isinstance(made.type, TileType):
         wanted = TileType(made.type.shape, made.type.dtype, None, view)
@@ -677,7 +677,7 @@ def test_result(made: Any, text: str, view: TileView | None) -> None:
 
 
 def test_numbers_take_the_element_type() -> None:
-    """A bare number beside a tile is a constant of the tile's element type."""
+    """A bare number with a tile is a constant of the tile's element type."""
     for number, operand in ((2, i), (2.0, i), (2, h), (0.5, x)):
         value: Expr = call(elementwise.muls, operand, number).args[1]
         assert value.type == ScalarType(dtype_of(operand))
@@ -712,12 +712,12 @@ PIPES: list[tuple[Any, PipeType | None]] = [
     ("made", "pipe"), PIPES, ids=[f"{p[0].op.name}-{k}" for k, p in enumerate(PIPES)]
 )
 def test_pipe(made: Any, pipe: PipeType | None) -> None:
-    """The engine that executes a call follows from the op and from where its tiles are."""
+    """The pipe that executes a call follows from the op and its tiles' memory spaces."""
     assert made.op.pipe_of(made) is pipe
 
 
 def test_open_dimensions() -> None:
-    """A tensor dimension of -1 may have any size; only what is known is checked."""
+    """A tensor dimension of -1 may have any size; only known dimensions are checked."""
     opened = tensor_var("o", [-1, 16], D.FP32)
     assert describe(call(memory.load, opened, [0, 0], [64, 16]).type) == "Tile[[64, 16], FP32]"
     assert describe(call(tensor.read, opened, [99, 0]).type) == "Scalar[FP32]"

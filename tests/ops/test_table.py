@@ -1,4 +1,4 @@
-"""The op table is complete, every definition is whole, and rules agree with arrays."""
+"""The op table and every definition are complete, and type rules agree with arrays."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ OPS = [pytest.param(op, id=name) for name, op in REGISTRY.items()]
 
 
 def plain_rows() -> list[Case]:
-    """Return the rows whose call is the op on loaded operands and nothing else."""
+    """Return the rows whose call is just the op on loaded operands."""
     return [case for case in CASES if case.build is None and not case.no_kernel]
 
 
@@ -33,7 +33,7 @@ def test_every_op_has_a_row() -> None:
 
 @pytest.mark.parametrize("op", OPS)
 def test_definition_is_whole(op: AnyOp) -> None:
-    """An op has a meaning on arrays, and both texts, a decomposition, or the reason why not."""
+    """An op has array semantics, and both texts, a decomposition, or the reason why not."""
     assert op.numpy is not None
     in_texts = op.isa is not None and op.pto is not None
     assert bool(op.unsupported) != (in_texts or op.decomposition is not None)
@@ -41,17 +41,17 @@ def test_definition_is_whole(op: AnyOp) -> None:
 
 @pytest.mark.parametrize("op", OPS)
 def test_offsets_stand_at_one_position(op: AnyOp) -> None:
-    """A list of offsets has one position among arguments and operands, which `key_of` mixes."""
+    """A list of offsets has the same position among arguments and operands, for `key_of`."""
     positions = [at for at, param in enumerate(op.operands) if param.attr_type == OFFSETS]
     assert positions == sorted(at for at in op.offsets if isinstance(at, int))
 
 
 @pytest.mark.parametrize("op", OPS)
 def test_facts_name_operands(op: AnyOp) -> None:
-    """Facts with operand numbers name operands of the right kind."""
+    """Facts with operand numbers refer to operands of the right kind."""
     tiles = {i for i, p in enumerate(op.operands) if p.kind == TILE}
     assert op.reads | op.writes <= set(range(len(op.operands)))
-    assert not op.reads & op.writes & tiles  # a tensor that is added to is both
+    assert not op.reads & op.writes & tiles  # a tensor that is accumulated into is both
     assert op.in_place <= tiles - op.writes
     assert op.columns <= tiles | {-1}
     assert set(op.operand_spaces({})) == tiles
@@ -59,7 +59,7 @@ def test_facts_name_operands(op: AnyOp) -> None:
 
 @pytest.mark.parametrize("op", OPS)
 def test_operands_are_documented(op: AnyOp) -> None:
-    """The docstring speaks of each operand, or refers to that of another op."""
+    """The docstring mentions each operand, or refers to that of another op."""
     operands = [p.name for p in op.params if p.kind != ATTR]
     missing = [name for name in operands if name not in op.doc and "as `" not in op.doc]
     assert missing == [], f"name these operands in the docstring of {op.name}: {missing}"
@@ -68,7 +68,7 @@ def test_operands_are_documented(op: AnyOp) -> None:
 def test_unified_names() -> None:
     """An op on tiles, on a tile and a number, and on tensors has one name for the user.
 
-    An op and its form on tensors have the same; all other names of several ops stand here.
+    An op and its tensor form share it; all other names of several ops are listed here.
     """
     others = {
         "add": ["block.add", "block.adds", "tensor.add", "tensor.add_scalar"],
@@ -137,7 +137,7 @@ def operands(case: Case, call: Call, dtype: DataType) -> list[Array]:
 
 @pytest.mark.parametrize("case", plain_rows(), ids=lambda case: case.name)
 def test_rule_agrees_with_arrays(case: Case) -> None:
-    """The result on arrays has the shape and element type that the type rule gives."""
+    """The result on arrays has the shape and element type of the type rule."""
     for dtype in case.dtypes:
         for shapes in case.shapes:
             call = build_call(case, dtype, shapes)
@@ -149,7 +149,7 @@ def test_rule_agrees_with_arrays(case: Case) -> None:
 
 
 def in_usual_memory(value: Expr) -> Expr:
-    """Return a variable in the memory where ops take it from, if nothing else is known."""
+    """Return a variable in the default memory of the op's operand."""
     kind = value.type
     if not isinstance(value, Var):
         return value
@@ -167,7 +167,7 @@ UNPLACED = [case for case in plain_rows() if not case.op.names_spaces]
 
 @pytest.mark.parametrize("case", UNPLACED, ids=lambda case: case.name)
 def test_usual_memory_does_not_matter(case: Case) -> None:
-    """The type of an op that takes tiles from Vec only stays when it is known that they are."""
+    """The result type of an op on Vec tiles is the same when the memory is known."""
     for dtype in case.dtypes:
         for shapes in case.shapes:
             call = build_call(case, dtype, shapes)
@@ -180,7 +180,7 @@ def test_usual_memory_does_not_matter(case: Case) -> None:
 
 @pytest.mark.parametrize("case", plain_rows(), ids=lambda case: case.name)
 def test_kernel_agrees_with_arrays(case: Case) -> None:
-    """The kernel of a row, interpreted, stores what the op gives on its operands."""
+    """The kernel of a row, interpreted, stores the op's result on its operands."""
     for dtype in case.dtypes:
         for shapes in case.shapes:
             built = kernel_for(case, dtype, shapes)
@@ -196,7 +196,7 @@ def test_kernel_agrees_with_arrays(case: Case) -> None:
 
 @pytest.mark.parametrize("case", [c for c in CASES if c.build is not None], ids=lambda c: c.name)
 def test_kernels_of_their_own_run(case: Case) -> None:
-    """Kernels built by hand leave no element of their output poisoned."""
+    """Hand-written kernels leave no element of their output poisoned."""
     for dtype in case.dtypes:
         for shapes in case.shapes:
             built = kernel_for(case, dtype, shapes)

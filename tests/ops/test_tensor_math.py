@@ -1,4 +1,4 @@
-"""Ops on whole tensors: values over element types and shapes, effects, refusals, running."""
+"""Ops on whole tensors: values over element types and shapes, effects, errors, execution."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ ROWS = [case for case in CASES if case.op in vars(tensor_math).values()]
 
 
 def uses() -> Iterator[Any]:
-    """Yield the rows, once an element type and choice of shapes."""
+    """Yield the rows, once per element type and choice of shapes."""
     for case in ROWS:
         for dtype in case.dtypes:
             for shapes in case.shapes:
@@ -55,7 +55,7 @@ def arguments(case: Case, call: Any, dtype: DataType, seed: int = 1) -> list[Arr
 
 @pytest.mark.parametrize(("case", "dtype", "shapes"), list(uses()))
 def test_row(case: Case, dtype: DataType, shapes: tuple[Shape, ...]) -> None:
-    """A program with the call gives the op's meaning, of the shape and type that the rule says."""
+    """A program with the call gives the op's result, with the rule's shape and type."""
     call = build_call(case, dtype, shapes)
     arrays = arguments(case, call, dtype)
     wanted = apply_call(call, case.op, [array.copy() for array in arrays])
@@ -86,7 +86,7 @@ def run(call: Any, *arrays: Any) -> Any:
 
 
 def test_mixed_types_are_computed_in_the_promoted_one() -> None:
-    """FP16 beside FP32 is computed in FP32; integers beside FP16 in FP16."""
+    """FP16 with FP32 is computed in FP32; integers with FP16 in FP16."""
     x, y, n = tensors(([3], D.FP16), ([3], D.FP32), ([3], D.INT32))
     half = np.array([1, 2048, 0.5], np.float16)
     single = np.array([1e-7, 1, 1 / 3], np.float32)
@@ -118,7 +118,7 @@ def test_wider_scalar_widens() -> None:
     ],
 )
 def test_integers(name: str, lhs: list[int], rhs: list[int], wanted: list[int]) -> None:
-    """Integers wrap; quotients are cut toward zero, and are 0 over 0."""
+    """Integers wrap; quotients are truncated toward zero, and are 0 over 0."""
     x, y = tensors(([2], D.INT32), ([2], D.INT32))
     call = getattr(ir.op.tensor, name)(x, y)
     found = run(call, np.array(lhs, np.int32), np.array(rhs, np.int32))
@@ -127,7 +127,7 @@ def test_integers(name: str, lhs: list[int], rhs: list[int], wanted: list[int]) 
 
 @pytest.mark.parametrize("dtype", [D.FP16, D.BF16])
 def test_products_add_up_wide(dtype: DataType) -> None:
-    """4096 ones and a half add up in 32 bits, and are rounded once."""
+    """4096 ones and a half are accumulated in 32 bits, and are rounded once."""
     x, y = tensors(([1, 4096], dtype), ([4096, 1], dtype))
     ones = np.ones((1, 4096), dtype.numpy)
     ones[0, 0] = 0.5
@@ -140,7 +140,7 @@ def test_products_add_up_wide(dtype: DataType) -> None:
 
 
 def test_products_of_integers_wrap() -> None:
-    """INT8 times INT8 is INT8 unless another type is asked for."""
+    """INT8 times INT8 is INT8 unless another type is requested."""
     x, y = tensors(([1, 2], D.INT8), ([2, 1], D.INT8))
     args = np.array([[100, 100]], np.int8), np.array([[100], [1]], np.int8)
     assert run(ir.op.tensor.matmul(x, y, D.INT32), *args).tolist() == [[10100]]
@@ -149,7 +149,7 @@ def test_products_of_integers_wrap() -> None:
 
 @pytest.mark.parametrize("trans", [(False, False), (True, False), (False, True), (True, True)])
 def test_product_against_numpy(trans: tuple[bool, bool]) -> None:
-    """Either side may be given transposed; stacks of matrices broadcast."""
+    """Either side may be transposed; batches of matrices broadcast."""
     rng = np.random.default_rng(3)
     a, b = rng.normal(size=(2, 1, 4, 6)), rng.normal(size=(3, 6, 5))
     wanted = a @ b
@@ -162,7 +162,7 @@ def test_product_against_numpy(trans: tuple[bool, bool]) -> None:
 
 
 def test_exp_of_integers() -> None:
-    """Integers become FP32 first."""
+    """Integers are cast to FP32 first."""
     (x,) = tensors(([2], D.INT8))
     found = run(ir.op.tensor.exp(x), np.array([0, 1], np.int8))
     assert found.dtype == np.float32
@@ -170,7 +170,7 @@ def test_exp_of_integers() -> None:
 
 
 def test_numbers_as_in_block_ops() -> None:
-    """Tensor and tile ops of one name agree on every element, edges included."""
+    """Tensor and tile ops with the same name agree on every element, edge values included."""
     edges = np.array([-np.inf, -65504, -1.5, -0.0, 0.0, 2, 65504, np.inf, np.nan], np.float16)
     pairs = np.meshgrid(edges, edges)
     for name in ("add", "sub", "mul", "div", "maximum"):
@@ -185,7 +185,7 @@ def test_numbers_as_in_block_ops() -> None:
 
 
 def test_assemble_writes_its_target() -> None:
-    """Only the region changes, in the very array that was given."""
+    """Only the region changes, in the same array that was passed."""
     whole, part = np.zeros((4, 6), np.float32), np.ones((2, 3), np.float32)
     x, y = tensors(([4, 6], D.FP32), ([2, 3], D.FP32))
     assert run(ir.op.tensor.assemble(x, y, [1, 2]), whole, part) is whole
@@ -202,7 +202,7 @@ def test_assemble_of_its_own_part() -> None:
 
 
 def test_effects_of_assemble() -> None:
-    """It reads the source and writes the target, and its value is the target's buffer."""
+    """It reads the source and writes the target, and its result shares the target's buffer."""
     assert (assemble.reads, assemble.writes, assemble.view_of) == ({1}, {0}, None)
     x, y = tensors(([4, 6], D.FP32), ([2, 3], D.FP32))
     function = function_of(ir.op.tensor.assemble(x, y, [0, 0]))
@@ -307,7 +307,7 @@ def test_language(text: str, wanted: str) -> None:
     ],
 )
 def test_refused(text: str, message: str | None, hint: str | None) -> None:
-    """What an op excludes is refused in the words of the language."""
+    """What an op excludes is rejected in the language's terms."""
     if message is None:
         assert body(f"y = {text}") == ["pl.tensor.add_scalar(x, 3.0)"]
         return
@@ -347,14 +347,14 @@ def test_shapes_that_do_not_fit(a: list[int], b: list[int], hint: str | None) ->
     ],
 )
 def test_shapes_known_at_run_time(name: str, shapes: tuple[Shape, Shape], found: str) -> None:
-    """Sizes that only the arrays tell are checked when the op is evaluated."""
+    """Sizes that only the arrays determine are checked when the op is evaluated."""
     x, y = tensors(([-1], D.FP32), ([-1], D.FP32))
     with pytest.raises(EvaluationError, match=found):
         run(getattr(ir.op.tensor, name)(x, y), *(np.zeros(s, np.float32) for s in shapes))
 
 
 def test_regions_known_at_run_time() -> None:
-    """A part that leaves its target, and a reshape that does not fit, are errors."""
+    """A region that exceeds its target, and a reshape that does not fit, are errors."""
     x, y = tensors(([-1], D.FP32), ([2], D.FP32))
     arrays = np.zeros(3, np.float32), np.ones(2, np.float32)
     with pytest.raises(EvaluationError, match=r"pl\.assemble writes \[2:4\] of a tensor \[3\]"):
@@ -433,7 +433,7 @@ class Mixed:
 @pytest.mark.parametrize("threads", ["1", "4"])
 @pytest.mark.parametrize("target", ["interpreter", "cpu"])
 def test_orchestration(target: Target, threads: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Between kernel calls ops on tensors run on the host, in order with the tasks."""
+    """Between kernel calls, tensor ops run on the host, in order with the tasks."""
     if target == "cpu":
         compiler()
     monkeypatch.setenv("PYPTO_NUM_THREADS", threads)
@@ -446,7 +446,7 @@ def test_orchestration(target: Target, threads: str, monkeypatch: pytest.MonkeyP
 
 
 def test_axes_are_constants() -> None:
-    """An axis is an integer constant in the call; a value of the kernel is refused."""
+    """An axis is an integer constant in the call; a run-time value is rejected."""
     call = ir.op.tensor.transpose(tensors(([4, 6], D.FP32))[0], 0, -1)
     assert [type(arg) for arg in call.args[1:]] == [ConstInt, ConstInt]
     n = ir.Var("n", ir.ScalarType(D.INDEX))

@@ -1,4 +1,4 @@
-"""Tiles of which only a part is valid: types, values on every target, refusals."""
+"""Partly valid tiles: types, values on every target, errors."""
 
 # pyright: reportGeneralTypeIssues=false, reportInvalidTypeForm=false
 # pyright: reportInvalidTypeArguments=false, reportOperatorIssue=false, reportArgumentType=false
@@ -114,7 +114,7 @@ OPS: dict[str, Meaning] = {
     "pl.row_expand_add(a, pl.reshape(pl.exp(pl.reshape(pl.row_min(b, s), [1, 16])), [16, 1]))": (
         lambda a, b: a + np.exp(b.min(axis=1, keepdims=True))
     ),
-    # A column or a row that no instruction takes there is broadcast over the valid part.
+    # A column or row that no instruction accepts there is broadcast over the valid part.
     "pl.sub(pl.row_max(b, s), a)": lambda a, b: b.max(axis=1, keepdims=True) - a,
     "pl.maximum(a, pl.row_min(b, s))": lambda a, b: np.maximum(a, b.min(axis=1, keepdims=True)),
     "pl.sub(pl.load(y, [2, 0], [1, 64]), a)": lambda a, b: b[:1] - a,
@@ -137,19 +137,19 @@ SIZES = [(0, 64), (1, 64), (15, 40), (16, 64), (7, 1)]
 
 
 def untouched(columns: int = 64) -> Array:
-    """Return what an output holds before its kernel runs: -1 everywhere."""
+    """Return the initial output of a kernel: -1 everywhere."""
     return np.full((20, columns), -1, np.float32)
 
 
 def text_of(program: ir.Program, strategy: OptimizationStrategy) -> Run:
-    """Return what runs the PTO text of a kernel after the passes of ``strategy``."""
+    """Return a runner of a kernel's PTO text after the passes of ``strategy``."""
     written = PTOCodegen().generate(PassManager.get_strategy(strategy).run_passes(program))
     module = check(written, "kernel", options_of(written, "a3"))
     return lambda *args: evaluate_text(module, "kernel", list(args))
 
 
 def kind_of(dtype: Any) -> str:
-    """Return what programs call an element type."""
+    """Return the name of an element type in programs."""
     name = np.dtype(dtype).name
     return {"float32": "FP32", "float16": "FP16"}.get(name, name.upper())
 
@@ -166,7 +166,7 @@ def bits_of_columns(value: str, dtype: Any) -> str:
 
 @cache
 def together() -> dict[str, Run]:
-    """Return what runs programs, by their texts; their kernels are compiled together."""
+    """Return runners of programs, by their texts; their kernels are compiled together."""
     texts = [source(value) for value in OPS]
     texts += [integers(value, dtype) for value, _, dtype in INTEGERS]
     texts += [bits_of_columns(value, dtype) for value, _, dtype in COLUMNS]
@@ -182,7 +182,7 @@ def together() -> dict[str, Run]:
 def targets(
     text: str, strategies: Sequence[OptimizationStrategy] = tuple(OptimizationStrategy)
 ) -> list[Run]:
-    """Return what runs a kernel, on each target: NumPy, C++, as a core's pipes do, PTO texts."""
+    """Return runners of a kernel, per target: NumPy, C++, a core's pipes, PTO texts."""
     program = pl.parse_program(text)
     lowered = PassManager.get_strategy().run_passes(program)
     return [
@@ -204,7 +204,7 @@ def outputs(runs: Sequence[Run], *args: Any, columns: int = 64) -> list[Array]:
 
 
 def on_all_targets(text: str, *args: Any) -> list[Array]:
-    """Return what a kernel leaves in its last argument on each target; it held -1."""
+    """Return what a kernel leaves in its last argument on each target; it was filled with -1."""
     return outputs(targets(text), *args)
 
 
@@ -263,7 +263,7 @@ INTEGERS: list[tuple[str, Meaning, Any]] = [
 
 @pytest.mark.parametrize(("value", "meaning", "dtype"), INTEGERS)
 def test_integers_of_the_valid_part(value: str, meaning: Meaning, dtype: Any) -> None:
-    """Logic, shifts and choices leave alone what is not valid, on every target."""
+    """Logic, shifts and selects do not change the invalid part, on every target."""
     x, y = tensors(dtype)
     for run in targets(integers(value, dtype)):
         for rows, columns in SIZES:
@@ -288,7 +288,7 @@ COLUMNS: list[tuple[str, Meaning, Any]] = [
 
 @pytest.mark.parametrize(("value", "meaning", "dtype"), COLUMNS)
 def test_choices_and_bits_of_columns(value: str, meaning: Meaning, dtype: Any) -> None:
-    """They work on a column's bytes as a row, also where the assembler plans memory."""
+    """They view a column's bytes as a row, also where the assembler plans memory."""
     x, y = (each[:, :1].copy() for each in tensors(dtype))
     for run in targets(bits_of_columns(value, dtype)):
         for rows in (0, 5, 16):
@@ -299,7 +299,7 @@ def test_choices_and_bits_of_columns(value: str, meaning: Meaning, dtype: Any) -
 
 
 def test_narrow_tiles_are_compared_in_part() -> None:
-    """Rows of fewer than 32 elements, of which a few are valid."""
+    """Rows of fewer than 32 elements, a few of which are valid."""
     x, y = (each[:, :16].copy() for each in tensors(np.float32))
     text = BITS.format(value="pl.cmp(a, b)", dtype="FP32", columns=16, valid="m")
     for run in targets(text):
@@ -341,7 +341,7 @@ VALID_PARTS = [("n", "64"), ("16", "n")]
 def test_a_column_and_a_row_of_which_one_is_valid_in_part(
     value: str, rows: str, columns: str
 ) -> None:
-    """The result is valid where that one is; the other is broadcast over that part."""
+    """The result is valid where the partly valid one is; the other is broadcast over that part."""
     x, y = tensors()
     column = y[:, :1].copy()
     runs = targets(BOTH.format(rows=rows, columns=columns, value=value))
@@ -382,7 +382,7 @@ def column(x: Array, rows: int) -> Array:
 
 @pytest.mark.parametrize("rows", [1, 13, 16])
 def test_columns_are_computed_and_stored(rows: int) -> None:
-    """A computed column keeps its valid rows, through a loop too, and no other is stored."""
+    """A computed column keeps its valid rows, also through a loop, and only these are stored."""
     x = tensors()[0]
     runs = targets(COLUMN.format(rows="n"))
     for out in outputs(runs, x, rows, columns=1):
@@ -390,7 +390,7 @@ def test_columns_are_computed_and_stored(rows: int) -> None:
 
 
 def test_columns_where_the_assembler_plans_memory() -> None:
-    """A row of a column's bytes has a constant valid part: it is computed whole."""
+    """A row view of a column has a constant valid part: it is computed as a whole."""
     x = tensors()[0]
     for rows in ("13", "n"):
         run = text_of(pl.parse_program(COLUMN.format(rows=rows)), OptimizationStrategy.PTOAS)
@@ -417,7 +417,7 @@ ROWS_OF_COLUMNS = (
 
 @pytest.mark.parametrize(("n", "m"), [(3, 16), (16, 5), (0, 1), (9, 9)])
 def test_rows_of_columns_of_different_sizes(n: int, m: int) -> None:
-    """Columns with valid parts of their own share nothing, on every target."""
+    """Columns with different valid parts share nothing, on every target."""
     x, y = tensors()
     wanted = untouched()
     part = y[2 : 2 + m]
@@ -457,7 +457,7 @@ class P:
     ],
 )
 def test_rows_that_are_seen_are_refused_there(result: str) -> None:
-    """A row whose valid part counts is not computed whole: the text has no form for it."""
+    """A row whose valid part matters is not computed as a whole: the text has no form for it."""
     with pytest.raises(PyptoError) as caught:
         text_of(pl.parse_program(SEEN_ROW.format(result=result)), OptimizationStrategy.PTOAS)
     assert caught.value.message == (
@@ -488,7 +488,7 @@ class P:
 @pytest.mark.parametrize("region", ["16", "n"])
 @pytest.mark.parametrize("rows", [1, 13, 16])
 def test_columns_are_loaded_in_part(rows: int, region: str) -> None:
-    """A column is read as far as it is valid; a store's region is the tile, or its valid part."""
+    """Only a column's valid rows are read; a store's region is the tile, or its valid part."""
     x, y = tensors()
     divisors = np.full((20, 1), np.nan, np.float32)
     divisors[2 : 2 + rows] = y[2 : 2 + rows, :1]
@@ -499,7 +499,7 @@ def test_columns_are_loaded_in_part(rows: int, region: str) -> None:
 
 
 def test_columns_are_loaded_in_constant_part() -> None:
-    """The valid rows may be a number, also where it is the size of the region."""
+    """The number of valid rows may be constant, even equal to the region's size."""
     x, y = tensors()
     wanted = untouched()
     wanted[2:15] = (x / y[:, :1])[2:15]
@@ -510,7 +510,7 @@ def test_columns_are_loaded_in_constant_part() -> None:
 
 
 def test_integers() -> None:
-    """Integer tiles work as floats do; a cast keeps the valid part."""
+    """Integer tiles behave like floats; a cast keeps the valid part."""
     x, y = tensors(np.int32)
     text = source("pl.cast(pl.add(pl.mul(a, b), pl.neg(a)), pl.FP32)", dtype="INT32")
     wanted = untouched()
@@ -520,7 +520,7 @@ def test_integers() -> None:
 
 
 def test_constant_sizes() -> None:
-    """Valid sizes may be numbers; then the kernel reads beyond no tensor of just that size."""
+    """Valid sizes may be constants; a tensor of exactly that size is not read out of bounds."""
     text = """
 import pypto.language as pl
 
@@ -562,7 +562,7 @@ class P:
 
 @pytest.mark.parametrize("rows", [1, 7, 8, 19, 20])
 def test_a_ragged_tail(rows: int) -> None:
-    """One loop goes over whole blocks and the last rows; each iteration has its own valid size."""
+    """One loop handles whole blocks and the last rows; each iteration has its own valid size."""
     x = tensors()[0]
     wanted = untouched()
     wanted[:rows] = x[:rows] * 2
@@ -604,7 +604,7 @@ OF_VECTORS = [
 
 @pytest.mark.parametrize("value", OF_VECTORS)
 def test_vectors_have_a_valid_part(value: str) -> None:
-    """A tile of one dimension is a row: its last part is loaded, computed and stored alone."""
+    """A 1-D tile is a row: only its last part is loaded, computed and stored."""
     x, y = (array.reshape(-1) for array in tensors())
     runs = targets(VECTORS.format(value=value), [OptimizationStrategy.Default])
     for count in (0, 1, 128, 1000, 1280):
@@ -615,7 +615,7 @@ def test_vectors_have_a_valid_part(value: str) -> None:
 
 
 def test_passes_keep_the_part() -> None:
-    """Unrolling, folding, sharing and hoisting give each tile the size that it had."""
+    """Unrolling, folding, CSE and hoisting keep the valid size of each tile."""
     x = tensors()[0]
     wanted = untouched()
     wanted[:13] = x[:13] * 2
@@ -649,7 +649,7 @@ REASSIGNED = [
 
 @pytest.mark.parametrize("lines", REASSIGNED)
 def test_a_tile_keeps_the_size_that_a_variable_had(lines: str) -> None:
-    """A later assignment to the variable is another variable."""
+    """Assigning to the variable later does not change the tile's valid size."""
     x, y = tensors()
     text = source("a", "n, 64").replace("c = a\n", f"{lines}\n        c = a\n")
     wanted = untouched()
@@ -660,7 +660,7 @@ def test_a_tile_keeps_the_size_that_a_variable_had(lines: str) -> None:
 
 @pytest.mark.parametrize("size", [17, -1, 1 << 40])
 def test_sizes_beyond_the_tile(size: int) -> None:
-    """More rows than the tile has, or fewer than none, are an error; nothing is stored."""
+    """More rows than the tile has, or a negative number, are an error; nothing is stored."""
     program = pl.parse_program(source("pl.add(a, b)"))
     x, y = tensors()
     out = untouched()
@@ -675,7 +675,7 @@ def test_sizes_beyond_the_tile(size: int) -> None:
 
 
 def test_filled_tiles_are_whole() -> None:
-    """The copy has zeros where the tile has no values, and all of it is stored."""
+    """The copy has zeros where the tile is invalid, and all of it is stored."""
     x, y = tensors()
     wanted = untouched()
     wanted[2:18] = 0
@@ -686,7 +686,7 @@ def test_filled_tiles_are_whole() -> None:
 
 @pytest.mark.parametrize(("dtype", "poison"), [(np.float32, np.nan), (np.int32, -1)])
 def test_padding_is_poison(dtype: Any, poison: float) -> None:
-    """Outside of the valid part a tile of the interpreter has no values of its tensor."""
+    """Outside the valid part an interpreted tile has no values of its tensor."""
     kind = "FP32" if dtype is np.float32 else "INT32"
     text = f"""
 import pypto.language as pl
@@ -737,7 +737,7 @@ CALLED = (
     ],
 )
 def test_results_of_functions(argument: str, rows: int, stated: str, results: str) -> None:
-    """A call gives a tile that is valid where the callee's is, in the words of the caller."""
+    """A call's result is valid where the callee's is, in terms of the caller's variables."""
     text = CALLED.format(argument=argument, results=results)
     program = pl.parse_program(text)
     lines = [line.strip() for line in str(program).splitlines()]
@@ -769,7 +769,7 @@ def test_results_of_functions(argument: str, rows: int, stated: str, results: st
     ],
 )
 def test_types_that_hide_padding(place: str, message: str) -> None:
-    """IR in which the type of a function's result, or of its call, hides padding is refused."""
+    """IR in which a function's result type, or its call's type, hides padding is rejected."""
     text = str(pl.parse_program(CALLED.format(argument="m", results="")))
     told = place.format("pl.Tile[[16, 64], pl.FP32, pl.TileView(valid_shape=[m, 10])]")
     assert text.count(told) == 1
@@ -780,7 +780,7 @@ def test_types_that_hide_padding(place: str, message: str) -> None:
 
 @pytest.mark.parametrize("column", ["pl.row_max(b, s)", "pl.neg(pl.row_max(b, s))"])
 def test_texts_and_bytes(column: str) -> None:
-    """Both texts and the bytes read back as the same program, before and after the passes."""
+    """Both texts and the bytes are read back as the same program, before and after the passes."""
     program = pl.parse_program(source(f"pl.row_expand_sub(a, {column})"))
     assert "pl.block.load(x, [2, 0], [16, 64], target_memory=" in str(program)
     assert "valid_shapes=[n, m])" in str(program)
@@ -793,7 +793,7 @@ def test_texts_and_bytes(column: str) -> None:
 
 
 def test_whole_sizes_are_no_sizes() -> None:
-    """Valid sizes of the whole tile give the type of a whole tile."""
+    """Valid sizes equal to the whole tile give the type of a whole tile."""
     program = pl.parse_program(source("pl.add(a, b)", "16, 64"))
     assert "TileView" not in str(program)
 
@@ -817,7 +817,7 @@ COMPUTED = (
 
 @pytest.mark.parametrize("rows", [1, 16, 19, 20])
 def test_computed_sizes(rows: int) -> None:
-    """A valid size that is computed in the call is computed there, whatever changes later."""
+    """A valid size computed in the call is evaluated there, whatever changes later."""
     x, y = tensors()
     wanted = untouched()
     wanted[:rows, :40] = x[:rows, :40] + y[:rows, :40]
@@ -827,7 +827,7 @@ def test_computed_sizes(rows: int) -> None:
 
 
 def test_computed_sizes_have_names() -> None:
-    """Each computed size gets a name once, and the text with the names gives an equal program."""
+    """Each computed size is named once, and the text with the names gives an equal program."""
     program = pl.parse_program(COMPUTED)
     text = ir.python_print(program)
     assert re.findall(r"(\w+): pl.Scalar\[pl.INT64\] = (min.*|m .*)", text) == [
@@ -849,7 +849,7 @@ REGIONS = ["out = pl.store(a, [i, 0], [{}, 64], out)", "out[i : i + {}] = a"]
 
 
 def stored(load: str, between: str, store: str) -> str:
-    """Return a kernel that stores what is valid of ``a``, rows from i on of ``x``."""
+    """Return a kernel that stores the valid part of ``a``, at rows from i on of ``x``."""
     lines = ["for i in pl.range(0, n, 16):", *(f"    {line}" for line in (load, between, store))]
     return HEAD_FP32 + "".join(f"        {line}\n" for line in (*lines, "return out"))
 
@@ -860,7 +860,7 @@ LOAD = "a = pl.load(x, [i, 0], [16, 64], valid_shapes=[{}, 64])"
 @pytest.mark.parametrize("between", BETWEEN.values(), ids=BETWEEN)
 @pytest.mark.parametrize("store", REGIONS, ids=["call", "slice"])
 def test_a_size_may_be_computed_twice(between: str, store: str) -> None:
-    """A region of the size that is valid is the valid part, though it is computed once more."""
+    """A region with the valid size is the valid part, even if the size is computed again."""
     size = "pl.min(n - i, 16)"
     once = stored(f"rows = {size}\n            {LOAD.format('rows')}", between, store.format(size))
     twice = stored(LOAD.format(size), between, store.format(size))
@@ -878,7 +878,7 @@ def test_a_size_may_be_computed_twice(between: str, store: str) -> None:
     "if m > 3:\n                n = n - 1",
 ])  # fmt: skip
 def test_a_size_of_changed_numbers_is_another(between: str, store: str) -> None:
-    """The same words are another size once a number in them has changed, however deep inside."""
+    """The same expression is another size once a variable in it, at any depth, has changed."""
     size = "pl.min(n - i, 16)"
     with pytest.raises(PyptoError) as caught:
         pl.parse_program(stored(LOAD.format(size), between, store.format(size)))
@@ -889,7 +889,7 @@ def test_a_size_of_changed_numbers_is_another(between: str, store: str) -> None:
 
 
 def test_a_variable_that_is_assigned_again_is_no_size() -> None:
-    """A variable that held the size before it was loaded with is not that size any more."""
+    """A variable that held the size before it was reassigned is no longer that size."""
     load = LOAD.format("rows")
     lines = f"rows = pl.min(n - i, 16)\n            rows = rows - 1\n            {load}"
     with pytest.raises(PyptoError) as caught:
@@ -922,7 +922,7 @@ class P:
 
 
 def test_the_hint_gives_the_right_variance() -> None:
-    """Who types what is hinted sums the squares of the rows that are there, and no others."""
+    """The hinted code sums the squares of the valid rows, and no others."""
     value = "pl.sum(pl.mul(d, d), axis=0, keepdim=True)"
     with pytest.raises(PyptoError) as caught:
         pl.parse_program(VARIANCE.replace("VALUE", value))
@@ -936,7 +936,7 @@ def test_the_hint_gives_the_right_variance() -> None:
 
 
 def test_the_op_takes_names_only() -> None:
-    """Types name valid sizes, so the op itself refuses what is computed in its call."""
+    """Types refer to valid sizes by name, so the op itself rejects an expression in its call."""
     x = ir.Var("x", ir.TensorType([20, 64], pl.FP32), ir.Span.unknown())
     n = ir.Var("n", ir.ScalarType(pl.INT64), ir.Span.unknown())
     with pytest.raises(PyptoError, match="valid size in dimension 0 is computed") as caught:
@@ -960,14 +960,14 @@ REFUSED = [
 
 @pytest.mark.parametrize(("value", "valid", "message"), REFUSED)
 def test_what_is_refused(value: str, valid: str, message: str | None) -> None:
-    """Ops without a meaning for valid parts, and parts that differ, are errors with a hint."""
+    """Ops that do not support valid parts, and differing parts, are errors with a hint."""
     with pytest.raises(PyptoError, match=message and re.escape(message)) as caught:
         pl.parse_program(source(value, valid))
     assert caught.value.slug in ("valid-shape", "shape-mismatch")
 
 
 def test_unsigned_ones_are_not_compared_in_part() -> None:
-    """They are read as signed ones, of which the dialect has no part that varies."""
+    """They are viewed as signed ones, for which the dialect has no dynamic valid part."""
     text = source("pl.cast(pl.cmps(a, 3), pl.FP32)", dtype="UINT16")
     words = "pl.cmp of elements of UINT16 takes tiles that are valid throughout, a is valid in"
     with pytest.raises(PyptoError, match=words) as caught:
@@ -998,7 +998,7 @@ class P:
 @pytest.mark.parametrize("value", ["y + row", "pl.add(row, y)"])
 @pytest.mark.parametrize("dtype", [np.float32, np.int32])
 def test_a_row_is_added_exactly(dtype: Any, value: str) -> None:
-    """The sum with a row is a difference of its negative, with signs of zeros and wrapped."""
+    """The sum with a row is a difference of its negative, with signs of zeros and wrapping."""
     word = "FP32" if dtype is np.float32 else "INT32"
     program = pl.parse_program(RAGGED_SUM.format(dtype=word, value=value))
     low = -0.0 if dtype is np.float32 else np.iinfo(np.int32).min
@@ -1037,7 +1037,7 @@ class P:
 
 @pytest.mark.parametrize("k", [1, 17, 64])
 def test_a_product_of_a_part_of_k(k: int) -> None:
-    """How much of K counts may be known at run time only; the rest has no effect."""
+    """The valid part of K may be known only at run time; the rest has no effect."""
     rng = np.random.default_rng(0)
     x, y = (rng.integers(-4, 5, shape).astype(np.float16) for shape in ((16, 64), (64, 64)))
     wanted = x[:, :k].astype(np.float32) @ y[:k].astype(np.float32)
