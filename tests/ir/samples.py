@@ -1,4 +1,4 @@
-"""Small programs and variables that the tests of the IR share."""
+"""Small programs and variables shared by the tests of the IR."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def program(*functions: ir.Function, name: str = "P") -> ir.Program:
 
 
 def loop_sum(name: str = "sum", step: int = 1, body_name: str = "n") -> ir.Function:
-    """Return ``n + ... + 0`` with a carried value: every name can be chosen."""
+    """Return ``n + ... + 0`` with a carried value; every name can be chosen."""
     n, i, start = var(body_name), var("i"), var("start")
     carried = ir.IterArg(name, INT, start)
     result = var(name)

@@ -1,4 +1,4 @@
-"""IRBuilder: nested blocks, results, source places, and misuse."""
+"""IRBuilder: nested blocks, results, source locations, and misuse."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_function() -> None:
 
 
 def test_for_loop_with_carried_value() -> None:
-    """The builder makes what the constructors make."""
+    """The builder creates the same nodes as the constructors."""
     ib = ir.IRBuilder()
     with ib.function("f") as f:
         n = f.param("n", INT)
@@ -98,7 +98,7 @@ def test_branches() -> None:
 
 
 def test_scope_and_parallel_loop() -> None:
-    """Scopes and parallel loops; several statements make a sequence, none an empty one."""
+    """Scopes and parallel loops; several statements become a sequence, none an empty one."""
     ib = ir.IRBuilder()
     with ib.function("f") as f:
         with ib.scope(ir.ScopeKind.InCore) as scope:
@@ -144,7 +144,7 @@ def test_program() -> None:
 
 
 def test_types_and_views() -> None:
-    """Shapes mix ints and expressions; views and references are as their constructors make them."""
+    """Shapes mix ints and expressions; views and references equal those of their constructors."""
     ib = ir.IRBuilder()
     n = ib.var("n", INT)
     mem = ib.memref(ir.MemorySpace.Vec, 64, 256, 2)
@@ -161,7 +161,7 @@ def test_types_and_views() -> None:
 
 
 def test_spans_are_those_of_the_user() -> None:
-    """Without a span, nodes have the line of the call, also at a with statement."""
+    """Without a span, nodes have the line of the call, also for a with statement."""
     ib = ir.IRBuilder()
     with ib.function("f") as f:
         first = here()
@@ -178,7 +178,7 @@ def test_spans_are_those_of_the_user() -> None:
 
 
 def test_where_the_builder_is() -> None:
-    """Being in a function holds at any depth, in a loop or branch only directly."""
+    """Being in a function is true at any depth, in a loop or branch only directly inside."""
     ib = ir.IRBuilder()
 
     def state() -> tuple[bool, bool, bool]:
@@ -197,7 +197,7 @@ def test_where_the_builder_is() -> None:
 
 
 def test_errors_inside_a_block_pass_through() -> None:
-    """An error leaves the builder as it was before the block, and has no result."""
+    """An error restores the builder's state before the block, and the block has no result."""
     ib = ir.IRBuilder()
     with pytest.raises(ZeroDivisionError), ib.function("f") as f, ib.if_stmt(True):
         _ = 1 // 0
@@ -215,7 +215,7 @@ def test_errors_inside_a_block_pass_through() -> None:
 
 
 def inside(act: Callable[[ir.IRBuilder, Any], Any]) -> None:
-    """Do something inside a function."""
+    """Run an action inside a function."""
     ib = ir.IRBuilder()
     with ib.function("f") as f:
         act(ib, f)
@@ -308,7 +308,7 @@ MISUSE: list[tuple[Callable[[ir.IRBuilder, Any], Any], type[Exception], str]] = 
 def test_misuse(
     act: Callable[[ir.IRBuilder, Any], Any], error: type[Exception], message: str
 ) -> None:
-    """Calls out of place raise and say what is wrong."""
+    """Calls in the wrong context raise and say what is wrong."""
     with pytest.raises(error, match=message):
         inside(act)
 
@@ -330,7 +330,7 @@ OUTSIDE: list[tuple[str, Callable[[ir.IRBuilder], Any], type[Exception]]] = [
 def test_outside_of_functions(
     name: str, act: Callable[[ir.IRBuilder], Any], error: type[Exception]
 ) -> None:
-    """Nothing but functions and programs can stand outside, in a program neither."""
+    """Only functions and programs can be at top level, and only functions in a program."""
     with pytest.raises(error, match="outside a function"):
         act(ir.IRBuilder())
     ib = ir.IRBuilder()
@@ -368,7 +368,7 @@ FUNCTIONS: dict[str, type[ir.BinaryExpr]] = {
 
 @pytest.mark.parametrize(("name", "kind"), FUNCTIONS.items(), ids=FUNCTIONS)
 def test_operator_functions(name: str, kind: type[ir.BinaryExpr]) -> None:
-    """Each function builds its node, with promotion and the given span."""
+    """Each function creates its node, with promotion and the given span."""
     x, span = var("x"), ir.Span("f.py", 1, 1)
     node: Any = getattr(ir, name)(x, 2, span)
     assert type(node) is kind
@@ -378,7 +378,7 @@ def test_operator_functions(name: str, kind: type[ir.BinaryExpr]) -> None:
 
 
 def test_unary_functions() -> None:
-    """neg, bit_not and cast; cast does not look at its operand."""
+    """neg, bit_not and cast; cast does not check its operand."""
     x = var("x")
     assert type(ir.neg(x)) is ir.Neg
     assert type(ir.bit_not(x)) is ir.BitNot

@@ -1,4 +1,4 @@
-"""Trees of any depth and of much sharing: what works on them, and what says that it does not."""
+"""Deep trees and trees with much sharing: operations that handle them, and those that refuse."""
 
 from __future__ import annotations
 
@@ -58,18 +58,18 @@ WORKS: dict[str, tuple[Callable[[Any], Any], Any]] = {
 @pytest.mark.parametrize("make", DEEP.values(), ids=DEEP)
 @pytest.mark.parametrize(("use", "result"), WORKS.values(), ids=WORKS)
 def test_deep(make: Callable[[], Any], use: Callable[[Any], Any], result: Any) -> None:
-    """Expressions 10,000 deep and 1,000 nested branches pass through."""
+    """Expressions 10,000 deep and 1,000 nested branches are handled."""
     assert use(make()) == result
 
 
 def test_printing_to_the_left() -> None:
-    """A chain of sums has no parentheses, so its depth does not matter."""
+    """A left-nested chain of sums has no parentheses, so its depth does not matter."""
     assert str(left()).count("+") == 10_000
 
 
 @pytest.mark.parametrize("make", [right, branches])
 def test_printing_what_nests(make: Callable[[], Any]) -> None:
-    """Text that no parser could read is not written: the error says what to look at instead."""
+    """Text that no parser could read is not printed: the error says what to use instead."""
     node = make()
     with pytest.raises(TextError) as caught:
         str(node)

@@ -15,7 +15,7 @@ def int64(name: str) -> ir.Var:
 
 
 def test_source_locations() -> None:
-    """A span has a file and a begin; the unknown one points nowhere."""
+    """A span has a file and a start; the unknown one points nowhere."""
     place = ir.Span("example.py", 10, 5, 10, 20)
     assert place.filename == "example.py"
     assert place.begin_line == 10
@@ -74,7 +74,7 @@ def test_binary_and_unary_expressions() -> None:
 
 
 def test_op_and_call() -> None:
-    """Ops and global variables are called alike."""
+    """Ops and global variables are called in the same way."""
     x, y = int64("x"), int64("y")
     op = ir.Op("my_function")
     call = ir.Call(op, [x, y], ir.Span.unknown())
@@ -117,7 +117,7 @@ def test_program() -> None:
 
 
 def test_call_inside_a_program() -> None:
-    """A function calls another one of its program through the global variable."""
+    """A function calls another one in its program through the global variable."""
     x, y = int64("x"), int64("y")
     helper_body = ir.AssignStmt(y, x, ir.Span.unknown())
     types = [ir.ScalarType(DataType.INT64)]
@@ -313,7 +313,7 @@ def test_example_5_complete_program() -> None:
 
 
 def test_design_principles() -> None:
-    """Nodes may have several parents, compare by identity, and by structure when asked."""
+    """Nodes may have several parents; they compare by identity, or structurally on request."""
     x = int64("x")
     shared = ir.Add(x, ir.ConstInt(1, dtype, span), dtype, span)
     double = ir.Mul(shared, shared, dtype, span)

@@ -37,14 +37,14 @@ def spelled(style: str, text: str) -> str:
 
 
 def test_statement_in_a_notebook() -> None:
-    """A statement is one preformatted element; types and numbers have their colours."""
+    """A statement is one preformatted element; types and numbers are coloured."""
     type_text = f"{spelled(TYPE, 'pl.Scalar')}[{spelled(TYPE, 'pl.INT64')}]"
     wanted = f'<pre class="pypto-ir">x: {type_text} = y + {spelled(NUMBER, "1")}</pre>'
     assert html(assign(x, y + 1)) == wanted
 
 
 def test_function_in_a_notebook() -> None:
-    """Decorators, keywords, the defined name and ops have their colours; arrows are escaped."""
+    """Decorators, keywords, the defined name and ops are coloured; arrows are escaped."""
     assert html(function([], ir.EvalStmt(ir.Call(ir.Op("a.b"), [])), results=[INT])) == (
         '<pre class="pypto-ir"><span style="color:#b5852b">@pl.function</span>\n'
         f'{spelled(KEYWORD, "def")} <span style="{OP};font-weight:bold">f</span>() -&gt; '
@@ -54,7 +54,7 @@ def test_function_in_a_notebook() -> None:
 
 
 def test_program_in_a_notebook() -> None:
-    """The header comment of a program is one."""
+    """The header comment of a program is coloured as a comment."""
     first = html(program(kernel())).splitlines()[0]
     assert first == (
         '<pre class="pypto-ir"><span style="color:#7f848e;font-style:italic">'
@@ -77,12 +77,12 @@ def test_program_in_a_notebook() -> None:
     ],
 )
 def test_tokens(text: str, inner: str) -> None:
-    """Each kind of token is found, and nothing of the text is lost or taken for markup."""
+    """Each kind of token is found, and no text is lost or taken for markup."""
     assert to_html(text) == f'<pre class="pypto-ir">{inner}</pre>'
 
 
 def test_long_text_is_cut() -> None:
-    """A browser gets a limited number of lines, and is told how many are missing."""
+    """A browser gets a limited number of lines, and the number omitted."""
     shown = to_html("x\n" * (MAX_LINES + 4)).splitlines()
     assert len(shown) == MAX_LINES + 1
     assert "# ... and 5 more lines</span></pre>" in shown[-1]
@@ -99,7 +99,7 @@ def test_types_are_no_pages() -> None:
 
 
 def test_tree_of_a_function() -> None:
-    """One line a node; shared objects are numbered and shown whole once."""
+    """One line per node; shared objects are numbered and shown in full once."""
     assert ir.dump_tree(loop_sum()) == (
         "Function f param_directions=[ParamDirection.In] return_types=[pl.Scalar[pl.INT64]] "
         "func_type=FunctionType.Opaque\n"
@@ -126,7 +126,7 @@ def test_tree_of_a_function() -> None:
 
 
 def test_tree_of_a_call() -> None:
-    """Ops, keywords and odd names stand on the line; without spans there are no places."""
+    """Ops, keywords and odd names are on the line; without spans there are no locations."""
     call = ir.Call(ir.Op("a.b"), [], {"m": ir.Vec, "d": ir.FP16, "t": {"M": [1, "s"]}}, FP32, SPAN)
     line = "Call type=pl.Scalar[pl.FP32] op=a.b kwargs={m=MemorySpace.Vec, d=FP16, t={M=[1, 's']}}"
     assert ir.dump_tree(call) == line
@@ -135,7 +135,7 @@ def test_tree_of_a_call() -> None:
 
 
 def test_tree_of_a_type() -> None:
-    """A type may be the root; then its dimensions have lines."""
+    """A type may be the root; its dimensions then have lines."""
     assert ir.dump_tree(ir.TensorType([8, x], ir.FP16)) == (
         "TensorType dtype=FP16\n"
         "  shape[0]: ConstInt type=pl.Scalar[pl.INT64] value=8\n"
@@ -144,7 +144,7 @@ def test_tree_of_a_type() -> None:
 
 
 def test_deep_tree() -> None:
-    """Below 40 levels the depth is a number, so that the text stays proportional to the tree."""
+    """Below 40 levels the depth is a number, so that the size of the text is linear."""
     chain: ir.Expr = x
     for _ in range(10_000):
         chain = -chain
@@ -160,7 +160,7 @@ def test_deep_tree() -> None:
 
 
 def test_json() -> None:
-    """Nodes come after what they hold, and name it by id; equal plain types are one node."""
+    """Nodes come after their children, and refer to them by id; equal plain types are one node."""
     stmt = ir.AssignStmt(y, ir.Add(x, x, ir.INT64, SPAN))
     assert json.loads(ir.to_json(stmt)) == {
         "format": "pypto.ir",
@@ -209,7 +209,7 @@ VALUES: dict[str, tuple[Any, Any]] = {
 
 @pytest.mark.parametrize(("value", "wanted"), VALUES.values(), ids=VALUES)
 def test_json_values(value: Any, wanted: Any) -> None:
-    """Every kind of value has the form that the schema says."""
+    """Every kind of value has the form described by the schema."""
     node = json.loads(ir.to_json(ir.Call(ir.Op("o"), [], {"k": value})))["nodes"][-1]
     assert node["kwargs"] == {"dict": {"k": wanted}}
     assert node["op"] == {"op": "o"}
@@ -234,7 +234,7 @@ def test_json_of_views_and_memrefs() -> None:
 
 
 def test_json_of_deep_trees() -> None:
-    """10,000 expressions inside each other are written without recursion."""
+    """10,000 nested expressions are written without recursion."""
     chain: ir.Expr = x
     for _ in range(10_000):
         chain = -chain
@@ -244,13 +244,13 @@ def test_json_of_deep_trees() -> None:
 
 @pytest.mark.parametrize("show", [ir.dump_tree, ir.to_json])
 def test_only_ir_is_shown(show: Any) -> None:
-    """What is no node and no type is refused."""
+    """Anything but a node or a type is rejected."""
     with pytest.raises(TypeError, match=f"{show.__name__} takes an IR node or a type, got int"):
         show(3)
 
 
 def test_nothing_loads_before_use() -> None:
-    """The tokenizer is stood in for until a notebook asks."""
+    """The tokenizer is loaded lazily, when a notebook uses it."""
     code = (
         "import sys, pypto.language, pypto.ir\n"
         "print([n for n in ('highlight', 'display') if f'pypto._src.ir.{n}' in sys.modules])"

@@ -1,4 +1,4 @@
-"""What counts as structure: equality, hash, and the place of the first difference."""
+"""Structural equality and hash, and the path to the first difference."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ EQUAL: dict[str, tuple[Make, Make]] = {
 
 @pytest.mark.parametrize(("left", "right"), EQUAL.values(), ids=EQUAL)
 def test_equal(left: Make, right: Make) -> None:
-    """Structures that are equal compare so, hash so, and have no first difference."""
+    """Structures that are equal compare so, hash alike, and have no first difference."""
     a, b = left(), right()
     assert ir.structural_equal(a, b)
     assert ir.structural_equal(a, b, enable_auto_mapping=True)
@@ -114,7 +114,7 @@ def test_equal(left: Make, right: Make) -> None:
     ir.assert_structural_equal(a, b)
 
 
-# What differs, the path to it, and the reason.
+# The difference, the path to it, and the reason.
 DIFFERENT: dict[str, tuple[Make, Make, str, str]] = {
     "class": (lambda: x + y, lambda: x - y, "Add", "Add is not Sub"),
     "value": (
@@ -300,7 +300,7 @@ def test_different(left: Make, right: Make, path: str, reason: str) -> None:
 
 
 def test_difference_shows_both_sides() -> None:
-    """The error has the text of the two parts that differ."""
+    """The error has the text of both differing parts."""
     with pytest.raises(ValueError, match="differ") as caught:
         ir.assert_structural_equal(assign(x, y + 1), assign(x, y + ir.Abs(y, ir.INT64)))
     assert str(caught.value) == (
@@ -376,7 +376,7 @@ def test_large_programs_compare() -> None:
 
 
 def test_difference_too_deep_to_be_printed() -> None:
-    """Where the printer refuses a side for its depth, the path and the reason are still told."""
+    """If the printer rejects a side for its depth, path and reason are still reported."""
     chain: ir.Expr = x
     for _ in range(10_000):
         chain = -chain

@@ -1,4 +1,4 @@
-"""Statements, or calls, deeper than Python's calls may be: everything but the text goes on."""
+"""Statements or calls nested beyond Python's recursion limit: all but the text works."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_nested(kind: str) -> None:
 
 @pytest.mark.parametrize("kind", ["if", "for", "both"])
 def test_ssa(kind: str) -> None:
-    """Every level hands the new value on, and Python's limit of calls is as before."""
+    """Every level passes on the new value, and Python's recursion limit is unchanged afterwards."""
     limit = sys.getrecursionlimit()
     whole = passes.convert_to_ssa()(nested(kind))
     assert sys.getrecursionlimit() == limit
@@ -73,7 +73,7 @@ def test_substitution() -> None:
 
 @pytest.mark.parametrize("kind", ["if", "for", "both"])
 def test_evaluation(kind: str) -> None:
-    """The interpreter goes through every level once, and Python's limit of calls is as before."""
+    """The interpreter runs every level once, and Python's recursion limit stays the same."""
     limit = sys.getrecursionlimit()
     evaluator = Evaluator(nested(kind))
     assert [evaluator.call("f", [n]) for n in (0, 1)] == [0, 2]
@@ -81,7 +81,7 @@ def test_evaluation(kind: str) -> None:
 
 
 def test_calls_in_calls() -> None:
-    """A sum of 1,500 tiles has the same bits from the interpreter and from the compiled C++."""
+    """A nested sum of 1,500 tiles has the same bits on the interpreter and in compiled C++."""
     text = f"""
 import pypto.language as pl
 
@@ -110,7 +110,7 @@ class Sum:
 
 
 def test_shared_calls() -> None:
-    """How deep calls are is found in linear time, also where each stands in two places."""
+    """The depth of calls is computed in linear time, even if each call is used twice."""
     value: ir.Expr = ir.Var("x", INT64)
     for _ in range(60):
         value = ir.Call(ir.Op("both"), [value, value], INT64)
@@ -118,14 +118,14 @@ def test_shared_calls() -> None:
 
 
 def test_text_is_refused() -> None:
-    """No parser of Python reads such a text, so none is written."""
+    """No Python parser could read such a text, so it is not printed."""
     with pytest.raises(TextError) as caught:
         str(nested("if"))
     assert str(caught.value).startswith("this Program nests too deeply to be printed")
 
 
 def test_room_ends_with_the_action() -> None:
-    """The limit is raised while an action needs it only, also where the action fails."""
+    """The limit is raised only while an action needs it, even if the action fails."""
     limit = sys.getrecursionlimit()
     seen: list[int] = []
 

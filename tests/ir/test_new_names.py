@@ -1,4 +1,4 @@
-"""Names that nothing has yet."""
+"""Fresh names."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pypto._src.ir.fresh_names import FreshNames
 
 
 def test_like() -> None:
-    """A name that is free stays; one that is taken gets the first number that makes it new."""
+    """A free name is unchanged; a taken one gets the first number that makes it fresh."""
     names = FreshNames(["a", "a_1", "b"])
     found = [names.like(each) for each in ("a", "a", "c", "c", "b")]
     assert found == ["a_2", "a_3", "c", "c_1", "b_1"]
@@ -14,7 +14,7 @@ def test_like() -> None:
 
 
 def test_numbered() -> None:
-    """Numbers go on where the last one for the same name ended, past those that are taken."""
+    """Numbers continue from the last one for the same name, skipping taken ones."""
     names = FreshNames(["t1"])
     assert [names.numbered("t", 0) for _ in range(3)] == ["t0", "t2", "t3"]
     assert names.numbered("u") == "u1"
@@ -22,7 +22,7 @@ def test_numbered() -> None:
 
 
 def test_many_of_one_name() -> None:
-    """Each name costs the same, however many there are."""
+    """The cost per name is constant, however many there are."""
     names = FreshNames([])
     found = [names.like("x") for _ in range(20_000)]
     assert found[:2] == ["x", "x_1"]

@@ -1,4 +1,4 @@
-"""Nodes: immutable, compared by identity, built by operators that know their source line."""
+"""Nodes: immutable, compared by identity, created by operators that record their source line."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_element_types(member: str, bits: int, text: str, code: int, c_type: str
 
 
 def test_element_type_kinds() -> None:
-    """Each type is of one kind; BOOL is none of them."""
+    """Each type is of one kind; BOOL is of none."""
     kinds = {
         "is_float": "FP4 FP8E4M3FN FP8E5M2 FP16 FP32 BF16 HF4 HF8",
         "is_signed_int": "INT4 INT8 INT16 INT32 INT64",
@@ -84,7 +84,7 @@ def test_element_type_kinds() -> None:
 
 
 def test_other_names_of_element_types() -> None:
-    """INDEX is INT64; older names stand for members."""
+    """INDEX is INT64; older names are aliases of members."""
     assert ir.INDEX is ir.DataType.DEFAULT_CONST_INT is ir.INT64
     assert ir.DataType.DEFAULT_CONST_FLOAT is ir.DataType.FLOAT32 is ir.FP32
     assert ir.DataType.FP8 is ir.FP8E4M3FN
@@ -124,7 +124,7 @@ def test_nodes_are_immutable(node: Any) -> None:
 
 
 def test_identity() -> None:
-    """Statements compare by identity; ``==`` of expressions builds a node that is true."""
+    """Statements compare by identity; ``==`` of expressions builds a truthy node."""
     one, two = assign(a, 1), assign(a, 1)
     assert one != two
     assert one.same_as(one)
@@ -136,7 +136,7 @@ def test_identity() -> None:
 
 
 def test_type_names() -> None:
-    """A node says the name of its class."""
+    """A node reports the name of its class."""
     assert assign(a, 1).type_name() == "AssignStmt"
     assert ir.Add.type_name() == "Add"
 
@@ -147,7 +147,7 @@ def test_type_names() -> None:
 
 
 def test_constants_check_their_values() -> None:
-    """An integer constant takes integers of 64 bits."""
+    """An integer constant accepts 64-bit integers."""
     assert ir.ConstInt(-(1 << 63)).value == -(1 << 63)
     for value in (1 << 63, -(1 << 63) - 1, 1.5, "1", None):
         with pytest.raises(TypeError):
@@ -157,7 +157,7 @@ def test_constants_check_their_values() -> None:
 
 
 def test_abstract_operators() -> None:
-    """The bases of operators make no nodes."""
+    """The base classes of operators cannot be instantiated."""
     with pytest.raises(TypeError, match="abstract"):
         ir.BinaryExpr(a, b, ir.INT64)
     with pytest.raises(TypeError, match="abstract"):
@@ -188,7 +188,7 @@ def test_memref() -> None:
 
 
 def test_tuples() -> None:
-    """A tuple has its items' types; reading an item needs a tuple and an index inside it."""
+    """A tuple has its items' types; getting an item needs a tuple and an index within bounds."""
     pair = ir.MakeTuple([a, 1.0])
     assert pair.type == ir.TupleType([INT, FP32])
     assert ir.TupleGetItemExpr(pair, 1).type == FP32
@@ -239,7 +239,7 @@ def test_program_functions() -> None:
 
 
 def test_op_stmts_hold_ops_only() -> None:
-    """OpStmts refuses control flow; that is a defect of the compiler, not of the user."""
+    """OpStmts rejects control flow; that is a defect of the compiler, not of the user."""
     from pypto._src.errors import InternalError
 
     with pytest.raises(InternalError, match="got ReturnStmt"):
@@ -303,7 +303,7 @@ def test_unary_operators() -> None:
 
 
 def test_span_of_an_operator() -> None:
-    """The span of an operator's node is the line that wrote it, without a column."""
+    """The span of an operator's node is the source line of the operator, without a column."""
     line = sys._getframe().f_lineno  # pyright: ignore[reportPrivateUsage]
     total = a + b
     assert (total.span.begin_line, total.span.begin_column) == (line + 1, -1)
@@ -354,7 +354,7 @@ def test_operators_refuse(left: Any, right: Any) -> None:
 
 
 def test_bitwise_operators_refuse_floats() -> None:
-    """Bitwise operators take integers."""
+    """Bitwise operators accept only integers."""
     with pytest.raises(TypeError, match="'&' takes integers, got fp32"):
         ir.bit_and(var("x", FP32), var("y", FP32))
 
@@ -386,7 +386,7 @@ def test_spans() -> None:
 
 
 def test_field_marks() -> None:
-    """Fields say what comparison does with them; statements of a body are a field like others."""
+    """Field marks say how fields are compared; statements of a body are a field like others."""
     marks = {f.name: f.kind.value for f in ir.ForStmt.fields()}
     assert marks == {
         "start": "plain",
@@ -429,7 +429,7 @@ TWO_INTS = ir.TupleType((INT, INT))
     ids=lambda node: type(node).__name__,
 )
 def test_nodes_made_without_checks(made: ir.IRNode, wanted: ir.IRNode) -> None:
-    """A node that is not checked, and a copy, have class and slots of one of the constructor."""
+    """A node created without checks, or copied, has the class and slots of a constructed one."""
     for node in (made, copy_with(made, {}), copy_with(wanted, {})):
         assert type(node) is type(wanted)
         for field in wanted.fields():

@@ -14,7 +14,7 @@ from tests.ir.samples import var
 
 
 def test_public_names_exist_once() -> None:
-    """Every public name is there, and listed once."""
+    """Every public name exists, and is listed once."""
     assert [name for name in ir.__all__ if not hasattr(ir, name)] == []
     assert len(set(ir.__all__)) == len(ir.__all__)
     with pytest.raises(AttributeError, match=r"module 'pypto\.ir' has no attribute 'nothing'"):
@@ -52,7 +52,7 @@ def test_heavier_modules_load_on_demand() -> None:
 
 
 def test_ops_by_name() -> None:
-    """Ops are found by full name or through op.<level>; unknown ones say so."""
+    """Ops are found by full name or through op.<level>; an unknown name is reported."""
     assert ir.get_op("block.add") is ir.op.block.add is ir.op.block_ops.add
     assert ir.is_op_registered("system.bar_all")
     assert not ir.is_op_registered("block.nothing")
@@ -65,7 +65,7 @@ def test_ops_by_name() -> None:
 
 
 def test_create_op_call() -> None:
-    """A call is made by name from operands, keywords and a span, and typed."""
+    """A call is created by name from operands, keywords and a span, and has its type."""
     x = var("x", ir.TensorType([64, 64], ir.FP32))
     span = ir.Span("f.py", 1, 1)
     offsets, shape = ir.MakeTuple([0, 0]), ir.MakeTuple([16, 32])

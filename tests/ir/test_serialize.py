@@ -1,4 +1,4 @@
-"""IR to bytes and back: what is preserved, and what damaged bytes do."""
+"""IR to bytes and back: what is preserved, and how damaged bytes are handled."""
 
 from __future__ import annotations
 
@@ -45,9 +45,9 @@ def place(span: Span) -> tuple[str, int, int, int, int]:
 
 
 def facts(root: IRNode) -> list[tuple[Any, ...]]:
-    """Return class, identity (by first appearance), name, type and place of every node.
+    """Return class, identity (by first appearance), name, type and location of every node.
 
-    Constants have none: equal ones come back as one object.
+    Constants have no identity: equal ones come back as one object.
     """
     seen: dict[int, int] = {}
 
@@ -67,7 +67,7 @@ def facts(root: IRNode) -> list[tuple[Any, ...]]:
 
 
 def again(node: IRNode, *, mapped: bool = True) -> Any:
-    """Return ``node`` after a round trip that is checked in every way."""
+    """Return ``node`` after a round trip with all checks."""
     data = ir.serialize(node)
     back = ir.deserialize(data)
     assert type(back) is type(node)
@@ -80,7 +80,7 @@ def again(node: IRNode, *, mapped: bool = True) -> Any:
 
 
 def repack(change: Callable[[list[Any]], None], node: IRNode | None = None) -> bytes:
-    """Return serialised IR whose values ``change`` has edited."""
+    """Return serialised IR whose values were edited by ``change``."""
     tokens: list[Any] = msgpack.unpackb(ir.serialize(loop_sum() if node is None else node))
     change(tokens)
     return msgpack.packb(tokens)
@@ -96,7 +96,7 @@ def small_program() -> ir.Program:
 
 
 def test_program_keeps_its_parts() -> None:
-    """Name, attributes, entry, place and the global variables come back."""
+    """Name, attributes, entry, location and the global variables are preserved."""
     n = var("n")
     callee = function([n], ir.ReturnStmt([n]), name="callee", results=[INT])
     program_ = ir.Program(
@@ -112,7 +112,7 @@ def test_program_keeps_its_parts() -> None:
 
 
 def test_registered_ops_come_back_as_the_objects() -> None:
-    """A registered op is found by name; a bare op stays bare, also with a registered name."""
+    """A registered op is found by name; a bare op stays bare, even with a registered name."""
     back = again(kernel())
     found = [n.op for n in walk(back) if isinstance(n, ir.Call)]
     assert [op is ir.get_op(op.name) for op in found] == [True] * len(found)
@@ -123,7 +123,7 @@ def test_registered_ops_come_back_as_the_objects() -> None:
 
 
 def test_unknown_registered_op_becomes_bare() -> None:
-    """An op that this registry does not have comes back as an op without facts."""
+    """An op missing from this registry comes back as an op without facts."""
     gone = OpDef[..., Any]("block.gone", level="block")
     back: Any = ir.deserialize(ir.serialize(ir.Call(gone, [var("x")], INT)))
     assert type(back.op) is Op
@@ -166,7 +166,7 @@ FLOATS = [0.0, -0.0, math.inf, -math.inf, math.nan, 0.1, 5e-324, 1.7976931348623
 
 @pytest.mark.parametrize("value", FLOATS)
 def test_floats_are_exact(value: float) -> None:
-    """Every bit of a float comes back, in a constant and in a keyword."""
+    """Every bit of a float is preserved, in a constant and in a keyword."""
     bits = struct.pack(">d", value)
     call = ir.Call(Op("f"), [ir.ConstFloat(value, ir.FP16)], {"value": value})
     back: Any = ir.deserialize(ir.serialize(call))
@@ -177,14 +177,14 @@ def test_floats_are_exact(value: float) -> None:
 
 @pytest.mark.parametrize("value", [0, -1, 1 << 62, (1 << 63) - 1, -(1 << 63)])
 def test_integers_are_exact(value: int) -> None:
-    """The whole signed 64-bit range comes back, with its element type."""
+    """The whole signed 64-bit range is preserved, with its element type."""
     back = again(ir.ConstInt(value, ir.INT32))
     assert (back.value, back.dtype) == (value, ir.INT32)
     assert again(ir.ConstBool(value == 0)).value is (value == 0)
 
 
 def test_types_and_views_come_back() -> None:
-    """Memory references, views and directions come back, and objects that were shared are."""
+    """Memory references, views and directions are preserved, and so is sharing of objects."""
     rows = var("rows")
     buffer = ir.MemRef(ir.Vec, rows * 4, 4096, 7, SPAN)
     view = ir.TileView([rows, 16], [16, 1], rows, ir.col_major, ir.row_major, 1024, ir.max)
@@ -223,21 +223,21 @@ def test_types_and_views_come_back() -> None:
 
 
 def test_spans_come_back() -> None:
-    """Places come back, and the unknown place is the one object that stands for it."""
+    """Spans are preserved, and the unknown span stays a singleton."""
     back = again(seq(ir.BreakStmt(SPAN), ir.ContinueStmt()))
     assert place(back.stmts[0].span) == ("a.py", 3, 4, 5, 6)
     assert back.stmts[1].span is UNKNOWN_SPAN
 
 
 def test_file_names_are_written_once() -> None:
-    """Thousand places in one file name it once."""
+    """A thousand locations in one file store its name once."""
     name = "kernels/softmax.py"
     stmts = [ir.BreakStmt(Span(name, line, 1)) for line in range(1, 1001)]
     assert ir.serialize(seq(*stmts)).count(name.encode()) == 1
 
 
 def test_equal_variables_stay_two() -> None:
-    """Two variables of one name and type stay two; one used twice stays one."""
+    """Two variables with the same name and type stay two; one used twice stays one."""
     x, other = var("x"), var("x")
     back = again(x + other)
     assert back.left is not back.right
@@ -246,7 +246,7 @@ def test_equal_variables_stay_two() -> None:
 
 
 def test_values_are_written_once() -> None:
-    """Bytes do not show which equal types and constants were one object; -0.0 and NaN stay."""
+    """Bytes do not show which equal types and constants were one object; -0.0 and NaN are kept."""
 
     def statements(**shared: Any) -> Any:
         def kind() -> ir.TileType:
@@ -286,7 +286,7 @@ def test_values_are_written_once() -> None:
 
 
 class Marker(ir.Stmt):
-    """A statement that the serialiser has never heard of."""
+    """A statement that is unknown to the serialiser."""
 
     label: str
     weights: tuple[float, ...]
@@ -301,7 +301,7 @@ class Marker(ir.Stmt):
 
 
 def test_new_node_class_joins_by_itself() -> None:
-    """A new class is written from its annotations, base class fields included."""
+    """A new class is serialised from its annotations, base class fields included."""
     x = ir.Var("x", INT)
     marker = Marker("here", (0.5, -0.0), x)
     back: Any = ir.deserialize(ir.serialize(seq(marker, assign(x, 1), Marker("", (), None))))
@@ -316,7 +316,7 @@ def test_new_node_class_joins_by_itself() -> None:
 @pytest.mark.parametrize("case", EXAMPLES, ids=lambda case: case.name)
 @pytest.mark.parametrize("strategy", list(OptimizationStrategy))
 def test_examples_after_every_pass(case: Case, strategy: OptimizationStrategy) -> None:
-    """Every example comes back, as written and after each pass."""
+    """Every example is preserved, as written and after each pass."""
     current = case.program
     again(current, mapped=False)
     for _, make in PIPELINES[strategy]:
@@ -368,7 +368,7 @@ def test_bytes_do_not_depend_on_the_process() -> None:
 
 
 def test_ops_are_found_in_a_fresh_process() -> None:
-    """Reading loads the registry, also where nothing else did."""
+    """Reading loads the registry, even if nothing else did."""
     code = (
         "import sys\nfrom pypto import ir\n"
         "call = ir.deserialize(bytes.fromhex(sys.stdin.read())).expr\n"
@@ -386,7 +386,7 @@ def test_ops_are_found_in_a_fresh_process() -> None:
 
 
 def test_deep_expression() -> None:
-    """Three thousand operators in each other come back."""
+    """Three thousand nested operators are preserved."""
     expr: Any = var("x")
     for _ in range(3000):
         expr = ir.Neg(expr, ir.INT64)
@@ -400,7 +400,7 @@ def test_deep_expression() -> None:
 
 
 def test_long_body() -> None:
-    """Ten thousand statements, each on the one before, come back."""
+    """Ten thousand statements, each using the previous one, are preserved."""
     x = var("x")
     stmts: list[ir.Stmt] = []
     for line in range(1, 10_001):
@@ -423,7 +423,7 @@ def test_long_body() -> None:
 
 @pytest.mark.parametrize("value", [INT, ir.TileView(), Op("f"), "text", None])
 def test_only_nodes_are_written(value: Any) -> None:
-    """A type, a view, an op and a value of Python are no nodes."""
+    """A type, a view, an op and a Python value are not nodes."""
     with pytest.raises(TypeError, match=f"takes an IR node, got {type(value).__name__}"):
         ir.serialize(value)
 
@@ -433,7 +433,7 @@ class Colour(Enum):
 
 
 def _strange(value: Any) -> ir.Call:
-    """Return a call with a keyword that the constructor may refuse."""
+    """Return a call with a keyword that the constructor may reject."""
     return copy_with(ir.Call(Op("f"), []), {"kwargs": {"key": value}})
 
 
@@ -456,21 +456,21 @@ def _nested(depth: int) -> Any:
     ],
 )
 def test_strange_keywords_are_refused(value: Any, message: str) -> None:
-    """A keyword that is no data of the IR is refused when it is written."""
+    """A keyword that is not valid IR data is rejected when it is written."""
     with pytest.raises(SerializeError, match=message):
         ir.serialize(_strange(value))
 
 
 def test_wrong_field_is_refused() -> None:
-    """A field that does not hold what its annotation says is named."""
+    """A field whose value does not match its annotation is named."""
     kind = ir.TensorType([4], ir.FP32)
-    object.__setattr__(kind, "dtype", "float")  # constructors refuse it
+    object.__setattr__(kind, "dtype", "float")  # constructors reject it
     with pytest.raises(SerializeError, match=r"TensorType\.dtype holds 'float', wanted DataType"):
         ir.serialize(ir.Var("x", kind))
 
 
 def test_circle_is_found() -> None:
-    """A node that somebody has made hold itself ends with an error, not in a loop."""
+    """A node manipulated to contain itself causes an error, not an infinite loop."""
     node = ir.Neg(var("x"), ir.INT64)
     object.__setattr__(node, "operand", ir.Neg(node, ir.INT64))
     with pytest.raises(InternalError, match="a Neg holds itself"):
@@ -486,7 +486,7 @@ def test_circle_is_found() -> None:
     "data", [b"", b"\x00", b"PK\x03\x04", b"\x80\x04N.", b"\xdd\xff\xff\xff\xff", b"\xc1"]
 )
 def test_foreign_bytes(data: bytes) -> None:
-    """Bytes that are something else are called so, with the slug of this module."""
+    """Bytes in another format are reported as such, with the slug of this module."""
     with pytest.raises(SerializeError, match="these bytes are not serialised IR") as caught:
         ir.deserialize(data)
     assert isinstance(caught.value, PyptoError)
@@ -495,7 +495,7 @@ def test_foreign_bytes(data: bytes) -> None:
 
 
 def test_other_schema_is_refused() -> None:
-    """The error names both schemas, whatever the later one holds."""
+    """The error names both schemas, whatever the newer one contains."""
     data: Any = msgpack.packb([MAGIC, SCHEMA + 1, [{"anything": []}]])
     expected = f"schema {SCHEMA + 1}, this version of pypto reads schema {SCHEMA}"
     with pytest.raises(SerializeError, match=expected):
@@ -504,7 +504,7 @@ def test_other_schema_is_refused() -> None:
 
 @pytest.mark.parametrize("data", ["text", None, 3])
 def test_only_bytes_are_read(data: Any) -> None:
-    """A text is no bytes; other buffers of bytes are."""
+    """A str is rejected; other bytes-like objects are accepted."""
     with pytest.raises(TypeError, match="deserialize takes bytes, got"):
         ir.deserialize(data)
     written = ir.serialize(loop_sum())
@@ -569,14 +569,14 @@ def _last(value: Any) -> Callable[[list[Any]], None]:
     ],
 )
 def test_damage_is_named(node: IRNode, change: Any, message: str) -> None:
-    """Each kind of damage gives an error that says where it is and what is there."""
+    """Each kind of damage gives an error with its position and the value found."""
     with pytest.raises(SerializeError) as caught:
         ir.deserialize(repack(change, node))
     assert message in str(caught.value)
 
 
 def test_functions_of_a_program_stay_in_order() -> None:
-    """A program with one function twice is refused, as by the constructor."""
+    """A program with the same function twice is rejected, as by the constructor."""
     node = ir.Program([function([], name="alpha"), function([], name="omega")])
 
     def change(tokens: list[Any]) -> None:
@@ -587,7 +587,7 @@ def test_functions_of_a_program_stay_in_order() -> None:
 
 
 def test_huge_claims_allocate_nothing() -> None:
-    """Headers that claim millions of elements, nested deep, are refused at the first."""
+    """Headers that claim millions of elements, deeply nested, are rejected at the first."""
     data: Any = msgpack.packb([MAGIC, SCHEMA])
     claims = b"\xdd\x00\x0f\xff\xff" * 200_000
     tracemalloc.start()
@@ -619,7 +619,7 @@ def _mutated(data: bytes, rng: random.Random) -> bytes:
 
 
 def test_mutated_bytes() -> None:
-    """Damaged bytes give an error of ours or an object that can be written again."""
+    """Damaged bytes give one of our errors or an object that can be written again."""
     rng = random.Random(20)
     sources = [ir.serialize(n) for n in (small_program(), random_kernel(rng.randrange, 12))]
     outcomes = {"refused": 0, "read": 0}
@@ -638,7 +638,7 @@ def test_mutated_bytes() -> None:
 
 
 def test_mutated_values() -> None:
-    """The same for bytes that stay MessagePack: values changed, swapped, left out, doubled."""
+    """The same for bytes that stay MessagePack: values changed, swapped, removed, doubled."""
     rng = random.Random(21)
     strange: list[Any] = [0, 1, 2, 3, -1, 1 << 40, True, None, 0.5, "", "x", b"", [], {}]
     sources = [small_program(), random_kernel(rng.randrange, 12)]
@@ -675,7 +675,7 @@ def test_mutated_values() -> None:
 
 
 def test_files(tmp_path: Path) -> None:
-    """A file holds the bytes, replaces an old one, and leaves nothing beside it."""
+    """A file has exactly the bytes, replaces an old one, and no other file is left."""
     path = tmp_path / "kernel.pir"
     path.write_bytes(b"old")
     ir.serialize_to_file(loop_sum(), path)

@@ -1,4 +1,4 @@
-"""Expressions that share their parts: comparison and verification look at each object once."""
+"""Expressions with shared parts: comparison and verification visit each object once."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from pypto._src.ir.traversal.common_parts import endless
 from pypto._src.ir.verify.verifier import IRVerifier
 from pypto._src.passes.pass_manager import PassManager
 
-DEPTH = 60  # doublings: 2**60 leaves as text
-SMALL = 13  # deep enough to be numbered, small enough to be written out
+DEPTH = 60  # doublings: 2**60 leaves when printed
+SMALL = 13  # deep enough to be numbered, small enough to be expanded
 INT64 = ir.INT64
 
 
 def shared(x: ir.Var, depth: int, odd: int = 0) -> ir.Expr:
-    """Return x doubled ``depth`` times, each sum an object that stands on both sides."""
+    """Return x doubled ``depth`` times, each sum an object used as both operands of the next."""
     value: ir.Expr = x
     for level in range(1, depth + 1):
         kind = ir.Mul if level == odd else ir.Add
@@ -33,7 +33,7 @@ def shared(x: ir.Var, depth: int, odd: int = 0) -> ir.Expr:
 
 
 def written_out(x: ir.Var, depth: int) -> ir.Expr:
-    """Return the same sum, every part of it an object of its own."""
+    """Return the same sum without sharing."""
     if depth == 0:
         return x
     return ir.Add(written_out(x, depth - 1), written_out(x, depth - 1), INT64)
@@ -64,14 +64,14 @@ def test_equality() -> None:
 
 
 def test_hash() -> None:
-    """Equal programs have equal hashes, others in all likelihood not."""
+    """Equal programs have equal hashes; others almost certainly not."""
     hashes = {ir.structural_hash(doubled(odd=odd)) for odd in range(DEPTH + 1)}
     assert len(hashes) == DEPTH + 1
     assert ir.structural_hash(doubled()) == ir.structural_hash(doubled())
 
 
 def test_verification() -> None:
-    """A correct program has no finding, an undefined variable has one for each place."""
+    """A correct program has no findings, an undefined variable has one per use."""
     verifier = IRVerifier.create_default()
     assert verifier.verify(doubled()) == []
     free = program(variable(), shared(variable(), DEPTH))
@@ -81,7 +81,7 @@ def test_verification() -> None:
 
 
 def test_sharing_is_no_structure() -> None:
-    """A sum written out is equal to the shared one and has its hash."""
+    """An expanded sum is equal to the shared one and has its hash."""
     x = variable()
     tree = program(x, written_out(x, SMALL))
     assert ir.structural_equal(tree, doubled(SMALL))
@@ -92,7 +92,7 @@ def test_sharing_is_no_structure() -> None:
 
 @pytest.mark.parametrize("auto", [False, True])
 def test_free_variables(auto: bool) -> None:
-    """Free variables correspond on demand only, also in shared expressions."""
+    """Free variables correspond only on request, also in shared expressions."""
     x, y = variable(), variable()
     assert ir.structural_equal(shared(x, DEPTH), shared(y, DEPTH), auto) == auto
     assert ir.structural_equal(shared(x, DEPTH), shared(x, DEPTH), auto)
@@ -105,7 +105,7 @@ def test_free_variables(auto: bool) -> None:
 
 
 def test_first_difference() -> None:
-    """The path leads to the part that differs, through all that share it."""
+    """The path leads to the differing part, through all its shared parents."""
     x = variable()
     with pytest.raises(ValueError, match="differ") as caught:
         ir.assert_structural_equal(program(x, written_out(x, SMALL)), doubled(SMALL, odd=2))
@@ -118,7 +118,7 @@ def test_first_difference() -> None:
 
 
 def kernel(build: Callable[[ir.IRBuilder, ir.Var], ir.Expr | int]) -> ir.Program:
-    """Return a kernel that fills ``out`` [8, 8] with what ``build`` makes of ``n``."""
+    """Return a kernel that fills ``out`` [8, 8] with the result of ``build`` on ``n``."""
     ib = ir.IRBuilder()
     with ib.function("f", type=ir.FunctionType.InCore) as f:
         n = f.param("n", ir.ScalarType(INT64))
@@ -130,7 +130,7 @@ def kernel(build: Callable[[ir.IRBuilder, ir.Var], ir.Expr | int]) -> ir.Program
 
 
 def values(program: ir.Program, n: int) -> list[int]:
-    """Return what a kernel computes: interpreted as built and after the passes, and compiled."""
+    """Return a kernel's results: interpreted as built and after the passes, and compiled."""
     found: list[int] = []
     lowered = PassManager.get_strategy().run_passes(program)
     for run in (
@@ -180,14 +180,14 @@ BUILT: list[tuple[Callable[[ir.IRBuilder, ir.Var], ir.Expr], int]] = [
 
 @pytest.mark.parametrize(("build", "expected"), BUILT)
 def test_shared_parts_get_names(build: Any, expected: int) -> None:
-    """What is built from shared objects is as long as they are many, and means the same."""
+    """The text of shared objects is linear in their number, and means the same."""
     program = kernel(build)
     assert len(ir.python_print(program)) < 12_000
     assert values(program, 3) == [expected] * 3
 
 
 def test_parts_that_may_be_left_out_stay() -> None:
-    """What ``or`` leaves out is not computed before: a division by zero there is none."""
+    """What ``or`` short-circuits is not computed before: no division by zero occurs there."""
 
     def guarded(ib: ir.IRBuilder, n: ir.Var) -> ir.Expr:
         part: ir.Expr = 100 // n
@@ -203,7 +203,7 @@ def test_parts_that_may_be_left_out_stay() -> None:
 
 
 def connected(x: ir.Var, depth: int) -> ir.Expr:
-    """Return ``x < 5`` connected with itself, by ``and`` and ``or`` in turns."""
+    """Return ``x < 5`` combined with itself, by ``and`` and ``or`` alternately."""
     value: ir.Expr = ir.Lt(x, ir.ConstInt(5, INT64), ir.BOOL)
     for level in range(depth):
         value = (ir.And, ir.Or)[level % 2](value, value, ir.BOOL)
@@ -211,7 +211,7 @@ def connected(x: ir.Var, depth: int) -> ir.Expr:
 
 
 def asked(place: str, value: ir.Expr, x: ir.Var) -> ir.Program:
-    """Return a program without an IRBuilder's names, with ``value`` at a place of its own."""
+    """Return a program without an IRBuilder's names, with ``value`` at a location of its own."""
     kind = ir.ScalarType(INT64)
     one, two = (ir.YieldStmt([ir.ConstInt(n, INT64)]) for n in (1, 2))
     result, carried = ir.Var("r", kind), ir.IterArg("c", kind, ir.ConstInt(0, INT64))
@@ -226,7 +226,7 @@ def asked(place: str, value: ir.Expr, x: ir.Var) -> ir.Program:
 
 @pytest.mark.parametrize("place", ["value", "if", "while"])
 def test_what_cannot_be_written_out(place: str) -> None:
-    """Texts without end are refused at once, and so are the passes; all else is done as ever."""
+    """Exponentially long texts and passes are refused at once; all else works as usual."""
     x = variable()
     value = connected(x, DEPTH)
     whole = asked(place, value, x)
@@ -257,7 +257,7 @@ def test_what_cannot_be_written_out(place: str) -> None:
 
 
 def test_items_without_end() -> None:
-    """Items of tuples are parts of an expression as others are."""
+    """Items of tuples are parts of an expression like any others."""
     x = variable()
     pair = ir.MakeTuple([x, x])
     for _ in range(DEPTH):
@@ -273,7 +273,7 @@ def test_items_without_end() -> None:
 
 
 def test_statements_are_measured_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whether a statement can be written out is asked once, however many deep parts it has."""
+    """Whether a statement can be expanded is computed once, however many deep parts it has."""
     measured: list[object] = []
 
     def measure(stmt: ir.Stmt) -> str | None:
@@ -295,7 +295,7 @@ def test_statements_are_measured_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_small_expressions_stay_as_they_are_built() -> None:
-    """An expression that shares little is the very object in the function."""
+    """An expression with little sharing is the same object in the function."""
     x = variable()
     value = shared(x, 6)
     ib = ir.IRBuilder()

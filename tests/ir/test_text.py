@@ -73,7 +73,7 @@ TYPES: list[tuple[ir.Type, str]] = [
 
 @pytest.mark.parametrize(("kind", "text"), TYPES, ids=[text for _, text in TYPES])
 def test_types(kind: ir.Type, text: str) -> None:
-    """A type prints in subscripts; parts with their default are left out."""
+    """A type prints in subscripts; parts with default values are left out."""
     assert str(kind) == text
     ast.parse(text, mode="eval")
 
@@ -99,7 +99,7 @@ CONSTANTS: list[tuple[ir.Expr, str]] = [
 
 @pytest.mark.parametrize(("node", "text"), CONSTANTS, ids=[text for _, text in CONSTANTS])
 def test_constants(node: ir.Expr, text: str) -> None:
-    """A constant is bare where INT64 or FP32 is meant, else it carries its element type."""
+    """A constant is bare if INT64 or FP32 is meant, otherwise it has its element type."""
     assert str(node) == text
 
 
@@ -177,7 +177,7 @@ EXPRESSIONS: list[tuple[ir.Expr, str]] = [
 
 @pytest.mark.parametrize(("node", "text"), EXPRESSIONS, ids=[text for _, text in EXPRESSIONS])
 def test_expressions(node: ir.Expr, text: str) -> None:
-    """Parentheses stand exactly where Python would read another tree."""
+    """Parentheses appear exactly where Python would otherwise parse a different tree."""
     assert str(node) == text
     ast.parse(text, mode="eval")
 
@@ -196,7 +196,7 @@ ON_CONSTANTS: list[tuple[ir.Expr, str]] = [
 
 @pytest.mark.parametrize(("node", "text"), ON_CONSTANTS, ids=[text for _, text in ON_CONSTANTS])
 def test_operators_on_constants_alone(node: ir.Expr, text: str) -> None:
-    """An operator on constants does not read as Python arithmetic, or as a signed number."""
+    """An operator on constants does not look like Python arithmetic, or a signed number."""
     assert str(node) == text
 
 
@@ -238,7 +238,7 @@ tensor = var("x", ir.TensorType([64, 64], ir.FP32))
 
 
 def keyword_op() -> OpDef[..., Any]:
-    """Return an op of its own with a Python keyword for a name."""
+    """Return an unregistered op that has a Python keyword as its name."""
     params = tuple(Param(name, TILE, REQUIRED) for name in ("lhs", "rhs"))
     facts: dict[str, Any] = {"level": "block", "python_name": "and_", "params": params}
     return OpDef("block.and", **facts, types=_type_of_first)
@@ -290,7 +290,7 @@ def test_op_calls(node: Any, text: str) -> None:
 
 
 def test_keywords_of_unregistered_ops() -> None:
-    """Constants of every kind print as keywords of an op that nobody registered."""
+    """Constants of every kind print as keywords of an unregistered op."""
     words: dict[str, Any] = {
         "flag": True,
         "count": 3,
@@ -394,7 +394,7 @@ STATEMENTS = statement_texts()
 
 @pytest.mark.parametrize(("node", "text"), STATEMENTS, ids=[text for _, text in STATEMENTS])
 def test_statements(node: ir.Stmt, text: str) -> None:
-    """Every statement prints as Python that ``ast`` reads."""
+    """Every statement prints as Python that ``ast`` parses."""
     assert str(node) == text
     ast.parse(f"def f():\n  while 1:\n    if 1:\n{_indented(text)}")
 
@@ -404,7 +404,7 @@ def _indented(text: str) -> str:
 
 
 def test_types_that_the_values_do_not_give() -> None:
-    """An iter_arg or result with another type than its value is declared without a value."""
+    """An iter_arg or result with a type other than its value's is declared without a value."""
     small, large = ir.TileType([8, 8], ir.FP32), ir.TileType([8, 8], ir.FP32, None, ir.TileView())
     first, second = var("first", small), var("second", small)
     carried = [ir.IterArg("u", large, first), ir.IterArg("v", small, second)]
@@ -433,7 +433,7 @@ def test_variables_of_one_name_are_told_apart() -> None:
 
 
 def test_loop_names_are_free_again_after_the_loop() -> None:
-    """Loops one after the other use one name for their variables, loops inside do not."""
+    """Consecutive loops use the same names for their variables, nested loops do not."""
     loops = [ir.ForStmt(var("i"), 0, 4, 1, [], seq(), []) for _ in range(2)]
     nested = ir.ForStmt(var("i"), 0, 4, 1, [], seq(*loops), [])
     assert str(seq(loops[0], nested)) == (
@@ -448,7 +448,7 @@ def test_loop_names_are_free_again_after_the_loop() -> None:
 
 
 def test_iter_arg_takes_the_name_of_its_result() -> None:
-    """Where the outer name is taken, iter_arg and result get the same new name."""
+    """If the outer name is taken, iter_arg and result get the same new name."""
     before, after = var("s"), var("s")
     carried = ir.IterArg("s", INT, before)
     loop = ir.ForStmt(var("i"), 0, 4, 1, [carried], ir.YieldStmt([carried]), [after])
@@ -466,7 +466,7 @@ def test_iter_arg_takes_the_name_of_its_result() -> None:
      ("x.y", "x_y"), ("1st", "_1st"), ("", "_"), ("β", "β")],
 )  # fmt: skip
 def test_names_that_are_no_names(name: str, text: str) -> None:
-    """Keywords, names with a meaning in the text, and non-names are replaced."""
+    """Keywords, names with a meaning in the text, and invalid names are replaced."""
     assert str(assign(var(name), 1)) == f"{text}: pl.Scalar[pl.INT64] = 1"
 
 
@@ -488,7 +488,7 @@ def test_function() -> None:
 
 
 def test_kernel() -> None:
-    """Directions, function kind and op calls of a kernel; FP16 numbers stand bare."""
+    """Directions, function kind and op calls of a kernel; FP16 numbers are bare."""
     assert str(kernel()) == (
         "@pl.function(type=pl.FunctionType.InCore)\n"
         "def scale(x: pl.Tensor[[64, 64], pl.FP16], out: pl.Out[pl.Tensor[[64, 64], pl.FP16]])"
@@ -517,7 +517,7 @@ def test_signatures() -> None:
 
 
 def test_symbolic_dimensions_are_declared() -> None:
-    """Dimensions that the function does not define stand above it, parameters do not."""
+    """Dimensions that the function does not define are declared above it, except parameters."""
     n, m = var("n"), var("m")
     f = function([var("x", ir.TensorType([m, n], ir.FP32)), n])
     assert str(f) == (
@@ -566,7 +566,7 @@ def test_program() -> None:
 
 
 def test_functions_that_call_each_other_print_in_name_order() -> None:
-    """A cycle of calls, which no order satisfies, prints by name from where it starts."""
+    """A call cycle, which no order satisfies, prints by name from where it starts."""
     calls = {"a": "b", "b": "c", "c": "a"}
     functions = [
         function([], ir.EvalStmt(ir.Call(ir.GlobalVar(other), [])), name=name)
@@ -589,7 +589,7 @@ def test_unnamed_and_empty_program() -> None:
 
 
 def test_prefix() -> None:
-    """Another prefix stands everywhere and in the import; the default one is then a free name."""
+    """Another prefix is used everywhere and in the import; the default one is then a free name."""
     whole = ir.python_print(program(loop_sum(body_name="pl")), "ir")
     assert whole.splitlines()[1] == "from pypto import language as ir"
     assert "pl: ir.Scalar[ir.INT64]" in whole

@@ -1,4 +1,4 @@
-"""Plain types are one object for each structure, in a bounded table that keeps no program."""
+"""Plain types are interned, one object per structure, in a bounded table without programs."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ MEMORY = MemRef(pl.MemorySpace.Vec, -1, 1024)
 
 @pytest.fixture(autouse=True)
 def empty(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Begin with tables of this test alone."""
+    """Start with empty tables for this test."""
     monkeypatch.setattr(interning, "TYPES", {})
     monkeypatch.setattr(interning, "BY_ID", {})
     call_forms.FORMS.clear()
@@ -68,11 +68,11 @@ OTHERS: list[Callable[[], Any]] = [
     lambda: TileType([16, 64], FP32, MEMORY),
     lambda: tile(dims=[ConstInt(16, DataType.INT32), ConstInt(64)]),
 ]
-"""Types with something of a program, or with numbers that are not indices."""
+"""Types that refer to a program, or with numbers that are not indices."""
 
 
 def test_one_object_for_each_structure() -> None:
-    """Equal structures give one object, others never the same; the structure stays."""
+    """Equal structures give one object, different ones never do; the structure is kept."""
     found = [interning.unique(make()) for make in PLAIN]
     assert len({id(kind) for kind in found}) == len(PLAIN)
     for make, kind in zip(PLAIN, found, strict=True):
@@ -88,7 +88,7 @@ def test_one_object_for_each_structure() -> None:
 
 @pytest.mark.parametrize("make", OTHERS, ids=range(len(OTHERS)))
 def test_other_types_stay_what_they_are(make: Callable[[], Any]) -> None:
-    """A type with a variable or a place in memory is returned itself, and not kept."""
+    """A type with a variable or a memory reference is returned itself, and not interned."""
     kind = make()
     assert interning.unique(kind) is kind
     assert not is_plain(kind)
@@ -107,7 +107,7 @@ def test_classes_of_users_stay() -> None:
 
 
 def test_places_do_not_count() -> None:
-    """The one object has constants without place, whichever program came first."""
+    """The interned object's constants have no location, whichever program came first."""
 
     def placed(*numbers: int) -> list[Expr]:
         return [ConstInt(number, DataType.INDEX, PLACE) for number in numbers]
@@ -129,7 +129,7 @@ def test_places_do_not_count() -> None:
 
 
 def test_the_table_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A full table begins anew: then a structure has another object, equal to the first."""
+    """A full table is cleared: then a structure has a new object, equal to the first."""
     monkeypatch.setattr(interning, "MOST_TYPES", 8)
     first = unique_array(TileType, [1, 64], FP32)
     for rows in range(1, 40):
@@ -142,7 +142,7 @@ def test_the_table_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_threads_agree() -> None:
-    """Threads that ask for the same structures get the same objects."""
+    """Threads that request the same structures get the same objects."""
     found: list[list[int]] = []
     start = threading.Barrier(4)
 
@@ -160,7 +160,7 @@ def test_threads_agree() -> None:
 
 
 def test_facts_are_kept_of_plain_types_only(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A fact of a plain type is found once; one of another type each time, and not kept."""
+    """Facts are cached for plain types only; for other types they are computed each time."""
     monkeypatch.setattr(interning, "MOST_TYPES", 4)
     asked: list[Any] = []
 
@@ -175,7 +175,7 @@ def test_facts_are_kept_of_plain_types_only(monkeypatch: pytest.MonkeyPatch) -> 
         assert facts.of(named) == f"{named} ()"
     assert [kind is plain for kind in asked] == [True, False, False, False]
     asked.clear()
-    assert len(gc.get_referrers(named)) <= 1  # this function, where it counts as one
+    assert len(gc.get_referrers(named)) <= 1  # this function counts as one
     for rows in range(1, 40):
         facts.of(unique_array(TileType, [rows, 64], FP32))
     facts.of(plain, 1)
@@ -192,7 +192,7 @@ def test_result_types_hold_for_the_next_program() -> None:
 
 
 def test_named_sizes_are_kept_apart(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A form whose types name a variable of a program is another one for each variable."""
+    """A signature whose types name a program's variable is different for each variable."""
     monkeypatch.setattr(call_forms, "MOST_FORMS", 4)
     for _ in range(20):
         size = Var("n", INDEX)
@@ -206,7 +206,7 @@ def test_named_sizes_are_kept_apart(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("dims", [(SIZE, 64), (16, 64)], ids=["named", "int32"])
 def test_result_types_hold_no_constant_of_a_call(dims: tuple[Any, ...]) -> None:
-    """Equal sizes of another program find a type: it has neither their places nor their objects."""
+    """Equal sizes in another program find the type: it has neither their locations nor objects."""
     dtype = DataType.INDEX if dims[0] is SIZE else DataType.INT32
 
     def made(place: Span) -> tuple[ir.Call, list[Expr]]:
@@ -228,7 +228,7 @@ def test_result_types_hold_no_constant_of_a_call(dims: tuple[Any, ...]) -> None:
 
 
 def test_bytes_do_not_depend_on_the_program_before() -> None:
-    """A program with a size that another one has too is the same bytes after it."""
+    """A program with a size that another one has too serialises to the same bytes after it."""
 
     def program() -> ir.Function:
         def create(size: Expr) -> ir.Call:

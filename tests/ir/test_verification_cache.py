@@ -1,4 +1,4 @@
-"""What is found of single statements: that it is kept, and that nothing broken is passed by it."""
+"""The cache of verified statements: what is cached, and that it never hides a fault."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ BLOCK: Any = ir.op.block
 
 
 class Distrust(VerificationCache):
-    """Proves nothing, so that the rules look at every statement."""
+    """Caches nothing, so that the rules check every statement."""
 
     def look_at(self, function: ir.Function, look: Any) -> Look:
         return look(function, self)
@@ -46,7 +46,7 @@ class Distrust(VerificationCache):
 
 
 def verified(whole: ir.Program, cache: VerificationCache | None = None) -> list[Diagnostic]:
-    """Return what the default verifier finds, which is what it finds without cache."""
+    """Return the default verifier's findings, which equal those without the cache."""
     verifier = ir.IRVerifier.create_default()
     found = verifier.verify(whole, cache)
     assert found == verifier.verify(whole, Distrust())
@@ -76,7 +76,7 @@ def whole(*stmts: ir.Stmt) -> ir.Program:
 
 
 def left_of(*stmts: ir.Stmt) -> list[int]:
-    """Return which of the statements are not proved."""
+    """Return which of the statements are not in the cache."""
     left = look(function([], *stmts), VerificationCache()).left
     return [n for n, stmt in enumerate(stmts) if any(stmt is other for other in left)]
 
@@ -87,7 +87,7 @@ def left_of(*stmts: ir.Stmt) -> list[int]:
 
 
 def test_right_operations_are_proved() -> None:
-    """Calls of ops on variables, constants and lists of these, and scalar expressions, are."""
+    """Op calls on variables, constants and lists of these, and scalar expressions, are cached."""
     proved = (
         let("t", BLOCK.add(A, B)),
         let("u", BLOCK.muls(A, 2.0)),
@@ -101,7 +101,7 @@ def test_right_operations_are_proved() -> None:
 
 
 def test_what_depends_on_the_program_is_not_proved() -> None:
-    """Calls of functions, calls inside of others, loops, and what ends bodies are looked at."""
+    """Calls of functions, nested calls, loops, and terminators of bodies are always checked."""
     assert left_of(
         assign(var("t", T8), ir.Call(ir.GlobalVar("g"), [A], T8)),
         let("u", BLOCK.add(BLOCK.add(A, B), B)),
@@ -113,7 +113,7 @@ def test_what_depends_on_the_program_is_not_proved() -> None:
 
 
 def test_large_expressions_are_looked_at() -> None:
-    """One in which each part stands twice, 200 times over, is looked at, part for part."""
+    """One in which each part is used twice, 200 times over, is checked, each part once."""
     value: Any = N
     for _ in range(200):
         value = value + value
@@ -124,7 +124,7 @@ def test_large_expressions_are_looked_at() -> None:
 
 
 def test_what_was_found_lasts(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Statements of one form are looked at once, and so is what one function has in its order."""
+    """Statements of one form are checked once, and so is a function's statement order."""
     compared: list[object] = []
     compare = cache_module.has_right_type
 
@@ -153,7 +153,7 @@ def test_what_was_found_lasts(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_calls_in_calls_are_proved() -> None:
-    """The rule about types need not look at them; what is wrong in one of them is found."""
+    """The rule about types need not check them; a fault in one of them is found."""
     wrong = copy_with(ADDED, {"type": T4})
     deep = BLOCK.add(A, B)
     for _ in range(20):
@@ -174,7 +174,7 @@ def test_calls_in_calls_are_proved() -> None:
 
 
 def test_types_come_from_the_table(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The rule of an op runs for the first call of a form; the verifier finds what it said."""
+    """The rule of an op runs for the first call of a form; the verifier finds its result."""
     ran: list[str] = []
     op: Any = OpDef
     rule = op.type_of
@@ -190,7 +190,7 @@ def test_types_come_from_the_table(monkeypatch: pytest.MonkeyPatch) -> None:
     for _ in range(2):
         assert look(function([X, N], one, two), VerificationCache()).left == []
         assert ran == ["block.load", "block.muls"]
-    # A size that is computed is another one in each program.
+    # A computed size is a different one in each program.
     for size in (N, M):
         ran.clear()
         assert left_of(let("t", BLOCK.load(X, [0, 0], [size, 8]))) == []
@@ -198,7 +198,7 @@ def test_types_come_from_the_table(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_full_table_begins_anew(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It never grows beyond its bound, and what is found does not depend on it."""
+    """It never exceeds its limit, and findings do not depend on it."""
     call_forms.FORMS.clear()
     monkeypatch.setattr(call_forms, "MOST_FORMS", 4)
     sizes: list[int] = []
@@ -212,7 +212,7 @@ def test_a_full_table_begins_anew(monkeypatch: pytest.MonkeyPatch) -> None:
         ]
         sizes.append(len(call_forms.FORMS))
     assert max(sizes) <= 4
-    assert sizes != sorted(sizes)  # it began anew
+    assert sizes != sorted(sizes)  # it was cleared
 
 
 # --------------------------------------------------------------------------------------------
@@ -263,7 +263,7 @@ BROKEN: dict[str, tuple[Callable[[], ir.Stmt], str]] = {
 @pytest.mark.parametrize("order", [1, -1])
 @pytest.mark.parametrize("broken", BROKEN)
 def test_a_broken_statement_beside_a_proved_one(broken: str, order: int) -> None:
-    """It is found, before and after the right one, also when that was proved before."""
+    """It is found, before and after the right one, even if that was cached."""
     make, wanted = BROKEN[broken]
     cache = VerificationCache()
     assert messages(whole(GOOD), cache) == []
@@ -274,7 +274,7 @@ def test_a_broken_statement_beside_a_proved_one(broken: str, order: int) -> None
 
 
 def test_constants_of_equal_value() -> None:
-    """A constant of the wrong kind is found after the right one of equal value and type."""
+    """A constant of the wrong kind is found after the right one with equal value and type."""
     scaled = let("t", BLOCK.muls(A, 2.0))
     right: Any = scaled.value
     wrong = copy_with(right, {"args": (A, ir.ConstInt(2, ir.FP32))})
@@ -285,7 +285,7 @@ def test_constants_of_equal_value() -> None:
 
 
 def test_computed_sizes_are_part_of_the_type() -> None:
-    """Tiles of n and of m rows differ, where computed offsets do not matter."""
+    """Tiles of n and of m rows differ, whereas computed offsets do not matter."""
     right = let("t", BLOCK.load(X, [N, 0], [N, 64]))
     elsewhere = let("u", BLOCK.load(X, [M, M + 1], [N, 64]))
     other: Any = BLOCK.load(X, [N, 0], [M, 64])
@@ -296,7 +296,7 @@ def test_computed_sizes_are_part_of_the_type() -> None:
 
 
 def test_types_that_are_equal_only_in_numbers() -> None:
-    """Types stay apart that agree in all but the element type, the view, or the kind."""
+    """Types stay distinct if all but the element type, the view, or the kind agrees."""
     add: Any = ADDED
     others = (
         ir.TileType(T8.shape, ir.UINT16),
@@ -313,7 +313,7 @@ def test_types_that_are_equal_only_in_numbers() -> None:
 
 
 def test_keywords_that_are_one_object() -> None:
-    """Calls that share their keywords, as those of one form do, are told apart by op and type."""
+    """Calls that share keywords, as those of one form do, are distinguished by op and type."""
     flag: Any = ir.create_op_call(
         "system.sync_src",
         [],
@@ -331,7 +331,7 @@ def test_keywords_that_are_one_object() -> None:
 
 
 def test_memory_that_an_op_does_not_take() -> None:
-    """What is right for tiles whose memory is not known is looked at again where it is known."""
+    """What is right for tiles in unknown memory is checked again once the memory is known."""
 
     def placed(space: ir.MemorySpace, name: str) -> ir.Var:
         return var(name, ir.TileType(T8.shape, ir.FP32, ir.MemRef(space, 0, 256)))
@@ -355,7 +355,7 @@ def test_memory_that_an_op_does_not_take() -> None:
 
 
 def test_memory_of_a_tile_in_an_earlier_program(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A type that an earlier program had in another memory is, without a place, not in that one."""
+    """A type that had memory in an earlier program is not in that memory without a reference."""
     call_forms.FORMS.clear()
     plain: Any = unique(T8)
     in_left = with_memref(plain, ir.MemRef(ir.MemorySpace.Left, 0, 256))
@@ -369,7 +369,7 @@ def test_memory_of_a_tile_in_an_earlier_program(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_a_callee_of_another_signature() -> None:
-    """The statement that calls a function is right or wrong by the function of its program."""
+    """A statement that calls a function is right or wrong by the callee in its program."""
     stmt = assign(var("r", T8), ir.Call(ir.GlobalVar("g"), [A], T8))
     caller = function([A], stmt, name="z")
 
@@ -395,7 +395,7 @@ def test_a_callee_of_another_signature() -> None:
 
 
 def test_variables_that_are_defined_elsewhere() -> None:
-    """A proved statement that reads what its program does not define, or defines it twice."""
+    """A cached statement that reads what its program does not define, or defines it twice."""
     first = let("c", BLOCK.add(A, B))
     second = let("d", BLOCK.mul(first.var, B))
     cache = VerificationCache()
@@ -414,7 +414,7 @@ def test_variables_that_are_defined_elsewhere() -> None:
 
 
 def test_a_return_under_another_signature() -> None:
-    """What a function returns is compared with what this function is to return."""
+    """A function's return is compared with that function's own result types."""
     result = let("c", BLOCK.add(A, B))
     body = result, ir.ReturnStmt([result.var])
     cache = VerificationCache()
@@ -425,7 +425,7 @@ def test_a_return_under_another_signature() -> None:
 
 
 def test_one_function_in_two_programs() -> None:
-    """The very function is looked at again where it stands beside others."""
+    """The same function object is checked again when it is in another program."""
     stmt = ir.EvalStmt(ir.Call(ir.GlobalVar("g"), [A]))
     caller, empty = function([A], stmt, name="z"), function([A], name="g")
     cache = VerificationCache()
@@ -441,7 +441,7 @@ def test_one_function_in_two_programs() -> None:
 
 
 def mutated(rng: random.Random, body: list[Any]) -> list[Any]:
-    """Return statements of which one is changed, doubled, dropped or moved."""
+    """Return statements one of which is changed, doubled, removed or moved."""
     at = rng.randrange(len(body))
     stmt = body[at]
     value: Any = getattr(stmt, "value", None)

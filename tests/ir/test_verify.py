@@ -1,4 +1,4 @@
-"""The verifier's rules, each with programs that keep it and programs that break it."""
+"""The verifier's rules, each with programs that satisfy it and programs that violate it."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def call(*args: Any, kind: ir.Type = INT) -> ir.Call:
 def branch(
     then: Sequence[Any] | None, other: Sequence[Any] | None, results: int, condition: Any = None
 ) -> ir.IfStmt:
-    """Return an if whose branches yield the given values (None: do not yield)."""
+    """Return an if whose branches yield the given values (None: no yield)."""
     bodies = [seq() if values is None else ir.YieldStmt(values) for values in (then, other)]
     returns = [var(f"r{index}") for index in range(results)]
     test = ir.ConstBool(True) if condition is None else condition
@@ -137,7 +137,7 @@ STRUCTURE_TABLE: dict[str, tuple[Make, Found]] = {
 
 
 def symbolic(dim_in_body: bool) -> ir.Function:
-    """Return a function with a symbolic dimension, used by a local variable's type too."""
+    """Return a function with a symbolic dimension, also used in a local variable's type."""
     size, other = var("n"), var("m")
     p = var("p", tensor(size))
     q = var("q", tensor(other if dim_in_body else size))
@@ -249,7 +249,7 @@ def while_sum(yielded: Any) -> ir.Function:
 
 
 def add_call(*kinds: ir.Type, result: ir.Type) -> ir.Function:
-    """Return a function with a hand-made call of block.add."""
+    """Return a function with a hand-built call of block.add."""
     args = [var(f"a{index}", kind) for index, kind in enumerate(kinds)]
     made = ir.Call(ir.get_op("block.add"), args, result)
     return function(args, assign(var("r", result), made))
@@ -557,7 +557,7 @@ ROWS = [
 
 @pytest.mark.parametrize(("rule", "make", "found"), ROWS)
 def test_rule(rule: str, make: Make, found: Found) -> None:
-    """A rule finds exactly what its table says, with its name, code and message."""
+    """A rule finds exactly what its table lists, with its name, code and message."""
     node = make()
     whole = node if isinstance(node, ir.Program) else program(node)
     verifier = ir.IRVerifier()
@@ -568,7 +568,7 @@ def test_rule(rule: str, make: Make, found: Found) -> None:
 
 
 def test_every_code_is_found_by_some_row() -> None:
-    """Each code has a failing example, but the one that is only kept for its number."""
+    """Each code has a failing example, except the one that only reserves its number."""
     codes = {code for table in TABLES.values() for _, found in table.values() for code, _ in found}
     kinds = (StructureErrorType, SSAErrorType, TypeCheckErrorType, NestedCallErrorType)
     assert [c.name for kind in kinds for c in kind if c not in codes] == ["NAME_SHADOWING"]
@@ -581,14 +581,14 @@ def test_every_code_is_found_by_some_row() -> None:
 
 
 def broken() -> ir.Program:
-    """Return a program that breaks SSA, on lines 3 and 4 of a file."""
+    """Return a program that violates SSA, on lines 3 and 4 of a file."""
     first = ir.AssignStmt(X, 1, Span("k.py", 3, 4))
     second = ir.AssignStmt(X, 2, Span("k.py", 4, 4))
     return program(function([], first, second))
 
 
 def test_no_rules_at_first() -> None:
-    """A new verifier finds nothing; the default one has all rules."""
+    """A new verifier has no rules; the default one has all of them."""
     assert ir.IRVerifier().verify(broken()) == []
     assert len(ir.IRVerifier.create_default().verify(broken())) == 1
 
@@ -609,7 +609,7 @@ def test_rules_are_switched() -> None:
 
 
 def test_report() -> None:
-    """The report counts, lists with place and second place, and ends with the verdict."""
+    """The report counts and lists findings with both locations, and ends with the verdict."""
     with pytest.raises(VerificationError) as caught:
         ir.IRVerifier.create_default().verify_or_throw(broken())
     assert str(caught.value) == (
@@ -650,7 +650,7 @@ def test_large_programs_are_verified() -> None:
 
 @pytest.mark.parametrize("wrap", ["if", "else", "loop", "while", "scope"])
 def test_deep_programs_are_verified(wrap: str) -> None:
-    """2,000 statements inside each other are verified, and what is wrong in the middle is found."""
+    """2,000 nested statements are verified, and a fault in the middle is found."""
     stmt: ir.Stmt = seq(ir.YieldStmt(), assign(var("v"), var("w")))
     condition = ir.ConstBool(True)
     for _ in range(2_000):
@@ -675,7 +675,7 @@ def test_deep_programs_are_verified(wrap: str) -> None:
 
 
 def test_a_call_is_checked_whatever_was_checked_before() -> None:
-    """What agrees with a right call but in its result or memory space is found to be wrong."""
+    """A call that differs from a right one only in result or memory space is found."""
     op = ir.get_op("block.move")
     mat = ir.TileType([32, 32], ir.FP16, ir.MemRef(ir.MemorySpace.Mat, 0, 2048))
     to = {"target_memory": ir.MemorySpace.Left}
@@ -701,7 +701,7 @@ def test_a_call_is_checked_whatever_was_checked_before() -> None:
 
 
 def test_an_operand_is_no_part_of_the_list_before_it() -> None:
-    """A call with a number too many in a list, and one operand less, is wrong after a right one."""
+    """A call with an extra number in a list, and one operand less, is wrong after a right one."""
     op = ir.get_op("tensor.view")
     source = var("x", ir.TensorType([64, 64], ir.FP32))
 

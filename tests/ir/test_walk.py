@@ -65,18 +65,18 @@ CHILDREN: list[tuple[ir.IRNode, list[str]]] = [
     ("node", "kinds"), CHILDREN, ids=[type(node).__name__ for node, _ in CHILDREN]
 )
 def test_children(node: ir.IRNode, kinds: list[str]) -> None:
-    """Each node class has its children in the order in which they are evaluated."""
+    """Each node class has its children in evaluation order."""
     assert names(node) == kinds
 
 
 def test_walk_visits_parents_first() -> None:
-    """The order of a walk is that of the text, parents before what is in them."""
+    """A walk is in textual order, parents before their children."""
     kinds = [type(node).__name__ for node in walk(assign(x, (y + 1) * z))]
     assert kinds == ["AssignStmt", "Var", "Mul", "Add", "Var", "ConstInt", "Var"]
 
 
 def test_stmts_in_are_in_textual_order() -> None:
-    """Nested statements come after the one that holds them, sequences are left out."""
+    """Nested statements come after their parent; sequences are left out."""
     inner = ir.IfStmt(x > 1, assign(y, 1), assign(y, 2))
     outer = ir.ForStmt(x, 0, 4, 1, [], seq(inner, seq(ir.BreakStmt())), [])
     kinds = [type(stmt).__name__ for stmt in stmts_in(seq(outer, ir.ReturnStmt()))]
@@ -84,14 +84,14 @@ def test_stmts_in_are_in_textual_order() -> None:
 
 
 def test_uses() -> None:
-    """The variables of expressions, each time they occur."""
+    """The variables in expressions, once per occurrence."""
     value = ir.Call(ir.Op("o"), [x + y, ir.MakeTuple([x])])
     assert [v.name for v in uses([value])] == ["x", "y", "x"]
     assert [type(e).__name__ for e in exprs_in(assign(z, value))] == ["Var", "Call"]
 
 
 def test_ops_called() -> None:
-    """Each op once, in the order of the text, with its first call, nested ones included."""
+    """Each op once, in textual order, with its first call, nested ones included."""
     a, b, c, d = (ir.Op(name) for name in "abcd")
     inner = ir.Call(b, [y])
     outer = ir.Call(a, [x, ir.MakeTuple([inner])])
@@ -112,7 +112,7 @@ def test_ops_called() -> None:
 
 
 def test_arithmetic() -> None:
-    """Operators on variables and constants are; a call in them, or alone, a variable are not."""
+    """Operators on variables and constants are; a call, nested or alone, and a variable are not."""
     call = ir.Call(ir.Op("o"), [x], INT)
     assert is_arithmetic((x + 1) * y - z)
     assert not is_arithmetic((x + call) * y)
@@ -121,7 +121,7 @@ def test_arithmetic() -> None:
 
 
 def test_calls_below_shared_operands() -> None:
-    """A sum of itself, many times over, is looked at once a node, and its call is found."""
+    """A sum of itself, many times over, is searched once per node, and its call is found."""
     call = ir.Call(ir.Op("o"), [x], INT)
     for leaf, found in ((call, [call]), (x, [])):
         total: ir.Expr = leaf
@@ -131,7 +131,7 @@ def test_calls_below_shared_operands() -> None:
 
 
 def test_occurring_variables() -> None:
-    """Each occurrence, whatever the statement holds: a call, a sum, values that a loop carries."""
+    """Each occurrence, whatever the statement is: a call, a sum, values carried by a loop."""
     call = ir.Call(ir.Op("o"), [x, 1, y + ir.Call(ir.Op("o"), [z], INT), ir.MakeTuple([x, 2])])
     loop = ir.WhileStmt(x > 0, [ir.IterArg("s", INT, y)], seq(assign(z, z)), [z])
     found = [occurring(stmt) for stmt in (assign(z, call), assign(z, x + x), ir.BreakStmt(), loop)]
@@ -144,7 +144,7 @@ def test_occurring_variables() -> None:
 
 
 def test_variable_names() -> None:
-    """What a function defines in any way, and the sizes of its parameters, used or not."""
+    """Everything a function defines in any way, and the sizes of its parameters, used or not."""
     size = var("rows", ir.ScalarType(ir.INDEX))
     tensor = var("t", ir.TensorType([size, 8], ir.FP32))
     loop = ir.ForStmt(var("i"), 0, x, 1, [ir.IterArg("s", INT, 0)], seq(assign(y, x)), [var("r")])
@@ -169,7 +169,7 @@ class _Double(Mutator):
 
 
 class _Twice(Mutator):
-    """Each evaluation stands twice."""
+    """Duplicates each evaluation."""
 
     def visit_EvalStmt(self, node: ir.EvalStmt) -> Any:
         return [node, node]
@@ -192,7 +192,7 @@ class _Count(Mutator):
 
 
 def test_unchanged_trees_keep_their_identity() -> None:
-    """A rewriting that changes nothing returns the very program."""
+    """A rewrite that changes nothing returns the same program object."""
     for whole in (program(loop_sum()), program(kernel())):
         assert _Nothing().program(whole) is whole
         assert _Double().visit(assign(x, y)) is not None
@@ -201,7 +201,7 @@ def test_unchanged_trees_keep_their_identity() -> None:
 
 
 def test_methods_that_come_later() -> None:
-    """A user's class, or an object of it, may get methods after it was used."""
+    """A user's class, or an instance of it, may get methods after it was used."""
 
     class Late(Mutator):
         """Changes nothing yet."""
@@ -216,7 +216,7 @@ def test_methods_that_come_later() -> None:
 
 
 def test_methods_of_other_kinds() -> None:
-    """A method may be a static one, one of the class, or any object that is called."""
+    """A method may be a static one, a class method, or any callable object."""
 
     class Two:
         def __call__(self, node: ir.ConstInt) -> ir.Expr:
@@ -240,7 +240,7 @@ def test_methods_of_other_kinds() -> None:
 
 
 def test_a_method_of_an_object_is_of_no_other() -> None:
-    """What one mutator gets, another one of the same class has not."""
+    """A method set on one mutator does not affect another one of the same class."""
     alone = Mutator()
     setattr(alone, "visit_ConstInt", _Double().visit_ConstInt)  # noqa: B010
     assert str(alone.visit(y + 1)) == "y + 2"
@@ -248,7 +248,7 @@ def test_a_method_of_an_object_is_of_no_other() -> None:
 
 
 def test_changes_keep_the_rest() -> None:
-    """Only what leads to a change is copied; source ranges stay."""
+    """Only the path to a change is copied; spans are kept."""
     span = ir.Span("f.py", 7, 1)
     kept = assign(z, y)
     before = ir.SeqStmts([ir.AssignStmt(x, y + 1, span), kept])
@@ -261,14 +261,14 @@ def test_changes_keep_the_rest() -> None:
 
 
 def test_bases_serve_their_classes() -> None:
-    """A visitor of a base class gets the nodes of every class without its own."""
+    """A visitor of a base class gets the nodes of every class without its own visitor."""
     counter = _Count()
     counter.visit(assign(x, (y + 1) * ir.Abs(z, ir.INT64)))
     assert (counter.binary, counter.other) == (2, 2)
 
 
 def test_lists_are_spliced() -> None:
-    """Several statements for one stand in its sequence, or make one."""
+    """Several statements that replace one are spliced into its sequence, or form one."""
     stmt = ir.EvalStmt(x)
     assert len(_Twice().visit(seq(stmt, assign(y, 1))).stmts) == 3
     branch = _Twice().visit(ir.IfStmt(x > 1, stmt, None))
@@ -276,7 +276,7 @@ def test_lists_are_spliced() -> None:
 
 
 def test_init_values_are_rebuilt() -> None:
-    """A changed init value makes a new iter_arg, which its uses refer to."""
+    """A changed init value creates a new iter_arg, to which its uses refer."""
     carried = ir.IterArg("s", INT, 1)
     loop = ir.ForStmt(x, 0, 4, 1, [carried], ir.YieldStmt([carried + 5]), [y])
     after = _Double().visit(loop)
@@ -298,7 +298,7 @@ def test_substitute() -> None:
 
 
 def test_map_bodies() -> None:
-    """Every body is replaced; a statement whose bodies stay, or that has none, stays itself."""
+    """Every body is replaced; a statement without changed bodies is returned itself."""
     first, second = assign(y, 1), assign(y, 2)
     branch = ir.IfStmt(x > 1, first, second, [z])
     assert map_bodies(branch, lambda body: body) is branch
@@ -313,7 +313,7 @@ def test_map_bodies() -> None:
 
 
 def test_copy_with() -> None:
-    """A copy has all fields of the original but those given."""
+    """A copy has all fields of the original except those given."""
     call = ir.Call(ir.Op("o"), [x], {"k": 1}, INT, ir.Span("f.py", 1, 1))
     copy = copy_with(call, {"args": (y,)})
     assert (copy.op, copy.kwargs, copy.type, copy.span) == (
@@ -332,7 +332,7 @@ def test_copy_with() -> None:
 
 
 class _Guarded(ir.Stmt):
-    """A class that the project does not know: fields of every shape, a body, and no slots."""
+    """A class unknown to the project: fields of every shape, a body, and no slots."""
 
     label: str
     guard: ir.Expr | None
@@ -350,7 +350,7 @@ class _Guarded(ir.Stmt):
 @pytest.mark.parametrize("guard", [None, z])
 @pytest.mark.parametrize("extra", [y, (y, x)])
 def test_a_class_from_outside(guard: Any, extra: Any) -> None:
-    """Its children, statements, variables and copies follow from what it declares."""
+    """Its children, statements, variables and copies follow from its declarations."""
     inner = assign(x, 1)
     node = _Guarded("a", guard, (x, y), extra, seq(inner))
     after: list[ir.IRNode] = [y, x] if isinstance(extra, tuple) else [y]
@@ -384,7 +384,7 @@ def test_long_bodies() -> None:
 
 
 class _Calls(Mutator):
-    """Counts what it visits, in order; its own method is not passed over in deep expressions."""
+    """Counts its visits, in order; its own method is also called in deep expressions."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -397,7 +397,7 @@ class _Calls(Mutator):
 
 
 def test_deep_expressions() -> None:
-    """10,000 operators inside each other are rewritten, whichever side they grow on."""
+    """10,000 nested operators are rewritten, whichever side they are nested on."""
     ways: list[Callable[[ir.Expr], ir.Expr]] = [lambda e: e + x, lambda e: x + e, lambda e: -e]
     for grow in ways:
         chain: ir.Expr = x * 1
@@ -410,7 +410,7 @@ def test_deep_expressions() -> None:
 
 
 def test_visits_in_deep_expressions_keep_their_order() -> None:
-    """Operands are visited from left to right, each occurrence once, however deep they stand."""
+    """Operands are visited from left to right, each occurrence once, at any depth."""
 
     def called(name: str, *args: Any) -> ir.Call:
         return ir.Call(ir.Op(name), args, INT)
@@ -454,7 +454,7 @@ def test_call_order() -> None:
 
 
 def test_parents() -> None:
-    """Every statement knows the one that holds it, until the map is cleared."""
+    """Every statement has its parent in the map, until that is cleared."""
     inner = assign(y, 1)
     branch = ir.IfStmt(x > 1, inner, None)
     f = ir.Function("f", [x], [], seq(branch))
@@ -470,7 +470,7 @@ def test_parents() -> None:
 
 
 def test_defined_by() -> None:
-    """A statement defines what it assigns, counts, carries and results in, no more."""
+    """A statement defines what it assigns, counts, carries and results in, and nothing else."""
     arg = ir.IterArg("s", INT, 0)
     inner = assign(y, 1)
     defined: list[tuple[ir.Stmt, list[ir.Var]]] = [
