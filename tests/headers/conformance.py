@@ -1,12 +1,12 @@
 """Measure our headers against the recorded behaviour of the real header library.
 
-Two comparisons: whether each recorded translation unit compiles, and whether the recorded runs come
-out equal. Verdicts are of a CPU model that is laxer than the NPU (it loads into Left tiles, moves
-Acc to Vec), so they are compared with ``PTO_CPU_LAX=1``; ``strict`` counts what the default mode
-refuses beyond that, which is by construction only what a ``PTO_NPU_RULE`` refuses.
+Two comparisons: whether each recorded translation unit compiles, and whether the recorded runs
+give equal results. Verdicts come from a CPU model that is laxer than the NPU (it loads into Left
+tiles, moves Acc to Vec), so the comparison uses ``PTO_CPU_LAX=1``; ``strict`` counts what the
+default mode rejects in addition, which by construction is only what a ``PTO_NPU_RULE`` rejects.
 
-Many units are compiled at once: every unit's function gets a name of its own and a ``#line``
-marker, errors are charged to the unit they were required from, and the rest is compiled again until
+Many units are compiled at once: every unit's function gets a unique name and a ``#line``
+marker, errors are attributed to the unit that required them, and the rest is compiled again until
 it is free of errors.
 
     python -m tests.headers.conformance --data <folder> [--runs] [--strict] [--jobs 2]
@@ -152,9 +152,9 @@ def unit(cases: Sequence[Case]) -> str:
 
 
 def blame_before(messages: str) -> dict[int, str]:
-    """Return the first error of each case in what g++ says.
+    """Return the first error of each case in the output of g++.
 
-    It names the place that required an instantiation before the errors inside it.
+    It gives the location that required an instantiation before the errors inside it.
     """
     found: dict[int, str] = {}
     current: int | None = None
@@ -168,9 +168,9 @@ def blame_before(messages: str) -> dict[int, str]:
 
 
 def blame_after(messages: str) -> dict[int, str]:
-    """Return the first error of each case in what clang says.
+    """Return the first error of each case in the output of clang.
 
-    It names the place that required an instantiation in notes after the error.
+    It gives the location that required an instantiation in notes after the error.
     """
     found: dict[int, str] = {}
     pending: str | None = None
@@ -191,7 +191,7 @@ def _syntax(toolchain: Toolchain, flags: Sequence[str], cases: Sequence[Case]) -
         source.write_text(unit(cases))
         command = [*toolchain.command, "-std=c++17", f"-I{INCLUDE}", *flags, "-w"]
         command += _ALL_ERRORS if clang else ()
-        # zig wants an object file whatever it is asked.
+        # zig requires an object file even if it is not needed.
         zig = toolchain.kind == "zig"
         command += ["-c", "-O0", "-o", f"{folder}/cases.o"] if zig else ["-fsyntax-only"]
         command += [str(source)]
@@ -207,7 +207,7 @@ def _syntax(toolchain: Toolchain, flags: Sequence[str], cases: Sequence[Case]) -
 def judge_batch(
     toolchain: Toolchain, flags: Sequence[str], cases: Sequence[Case]
 ) -> dict[str, str]:
-    """Return the refused cases of a batch, each with its first error."""
+    """Return the rejected cases of a batch, each with its first error."""
     refused: dict[str, str] = {}
     rest = list(cases)
     while rest:
@@ -220,7 +220,7 @@ def judge_batch(
 
 
 def _batches(cases: Sequence[Case], size: int) -> list[list[Case]]:
-    # Cases of one verdict together: those that compile go through in one pass.
+    # Group cases by verdict: those that compile need only one pass.
     ordered = sorted(cases, key=lambda case: case.compiles)
     return [ordered[i : i + size] for i in range(0, len(ordered), size)]
 
@@ -228,7 +228,7 @@ def _batches(cases: Sequence[Case], size: int) -> list[list[Case]]:
 def judge(
     toolchain: Toolchain, cases: Sequence[Case], *, lax: bool = True, jobs: int = 2
 ) -> dict[str, str]:
-    """Return the cases that our headers refuse, each with its first error."""
+    """Return the cases that our headers reject, each with its first error."""
     flags = [LAX] if lax else []
 
     def part(batch: Sequence[Case]) -> dict[str, str]:
@@ -240,7 +240,7 @@ def judge(
 
 
 def disagreements(cases: Iterable[Case], refused: Mapping[str, str]) -> list[Case]:
-    """Return the cases without suspicion on which our verdict differs, in order."""
+    """Return the unsuspicious cases on which our verdict differs, in order."""
     return [c for c in cases if not c.suspect and c.compiles == (c.name in refused)]
 
 
@@ -253,13 +253,13 @@ class Recording:
         self._files: dict[str, Any] = {}
 
     def array(self, run: Run, name: str) -> Array:
-        """Return the array ``<run>/<name>``, which the caller may change."""
+        """Return the array ``<run>/<name>``, which the caller may modify."""
         if run.file not in self._files:
             self._files[run.file] = np.load(self._folder / run.file)
         return np.array(self._files[run.file][f"{run.name}/{name}"])
 
     def start(self, run: Run, argument: Argument) -> Array:
-        """Return an array argument as it is before the call."""
+        """Return the initial value of an array argument."""
         if argument.kind == "inout":
             return self.array(run, argument.name + ".init")
         stored = self.array(run, argument.name)
@@ -267,7 +267,7 @@ class Recording:
 
 
 def differing(run: Run, ours: Array, recorded: Array) -> int:
-    """Return how many elements lie outside the tolerance of the run."""
+    """Return how many elements are outside the tolerance of the run."""
     if run.bits:
         word = np.dtype(f"u{ours.dtype.itemsize}")
         return int(np.count_nonzero(ours.view(word) != recorded.view(word)))
@@ -355,8 +355,8 @@ def execute(
 def chosen_runs(runs: Sequence[Run], sizes: Mapping[str, int], budget: int) -> list[Run]:
     """Return runs of `budget` compressed bytes at most, those of rare instructions first.
 
-    Each round takes the next smallest run of every instruction; a case comes a second time only
-    when every case of its instruction is there.
+    Each round takes the next smallest run of every instruction; a case is taken a second time only
+    when every case of its instruction is included.
     """
     groups: dict[str, list[Run]] = {}
     for run in sorted(runs, key=lambda run: (sizes[run.name], run.name)):
@@ -375,7 +375,7 @@ def chosen_runs(runs: Sequence[Run], sizes: Mapping[str, int], budget: int) -> l
 
 
 def _packed(array: Array) -> int:
-    return len(zlib.compress(array.tobytes())) + 200  # the archive's own words on a member
+    return len(zlib.compress(array.tobytes())) + 200  # the archive's overhead per member
 
 
 def carry(source: Path, target: Path, budget: int) -> None:
@@ -439,7 +439,7 @@ def _report_verdicts(
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Print the comparison; exit code 0 if nothing went wrong on the way."""
+    """Print the comparison; exit code 0 if it was carried out without problems."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--data", type=Path, default=DATA)
     parser.add_argument("--jobs", type=int, default=2)

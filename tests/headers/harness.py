@@ -1,6 +1,6 @@
 """Kernel texts in the emitter's style, and a library of them compiled against the headers.
 
-A `Kernel` is written down at module level with `kernel(...)`; all kernels of a test module are
+A `Kernel` is declared at module level with `kernel(...)`; all kernels of a test module are
 compiled together by `Library`, and called with NumPy arrays.
 """
 
@@ -51,7 +51,7 @@ DTYPES: dict[str, np.dtype[Any]] = {
 FLOATS = ("float", "half", "bfloat16_t")
 
 KERNELS_OF_A_PART = 110
-"""The compiler takes some seconds over so many."""
+"""The number of kernels that the compiler handles in a few seconds."""
 
 LAYOUTS = {
     "nd": ("RowMajor", "NoneBox"),
@@ -122,7 +122,7 @@ def function(name: str, body: str) -> str:
 class Library:
     """Kernels by name, compiled in parallel into a few shared objects.
 
-    An object holds kernels whose names lie beside each other: what they share is compiled once.
+    An object holds kernels with adjacent names: what they share is compiled once.
     """
 
     def __init__(self, kernels: dict[str, str], toolchain: Toolchain) -> None:
@@ -146,7 +146,7 @@ class Library:
         self._part = {name: index for index, part in enumerate(parts) for name in part}
 
     def start(self, byte: int = 0x3C) -> None:
-        """Clear the error and fill the tile memory of this thread with a byte."""
+        """Clear the error and fill this thread's tile memory with a byte."""
         for item in self._objects:
             item.control_start(ctypes.c_int64(byte))
 
@@ -156,7 +156,7 @@ class Library:
         return next((message.decode() for message in messages if message is not None), None)
 
     def block(self, index: int, count: int) -> None:
-        """Say which block this thread plays."""
+        """Set the block that this thread runs as."""
         for item in self._objects:
             item.control_block(ctypes.c_int64(index), ctypes.c_int64(count))
 
@@ -167,7 +167,7 @@ class Library:
         entry((ctypes.c_int64 * max(1, len(words)))(*words))
 
     def run(self, name: str, *arguments: Array | int) -> None:
-        """Call a kernel in a fresh memory and check that it records no error."""
+        """Call a kernel with fresh memory and check that it records no error."""
         self.start()
         self.call(name, *arguments)
         assert self.error() is None

@@ -1,4 +1,4 @@
-"""Functions of real numbers: their largest errors, over all 16-bit values and 2^22 FP32 ones."""
+"""Real functions: their largest errors, over all 16-bit values and 2^22 FP32 ones."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ VARIANTS = ("", "-DPTO_SCALAR", "-DPTO_CPU_SOFT_HALF", "-mno-avx512f", "-mno-avx
 
 
 def variant(toolchain: Toolchain, flags: str) -> Toolchain:
-    """Return the compiler with more flags; skip what another machine than x86 has not."""
+    """Return the compiler with extra flags; skip those that need x86 on other machines."""
     if "-mno" in flags and not _is_x86(toolchain):
         pytest.skip("flags of x86")
     return replace(toolchain, command=(*toolchain.command, *flags.split()))
@@ -36,7 +36,7 @@ def _is_x86(toolchain: Toolchain) -> bool:
 
 @pytest.mark.parametrize("flags", effort.part(VARIANTS, 3))
 def test_largest_errors(toolchain: Toolchain, tmp_path: Path, flags: str) -> None:
-    """FP32 stays within its bounds, 16-bit results are the exact ones rounded, x / c divides."""
+    """FP32 errors are bounded, 16-bit results are correctly rounded, and x / c truly divides."""
     chosen = variant(toolchain, flags)
     program = tmp_path / "accuracy"
     options = [f for f in chosen.flags if f not in ("-shared", "-fPIC")]
@@ -71,7 +71,7 @@ KERNELS = {
 
 @pytest.mark.parametrize("flags", effort.part(VARIANTS, 3, first=1))
 def test_sign_of_zero(toolchain: Toolchain, flags: str) -> None:
-    """Of two equal operands max and min give the second, so that its zero's sign counts."""
+    """For equal operands max and min return the second, so the sign of its zero matters."""
     library = Library(KERNELS, variant(toolchain, flags))
     a = np.tile(np.array([-0.0, 0.0, -0.0, 0.0], np.float32), 16).reshape(SHAPE)
     b = np.tile(np.array([0.0, -0.0, -0.0, 0.0], np.float32), 16).reshape(SHAPE)

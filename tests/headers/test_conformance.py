@@ -24,7 +24,7 @@ from tests.headers.conformance import (
 
 SHARE = 0.97
 ROW = re.compile(r"\| (?P<id>[\w.-]+) \| (?P<ours>compiles|refused) \| (?P<reason>.+) \|")
-# One of so many cases is executed, and compiled in both modes; the script takes all of them.
+# One case in this many is executed, and compiled in both modes; the script takes all of them.
 EVERY = effort.count(8, thorough_run=4)
 NOWHERE = ("TADDC", "TSUBC", "TADDSC", "TSUBSC")
 
@@ -35,7 +35,7 @@ def chosen(name: str) -> bool:
 
 @dataclass(frozen=True)
 class Judged:
-    """The recorded units, and which of them our headers refuse."""
+    """The recorded units, and which of them our headers reject."""
 
     cases: list[Case]
     lax: dict[str, str]
@@ -58,7 +58,7 @@ def judged(toolchain: Toolchain) -> Judged:
 
 
 def listed() -> dict[str, str]:
-    """Return id and our verdict of the rows of the list, each with a reason."""
+    """Return id and our verdict of the list's rows, each of which has a reason."""
     lines = (DATA / "disagreements.md").read_text(encoding="utf-8").splitlines()
     rows = [line for line in lines if line.startswith("| ") and not line.startswith("| id ")]
     found = [ROW.fullmatch(row) for row in rows]
@@ -71,12 +71,12 @@ def verdict(name: str, refused: Mapping[str, str]) -> str:
 
 
 def test_all_units_are_there() -> None:
-    """So many recorded units have a verdict that counts."""
+    """This many recorded units have a verdict that counts."""
     assert sum(not case.suspect for case in read_cases(DATA)) == 2904
 
 
 def test_share_of_agreement(judged: Judged) -> None:
-    """Our headers compile what the real ones compile and refuse what they refuse."""
+    """Our headers compile what the real ones compile and reject what they reject."""
     fair = [case for case in judged.cases if not case.suspect]
     wrong = disagreements(judged.cases, judged.lax)
     assert 1 - len(wrong) / len(fair) >= SHARE
@@ -88,7 +88,7 @@ def test_listed_units_exist() -> None:
 
 
 def test_every_disagreement_is_listed(judged: Judged) -> None:
-    """The list of disagreements is what it is, no more and no less."""
+    """The list of disagreements is exact."""
     names = [case.name for case in disagreements(judged.cases, judged.lax)]
     names += [case.name for case in judged.cases if case.suspect]
     compiled = {case.name for case in judged.cases}
@@ -97,12 +97,12 @@ def test_every_disagreement_is_listed(judged: Judged) -> None:
 
 
 def test_strict_mode_only_refuses_more(judged: Judged) -> None:
-    """The default mode refuses all that the lax mode refuses."""
+    """The default mode rejects everything that the lax mode rejects."""
     assert judged.lax.keys() & judged.sample <= judged.strict.keys()
 
 
 def test_strict_mode_refuses_by_its_rules(judged: Judged) -> None:
-    """What the default mode alone refuses, it refuses by a rule of the device."""
+    """What only the default mode rejects, it rejects by a rule of the device."""
     text = "".join(path.read_text() for path in sorted(INCLUDE.rglob("*.hpp")))
     rules = set(re.findall(r'PTO_NPU_RULE\((?:[^;"]|\n)*?"([^"]+)"\);', text))
     rules |= {f"{name}: no NPU has this instruction" for name in NOWHERE}
@@ -113,7 +113,7 @@ def test_strict_mode_refuses_by_its_rules(judged: Judged) -> None:
 
 
 def test_recorded_runs_come_out_equal(toolchain: Toolchain) -> None:
-    """Executed, the units give the recorded numbers within the recorded tolerance."""
+    """When executed, the units give the recorded numbers within the recorded tolerance."""
     good = [case for case in read_cases(DATA) if case.compiles]
     runs = [run for run in read_runs(DATA) if chosen(run.case)]
     assert len(runs) > 600 // EVERY

@@ -17,7 +17,7 @@ from tests.headers.harness import INCLUDE, PRELUDE, WARNINGS, Library, function,
 SHAPE = (8, 16)
 IO = tensor("g", 0, "float", SHAPE) + tensor("gd", 1, "float", SHAPE)
 KERNELS: dict[str, str] = {
-    # The same bytes under three types, and the same address in another location.
+    # The same bytes as three types, and the same address in another location.
     "alias": IO
     + tile("a", "float", SHAPE, 0x100)
     + tile("bits", "int32_t", SHAPE, 0x100)
@@ -67,7 +67,7 @@ def ramp() -> np.ndarray[tuple[int, ...], np.dtype[np.float32]]:
 
 
 def test_addresses_alias(library: Library) -> None:
-    """Tiles at one address share bytes, whatever their types; other locations do not."""
+    """Tiles at one address share bytes, whatever their types; other locations do not alias."""
     out = np.zeros(SHAPE, np.float32)
     library.run("alias", -ramp(), out)
     np.testing.assert_array_equal(out, ramp())  # the mask removed the sign bit
@@ -75,7 +75,7 @@ def test_addresses_alias(library: Library) -> None:
 
 @pytest.mark.parametrize("first", [0, 1])
 def test_assignment_copies_the_handle(library: Library, first: int) -> None:
-    """A tile assigned from another one names the same memory."""
+    """A tile assigned from another one refers to the same memory."""
     out = np.zeros(SHAPE, np.float32)
     library.run("copy_handle", ramp(), out, first)
     np.testing.assert_array_equal(out, ramp() + (1 - first))
@@ -90,14 +90,14 @@ def test_last_byte_is_usable(library: Library) -> None:
 
 @pytest.mark.parametrize("name", WRONG)
 def test_errors_are_recorded(library: Library, name: str) -> None:
-    """A wrong tile leaves an error of its thread, and the instruction does nothing harmful."""
+    """An invalid tile records an error in its thread, and the instruction does no harm."""
     out = np.full(SHAPE, 7, np.float32)
     library.start()
     library.call(f"wrong_{name}", ramp(), out)
     message = library.error()
     assert message is not None
     assert WRONG[name][1] in message
-    library.run("top", ramp(), out)  # a fresh start forgets it
+    library.run("top", ramp(), out)  # a fresh start clears it
 
 
 def test_a_refused_store_writes_nothing(library: Library) -> None:
@@ -110,7 +110,7 @@ def test_a_refused_store_writes_nothing(library: Library) -> None:
 
 
 def test_blocks(library: Library) -> None:
-    """The launcher says which block runs."""
+    """The launcher sets which block runs."""
     out = np.zeros(2, np.int64)
     library.run("block", out)
     assert out.tolist() == [0, 1]
@@ -217,7 +217,7 @@ MODES = (
 def test_compiles_without_warnings(
     toolchain: Toolchain, tmp_path: Path, flags: tuple[str, ...]
 ) -> None:
-    """The headers are clean under -Wall -Wextra -Werror and run on any memory content."""
+    """The headers are clean under -Wall -Wextra -Werror and run with any memory contents."""
     if "-march=native" in flags and not toolchain.tuning:
         flags = tuple(flag for flag in flags if flag != "-march=native")
     path = compile_program(toolchain, tmp_path, program(), *flags)
@@ -225,7 +225,7 @@ def test_compiles_without_warnings(
 
 
 def test_sanitizers(toolchain: Toolchain, tmp_path: Path) -> None:
-    """No instruction leaves its memory or has undefined behaviour, whatever bytes it meets."""
+    """No instruction leaves its memory or has undefined behaviour, whatever its input bytes."""
     kinds = "undefined" if toolchain.kind == "zig" else "address,undefined"
     flags = ("-std=c++17", "-O1", "-g0", f"-fsanitize={kinds}", "-fno-sanitize-recover=all")
     probe = tmp_path / "probe"
@@ -273,7 +273,7 @@ for (int64_t i = 0; i < 2; i += 1) {
 
 
 def test_emitted_form(toolchain: Toolchain) -> None:
-    """The emitter's form of a kernel compiles as it is into a shared object."""
+    """The emitter's form of a kernel compiles unchanged into a shared object."""
     library = Library({"seed": SEED}, toolchain)
     a = np.random.default_rng(1).random((256, 64), np.float32)
     out = np.zeros_like(a)

@@ -1,8 +1,8 @@
-"""Loads that are carried out late, and operands in the tile registers' form: nobody can tell.
+"""Deferred loads, and operands in tile-register layout: neither has an observable effect.
 
-A random sequence of instructions runs twice: with tensors that the launcher named, so that loads
-wait for their readers, and without, in a build that has no vectors and no tile registers. All
-numbers are small integers, so that every sum is exact and the results have to be the same bits.
+A random sequence of instructions runs twice: with tensors registered by the launcher, so that
+loads are deferred to their readers, and without, in a build without vectors and tile registers.
+All numbers are small integers, so that every sum is exact and the results must be bit-identical.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ SIZE = 64  # of most tiles
 FIELDS = 8
 LOAD, MOVE, EXTRACT, FILL, PRODUCT, LOOK, SCATTER = range(7)
 
-# Mat tiles: B behind A, O across both, S at A's address with half its rows, W with A's bytes as
+# Mat tiles: B follows A, O overlaps both, S at A's address with half its rows, W is A's bytes as
 # columns; M and N are handles of A's and B's bytes with rows and columns exchanged.
 MATS = ("A", "B", "O", "S", "W", "M", "N")
 LOADED = ("A", "B", "O", "S", "W")
 ROWS = {"S": 32}
-OPERANDS = ("L", "R", "H")  # H is a Left tile of 32 rows in L's place
+OPERANDS = ("L", "R", "H")  # H is a Left tile of 32 rows at L's address
 
 KERNEL = """
 constexpr int kSide = 96;
@@ -149,7 +149,7 @@ KERNELS = {
 
 
 def kept(before: tuple[int, ...] | None, rows: int, cols: int) -> tuple[int, int]:
-    """Return the part of an operand that is known after a move; whole boxes leave others alone."""
+    """Return the part of an operand known after a move; whole boxes do not affect others."""
     whole = rows % 32 == 0 and cols % 32 == 0
     if whole and before is not None and rows <= before[0] and cols <= before[1]:
         return before[0], before[1]
@@ -158,7 +158,7 @@ def kept(before: tuple[int, ...] | None, rows: int, cols: int) -> tuple[int, int
 
 @dataclass
 class Writer:
-    """Writes a random program whose products read only what was moved before."""
+    """Writes a random program whose products only read what was moved before."""
 
     rng: np.random.Generator
     code: list[list[int]] = field(default_factory=list[list[int]])
@@ -167,7 +167,7 @@ class Writer:
     results: int = 0
 
     def size(self, most: int) -> int:
-        """Return a size up to ``most``: often all of it, or whole boxes."""
+        """Return a size up to ``most``: often all of it, or a multiple of a box."""
         kind = int(self.rng.integers(4))
         if kind < 2:
             return most
@@ -176,7 +176,7 @@ class Writer:
         return int(self.rng.integers(1, most + 1))
 
     def step(self) -> None:
-        """Add one instruction."""
+        """Append one instruction."""
         kind = int(self.rng.choice(7, p=[0.3, 0.2, 0.16, 0.07, 0.18, 0.06, 0.03]))
         tile = int(self.rng.integers(len(LOADED) if kind == LOAD else len(MATS)))
         most = ROWS.get(MATS[tile], SIZE)
@@ -198,7 +198,7 @@ class Writer:
             self.add(kind, 0, r, c, 0, 0, int(self.rng.integers(-3, 4)))
 
     def operand(self, kind: int, tile: int, most: int) -> None:
-        """Add a move or an extraction of any window."""
+        """Append a move or an extraction of any window."""
         to = int(self.rng.integers(3))
         half = OPERANDS[to] == "H"
         if kind == MOVE and half != (most == 32):
@@ -219,7 +219,7 @@ class Writer:
             self.left = (to, rows, cols)
 
     def product(self) -> None:
-        """Add a product of the valid parts, or of less."""
+        """Append a product of the valid parts, or of smaller ones."""
         if self.left is None or self.right is None:
             return
         to, rows, deep = self.left
@@ -231,12 +231,12 @@ class Writer:
         self.results += rows * cols
 
     def add(self, *words: int) -> None:
-        """Add the words of an instruction."""
+        """Append the words of an instruction, padded with zeros."""
         self.code.append([*words, *[0] * (FIELDS - len(words))])
 
 
 def run(library: Library, dtype: str, code: Array, results: int, late: bool) -> list[Array]:
-    """Run a program and return both tensors, what it put out, and the bytes of Mat memory."""
+    """Run a program and return both tensors, its output, and the bytes of Mat memory."""
     rng = np.random.default_rng(7)
     tensors = [rng.integers(-3, 4, (SIDE, SIDE)).astype(DTYPES[dtype]) for _ in range(2)]
     out = np.zeros(max(results, 1), np.float32)
@@ -249,7 +249,7 @@ def run(library: Library, dtype: str, code: Array, results: int, late: bool) -> 
 
 @pytest.mark.parametrize("flags", effort.part(("", "-mno-avx512f", "-DPTO_SCALAR"), 3))
 def test_nobody_can_tell(toolchain: Toolchain, flags: str) -> None:
-    """Random programs give the same bits with waiting loads and without."""
+    """Random programs give the same bits with and without deferred loads."""
     late = Library(KERNELS, variant(toolchain, flags))
     plain = Library(KERNELS, variant(toolchain, "-DPTO_SCALAR"))
     for dtype in DTYPE_SUMS:
@@ -283,7 +283,7 @@ WAITS = (
 
 
 def test_loads_wait_during_a_launch(toolchain: Toolchain) -> None:
-    """A load waits once the launcher named tensors, until its bytes are read or the launch ends."""
+    """With registered tensors, a load is deferred until its bytes are read or the launch ends."""
     library = Library({"waits": WAITS}, toolchain)
     x = np.arange(32 * 64, dtype=np.float32).reshape(32, 64)
     count = np.full(5, -1)

@@ -1,4 +1,4 @@
-"""What operands that no NPU takes compute where ``PTO_CPU_LAX`` lets them through."""
+"""Results for operands that no NPU supports, where ``PTO_CPU_LAX`` accepts them."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def library(toolchain: Toolchain) -> Library:
 @pytest.mark.parametrize(("source", "target"), PAIRS)
 @pytest.mark.parametrize("op", ["TCOLMIN", "TCOLPROD"])
 def test_column_reductions_convert(library: Library, op: str, source: str, target: str) -> None:
-    """The column's minimum or product is taken in the destination's type."""
+    """The column's minimum or product is computed in the destination's type."""
     a = np.random.default_rng(1).integers(-3, 4, (9, 50)).astype(DTYPES[source])
     out = np.zeros((1, 50), DTYPES[target])
     library.run(f"{op}_{source}_{target}", a, out)
@@ -55,7 +55,7 @@ def test_column_reductions_convert(library: Library, op: str, source: str, targe
 
 @pytest.mark.parametrize("layout", ["nd", "dn"])
 def test_masks_of_both_layouts(library: Library, layout: str) -> None:
-    """Byte w of row r of a mask holds its columns from 8 w, in whatever order the bytes lie."""
+    """Byte w of row r of a mask has its columns from 8 w on, whatever the order of the bytes."""
     random = np.random.default_rng(2)
     a, b = random.uniform(-1, 1, (2, 9, MASK_COLUMNS)).astype(np.float32)
     out = np.zeros((9, 17), np.uint8)

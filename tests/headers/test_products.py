@@ -1,4 +1,4 @@
-"""Products of whole boxes: the packed layouts, the tile registers, and the plain fallback."""
+"""Products of whole boxes: the packed layouts, the tile registers, and the scalar fallback."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ KERNELS = {
 
 
 def added_kernel(dtype: str, size: tuple[int, int, int]) -> str:
-    """Return a product with a bias, and one that is added to it and lies elsewhere."""
+    """Return a product with a bias, and one accumulated from another accumulator."""
     m, _, n = size
     pm, pn = (-(-x // 32) * 32 for x in (m, n))
     result = PRODUCTS[dtype]
@@ -65,7 +65,7 @@ def library(toolchain: Toolchain, request: pytest.FixtureRequest) -> Library:
 
 
 def draw(dtype: str, shape: tuple[int, int], seed: int) -> Array:
-    """Return integers for int8; else normal numbers over many exponents."""
+    """Return integers for int8, otherwise normal numbers over many exponents."""
     rng = np.random.default_rng(seed)
     if dtype == "int8_t":
         return rng.integers(-128, 128, shape).astype(np.int8)
@@ -73,7 +73,7 @@ def draw(dtype: str, shape: tuple[int, int], seed: int) -> Array:
 
 
 def test_products(library: Library) -> None:
-    """Every element lies within k * 2^-24 of its terms' magnitudes; int8 is exact."""
+    """Every element is within k * 2^-24 of its terms' magnitudes; int8 is exact."""
     for name in KERNELS:
         dtype, m, k, text = name.rsplit("_", 3)
         size = next(s for s in SIZES if s[:2] == (int(m), int(k)))
@@ -88,7 +88,7 @@ def test_products(library: Library) -> None:
 
 
 def test_added_products(library: Library) -> None:
-    """A bias is added to every row, and a product to an accumulator in another place."""
+    """A bias is added to every row, and a product to an accumulator at another address."""
     for name in ADDED:
         dtype, m, k, _ = name.rsplit("_", 3)
         size = next(s for s in SIZES if s[:2] == (int(m), int(k)))
@@ -107,7 +107,7 @@ SMALL = (32, 64, 32)
 
 @pytest.mark.parametrize("where", ["a", "b"])
 def test_subnormal_operands(toolchain: Toolchain, where: str) -> None:
-    """A subnormal bfloat16 counts with its value, also where a tile register reads it as zero."""
+    """A subnormal bfloat16 keeps its value, even where a tile register flushes it to zero."""
     library = Library({"small": product_kernel("bfloat16_t", SMALL, STATEMENTS["once"])}, toolchain)
     a, b = draw("bfloat16_t", SMALL[:2], 3), draw("bfloat16_t", SMALL[1:], 4)
     a[5], b[:, 7] = 0, 0

@@ -1,7 +1,7 @@
-"""What the instructions compute that move, compare, sort and choose elements.
+"""Results of the instructions that move, compare, sort and select elements.
 
-Here is what the recorded runs do not reach (`test_conformance.py`): long rows, odd windows, special
-values, and what happens outside.
+This covers what the recorded runs (`test_conformance.py`) do not: long rows, odd windows, special
+values, and accesses out of bounds.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ def test_extract_from_boxes(library: Library, r: int, c: int) -> None:
 
 @pytest.mark.parametrize(("r", "c"), WINDOWS)
 def test_insert_into_boxes(library: Library, r: int, c: int) -> None:
-    """An inserted window changes nothing around it, though it ends within a box."""
+    """An inserted window changes nothing around it, even if it ends within a box."""
     a, d = floats((32, 32), 1).astype(np.float16), floats((64, 64), 2).astype(np.float16)
     out = boxed(d)
     library.run(f"insert_{r}_{c}", boxed(a), out)
@@ -115,7 +115,7 @@ def test_insert_into_boxes(library: Library, r: int, c: int) -> None:
 
 
 def test_window_outside(library: Library) -> None:
-    """A window that leaves the source is an error."""
+    """A window that exceeds the source is an error."""
     library.start()
     library.call("extract_outside")
     assert library.error() == "TEXTRACT: the window leaves the valid region of the source"
@@ -143,7 +143,7 @@ for _op in ("TCOLARGMAX", "TCOLARGMIN"):
 
 
 def first_best(row: Array, better: Callable[[Any, Any], bool]) -> int:
-    """Return the place that a walk from the left ends with: a NaN is never better."""
+    """Return the index found by a scan from the left: a NaN is never better."""
     best = 0
     for i, value in enumerate(row):
         if better(value, row[best]):
@@ -160,8 +160,8 @@ BETTER: dict[str, Callable[[Any, Any], bool]] = {
 @pytest.mark.parametrize("kind", BETTER)
 @pytest.mark.parametrize("dtype", ["float", "half"])
 def test_extremes_of_rows(library: Library, dtype: str, kind: str) -> None:
-    """The first best element wins, wherever NaNs stand and however long the row is."""
-    # Few different values: ties everywhere.
+    """The first best element wins, wherever NaNs are and however long the row is."""
+    # Few distinct values: ties everywhere.
     values = np.random.default_rng(3).integers(-5, 6, (16, LONG)).astype(DTYPES[dtype])
     values[1, 0] = NAN
     values[2, :40] = NAN
@@ -215,13 +215,13 @@ def records(values: Array, indices: Array) -> Array:
 
 
 def descending(values: Array) -> Array:
-    """Return the stable order from NaN and infinity downwards; zeros are equal."""
+    """Return the stable descending order, NaN and infinity first; zeros are equal."""
     keys = np.where(np.isnan(values), -INF, -(values + np.float32(0)))
     return np.lexsort((np.arange(len(values)), keys, ~np.isnan(values)))
 
 
 def test_sort_of_groups(library: Library) -> None:
-    """Every 32 columns and the rest are sorted alone; equal values keep their order."""
+    """Each 32 columns and the remainder are sorted separately and stably."""
     values = np.random.default_rng(5).integers(-4, 5, (2, 40)).astype(np.float32)
     values[0, [3, 7, 9, 12]] = [NAN, -0.0, 0.0, INF]
     values[1, [35, 38]] = [-INF, NAN]
@@ -239,7 +239,7 @@ def test_sort_of_groups(library: Library) -> None:
 
 @pytest.mark.parametrize("name", MERGED)
 def test_merge(library: Library, name: str) -> None:
-    """Every four blocks become one; fewer at the end, and a shorter one, are merged as well."""
+    """Every four blocks become one; fewer at the end, and a shorter one, are also merged."""
     count = 32 * MERGED[name] + (8 if name == "ragged" else 0)
     values = np.random.default_rng(6).integers(-9, 10, count).astype(np.float32)
     for start in range(0, count, 32):
@@ -292,7 +292,7 @@ KERNELS["scatter"] = (
 
 @pytest.mark.parametrize("name", PATTERNS)
 def test_patterns(library: Library, name: str) -> None:
-    """A pattern names every n-th column from an offset on, for taking and for putting."""
+    """A pattern selects every n-th column from an offset on, to gather or to scatter."""
     step, first = PATTERNS[name]
     a, out = floats((3, 64)).astype(np.float16), np.ones((3, 64 // step), np.float16)
     library.run(f"pick_{name}", a, out)
@@ -315,7 +315,7 @@ def test_gather_outside(library: Library) -> None:
 
 
 def test_scatter_outside(library: Library) -> None:
-    """An index outside the destination is an error; the last of equal ones wins."""
+    """An index outside the destination is an error; the last of equal indices wins."""
     a, d = floats((2, 16), 1), floats((2, 16), 2)
     index = np.random.default_rng(8).integers(0, 32, (2, 16)).astype(np.int32)
     expected = d.copy().reshape(-1)
@@ -374,7 +374,7 @@ SIZE = MEMORY_ROWS * MEMORY_COLS
 
 @pytest.mark.parametrize("name", ["plain", "elem", "clamp", "wrap", "zero"])
 def test_fetch(library: Library, name: str) -> None:
-    """MGATHER reads single elements; what an index outside means is chosen."""
+    """MGATHER reads single elements; the handling of an index outside is selectable."""
     memory, out = floats((MEMORY_ROWS, MEMORY_COLS)), np.ones((4, 8), np.float32)
     low, high = (0, SIZE) if name in ("plain", "elem") else (-SIZE, 2 * SIZE)
     index = np.random.default_rng(9).integers(low, high, (4, 8)).astype(np.int32)
@@ -387,7 +387,7 @@ def test_fetch(library: Library, name: str) -> None:
 
 
 def test_fetch_outside(library: Library) -> None:
-    """Without a rule an index outside is an error, and memory outside is not read."""
+    """By default an index outside is an error, and memory outside is not read."""
     memory, out = floats((MEMORY_ROWS, MEMORY_COLS)), np.ones((4, 8), np.float32)
     library.start()
     library.call("fetch_plain", memory, np.full((4, 8), SIZE, np.int32), out)
@@ -395,7 +395,7 @@ def test_fetch_outside(library: Library) -> None:
 
 
 def test_fetch_rows(library: Library) -> None:
-    """With Coalesce::Row an index names a row, and the same one may come again."""
+    """With Coalesce::Row an index selects a row, and may be repeated."""
     memory, out = floats((MEMORY_ROWS, MEMORY_COLS)), np.zeros((5, MEMORY_COLS), np.float32)
     index = np.array([[9, 0, 3, 3, 7]], np.int32)
     library.run("fetch_rows", memory, index, out)
@@ -404,7 +404,7 @@ def test_fetch_rows(library: Library) -> None:
 
 @pytest.mark.parametrize("name", ["plain", "add", "skip", "wrap"])
 def test_put(library: Library, name: str) -> None:
-    """MSCATTER writes single elements in order; AtomicAdd adds them up."""
+    """MSCATTER writes single elements in order; AtomicAdd accumulates them."""
     memory, a = floats((MEMORY_ROWS, MEMORY_COLS), 1), floats((4, 8), 2)
     low, high = (0, 20) if name in ("plain", "add") else (-SIZE, 2 * SIZE)
     index = np.random.default_rng(10).integers(low, high, (4, 8)).astype(np.int32)
@@ -419,7 +419,7 @@ def test_put(library: Library, name: str) -> None:
 
 
 def test_put_outside(library: Library) -> None:
-    """Without a rule an index outside is an error, and memory outside is not written."""
+    """By default an index outside is an error, and memory outside is not written."""
     memory, a = floats((MEMORY_ROWS, MEMORY_COLS), 1), floats((4, 8), 2)
     before = memory.copy()
     library.start()
@@ -429,7 +429,7 @@ def test_put_outside(library: Library) -> None:
 
 
 def test_put_rows(library: Library) -> None:
-    """With Coalesce::Row an index names a row; the last of equal ones wins."""
+    """With Coalesce::Row an index selects a row; the last of equal indices wins."""
     memory, a = floats((MEMORY_ROWS, MEMORY_COLS), 1), floats((5, MEMORY_COLS), 2)
     index, expected = np.array([[9, 0, 3, 3, 7]], np.int32), memory.copy()
     for at, row in zip(index[0], a, strict=True):
@@ -482,7 +482,7 @@ def packed(flags: Array) -> Array:
 
 @pytest.mark.parametrize("mode", MODES)
 def test_compare(library: Library, mode: str) -> None:
-    """A bit for each element, row by row; bits after the last column are 0."""
+    """One bit per element, row by row; bits after the last column are 0."""
     a, b, out = special(1), special(2), np.full((3, 66), 255, np.uint8)
     library.run(f"compare_{mode}", a, b, out)
     np.testing.assert_array_equal(out, packed(MODES[mode](a, b)))
@@ -518,7 +518,7 @@ for _dtype in SELECTED:
 
 @pytest.mark.parametrize("dtype", SELECTED)
 def test_select(library: Library, dtype: str) -> None:
-    """The bit of an element chooses between two tiles, or a tile and a value."""
+    """The bit of an element selects between two tiles, or a tile and a value."""
     random = np.random.default_rng(11)
     a = random.integers(0, 100, WIDE).astype(DTYPES[dtype])
     b = random.integers(0, 100, WIDE).astype(DTYPES[dtype])
@@ -608,7 +608,7 @@ def test_float_edges(library: Library, op: str) -> None:
 
 
 def test_float_remainder(library: Library) -> None:
-    """TREM has the sign of the divisor, also where the quotient is huge."""
+    """TREM has the sign of the divisor, even where the quotient is huge."""
     a, b = FLOAT_PAIRS[:1].copy(), FLOAT_PAIRS[1:].copy()
     finite = np.isfinite(a) & np.isfinite(b)
     out = np.zeros((1, 120), np.float32)
@@ -619,7 +619,7 @@ def test_float_remainder(library: Library) -> None:
 
 
 def test_leaky_relu(library: Library) -> None:
-    """Positive elements stay, others are scaled, NaN stays NaN."""
+    """Positive elements are unchanged, others are scaled, NaN stays NaN."""
     a = np.array([[NAN, INF, -INF, -0.0, 0.0, 1e-40, -4, 4] * 2], np.float32)
     out = np.zeros((1, 16), np.float32)
     library.run("TLRELU", a, out)
@@ -648,7 +648,7 @@ KERNELS["print"] = load("a", 0, "float", (2, 3), 0) + "TPRINT(a);"
 
 
 def test_parts_of_different_size(library: Library) -> None:
-    """Where one source is valid it is copied; where none is, there is 0."""
+    """Where only one source is valid it is copied; where neither is, the result is 0."""
     a, b, out = floats((4, 24), 1), floats((6, 16), 2), np.ones((8, 40), np.float32)
     library.run("part", a, b, out)
     expected = np.zeros((8, 40), np.float32)
@@ -658,7 +658,7 @@ def test_parts_of_different_size(library: Library) -> None:
 
 
 def test_asymmetric_quantisation(library: Library) -> None:
-    """Scale and offset of the row, nearest even, clamped to the type."""
+    """Scale and offset of the row, round to nearest even, clamped to the type."""
     a, scale, offset = floats((8, 600), 1), floats((8, 1), 2) * 20, floats((8, 1), 3) * 20 + 100
     out = np.zeros((8, 600), np.uint8)
     library.run("quantise", a, scale, offset, out)

@@ -1,4 +1,4 @@
-"""Kernels that must not compile, each with the text that says why."""
+"""Kernels that must not compile, each with the error message."""
 
 from __future__ import annotations
 
@@ -228,7 +228,7 @@ REFUSED = {
     "product_sizes": (MATRIX + "TMATMUL(c, l, wide);", "do not agree"),
     "product_places": (MATRIX + "TMATMUL(c, m, r);", "must be Acc, Left and Right"),
 }
-# Refused for the NPU's sake only.
+# Rejected only because of the NPU.
 LAX = (
     "column_add",
     "mat_add",
@@ -275,7 +275,7 @@ def verdicts(
 
 @pytest.mark.parametrize("name", REFUSED)
 def test_refusal(verdicts: dict[tuple[str, bool], tuple[int, str]], name: str) -> None:
-    """The kernel is refused, with the expected text."""
+    """The kernel is rejected, with the expected message."""
     code, messages = verdicts[name, False]
     assert code != 0
     assert REFUSED[name][1] in messages
@@ -283,6 +283,6 @@ def test_refusal(verdicts: dict[tuple[str, bool], tuple[int, str]], name: str) -
 
 @pytest.mark.parametrize("name", LAX)
 def test_lax_mode(verdicts: dict[tuple[str, bool], tuple[int, str]], name: str) -> None:
-    """What only an NPU cannot do compiles when PTO_CPU_LAX asks for it."""
+    """What only an NPU cannot do compiles with PTO_CPU_LAX."""
     code, messages = verdicts[name, True]
     assert code == 0, messages

@@ -1,4 +1,4 @@
-"""What the instructions compute, compared with NumPy."""
+"""The results of the instructions, compared with NumPy."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def test_integer_division(library: Library, dtype: str) -> None:
 
 @pytest.mark.parametrize("dtype", ["int16_t", "int32_t", "uint8_t"])
 def test_shifts(library: Library, dtype: str) -> None:
-    """Shifts by the width or more, or by a negative count, clear the value or leave its sign."""
+    """Shifts by at least the width, or by a negative count, leave zero or the sign."""
     bits = DTYPES[dtype].itemsize * 8
     a = draw(dtype, VALID, 1)
     b = np.resize(np.array([0, 1, 3, bits - 1, bits, bits + 5]), VALID).astype(DTYPES[dtype])
@@ -161,7 +161,7 @@ def test_scalar(library: Library, index: int, dtype: str) -> None:
     np.testing.assert_array_equal(out, np.asarray(expected).astype(DTYPES[dtype]))
 
 
-# Tiles of one and the same type, as TXORS and TREMS want, in which all is valid.
+# Tiles of one and the same type, as TXORS and TREMS require, which are wholly valid.
 INTEGER_SCALAR: dict[str, Callable[[Any], Any]] = {
     "TANDS(d, a, 90)": lambda a: a & 90,
     "TORS(d, a, 90)": lambda a: a | 90,
@@ -215,7 +215,7 @@ KERNELS["fill_half"] = vector_kernel("half", 1, "TEXPANDS(d, 1.5f);")
 @pytest.mark.parametrize("dtype", FLOATS)
 @pytest.mark.parametrize("op", UNARY)
 def test_unary(library: Library, op: str, dtype: str) -> None:
-    """Unary instructions are correctly rounded, the transcendental ones within one unit."""
+    """Unary instructions are correctly rounded, the transcendental ones within one ulp."""
     a = draw(dtype, VALID, 4)
     out = np.zeros(VALID, DTYPES[dtype])
     library.run(f"{op}_{dtype}", a, out)
@@ -240,7 +240,7 @@ SPECIAL = [0, -0.0, np.inf, -np.inf, np.nan, -1, 1e-45, 1e-40, 88.7, 88.73, -87.
 
 
 def test_exp_log_special_values(library: Library) -> None:
-    """exp and log treat infinities, NaN, overflow and subnormals as the real functions do."""
+    """exp and log handle infinities, NaN, overflow and subnormals like the real functions."""
     a = np.resize(np.array(SPECIAL, np.float32), VALID)
     out = np.zeros(VALID, np.float32)
     with np.errstate(all="ignore"):
@@ -257,7 +257,7 @@ KERNELS["log_raw"] = vector_kernel("float", 1, "TLOG(d, a);")
 
 @pytest.mark.parametrize("op", ["TMAX", "TMIN"])
 def test_nan_wins_in_max_and_min(library: Library, op: str) -> None:
-    """max and min give NaN if either operand is NaN, whatever the order."""
+    """max and min return NaN if either operand is NaN, in either order."""
     a, b = draw("float", VALID, 1), draw("float", VALID, 2)
     a[0, ::2] = np.nan
     b[1, ::3] = np.nan
@@ -296,7 +296,7 @@ for _name, (_dtype, _out, _text) in OWN.items():
 
 @pytest.mark.parametrize("name", OWN)
 def test_results_on_their_operands(library: Library, name: str) -> None:
-    """What `OpDef.in_place` allows beside plain arithmetic: the result has its source's address."""
+    """What `OpDef.in_place` allows besides plain arithmetic: the result at its source's address."""
     dtype, target, _ = OWN[name]
     a, b = draw(dtype, VALID, 1), draw(dtype, VALID, 2)
     out = np.zeros(VALID, DTYPES[target])
@@ -326,7 +326,7 @@ KERNELS["prefetch"] = (
 
 
 def test_prefetch(library: Library) -> None:
-    """A prefetch takes a tile as buffer, gives an event and changes no other tile."""
+    """A prefetch takes a tile as buffer, returns an event and changes no other tile."""
     a = draw("float", VALID, 1)
     out = np.zeros(VALID, np.float32)
     library.run("prefetch", a, out)
@@ -334,7 +334,7 @@ def test_prefetch(library: Library) -> None:
 
 
 def test_outside_the_valid_region(library: Library) -> None:
-    """Loads and arithmetic leave the rest of the physical tile alone."""
+    """Loads and arithmetic do not change the rest of the physical tile."""
     a = draw("float", VALID, 1)
     out = np.zeros((ROWS, COLS), np.float32)
     library.run("outside", a, out)
@@ -397,7 +397,7 @@ def test_reductions(library: Library, op: str, dtype: str) -> None:
         units = 2.0**-20 if dtype == "float" else 2.0**-7 if dtype == "bfloat16_t" else 2.0**-10
         tolerance = units * 4 if dtype in FLOATS and "SUM" in op else 0.0
         if tolerance and dtype == "float":
-            # At least four partial sums: where terms cancel, their magnitudes bound the error.
+            # At least four partial sums: if terms cancel, their magnitudes bound the error.
             length = a.shape[axis]
             tolerance = max(tolerance, 2.0**-24 * (length / 4 + 4) * np.abs(wide).sum(axis).max())
         close(out, expected, tolerance)
@@ -590,7 +590,7 @@ EXTREMES = [*TIES, *LARGE]
 @pytest.mark.parametrize("saturation", ["ON", "OFF"])
 @pytest.mark.parametrize("mode", MODES)
 def test_rounding_modes(library: Library, mode: str, saturation: str) -> None:
-    """Every mode on ties and extremes; saturation clamps, without it the value wraps."""
+    """Every mode on ties and extremes; saturation clamps, otherwise the value wraps."""
     a = np.resize(np.array(EXTREMES, np.float32), VALID)
     out = np.zeros(VALID, np.int16)
     library.run(f"cvt_{mode}_{saturation}", a, out)
@@ -601,7 +601,7 @@ def test_rounding_modes(library: Library, mode: str, saturation: str) -> None:
 @pytest.mark.parametrize("saturation", ["ON", "OFF"])
 @pytest.mark.parametrize(("source", "target"), PAIRS)
 def test_conversion_pairs(library: Library, source: str, target: str, saturation: str) -> None:
-    """Conversions round to nearest even and saturate when told to."""
+    """Conversions round to nearest even and saturate on request."""
     a = draw(source, VALID, 7)
     if source == "float":
         a[0, : len(EXTREMES)] = EXTREMES
@@ -857,7 +857,7 @@ def product(a: Array, b: Array) -> Array:
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("dtype", PRODUCTS)
 def test_matmul(library: Library, dtype: str, size: tuple[int, int, int]) -> None:
-    """Products of small integers are exact for every operand type, also of partial boxes."""
+    """Products of small integers are exact for every operand type, also with partial boxes."""
     a, b = operands(dtype, size)
     out = np.zeros((size[0], size[2]), DTYPES[PRODUCTS[dtype]])
     library.run(f"mm_{dtype}_{size[0]}_{size[1]}", a, b, out)
@@ -964,7 +964,7 @@ KERNELS["column_part"] = (
 @pytest.mark.parametrize("pad", PADS)
 @pytest.mark.parametrize("dtype", PADDED)
 def test_fillpad(library: Library, dtype: str, pad: str, mode: str) -> None:
-    """What is valid is copied; the rest of the whole tile gets the pad value of its type."""
+    """The valid part is copied; the rest of the whole tile gets its type's pad value."""
     a, kind = draw(dtype, VALID, 1), DTYPES[dtype]
     if dtype in FLOATS:
         value = {"Zero": 0.0, "Max": math.inf, "Min": -math.inf}[pad]
@@ -978,7 +978,7 @@ def test_fillpad(library: Library, dtype: str, pad: str, mode: str) -> None:
 
 
 def test_fillpad_of_a_matrix_operand(library: Library) -> None:
-    """A partly valid Mat tile is filled with zeros, so that the product of the whole is right."""
+    """A partly valid Mat tile is filled with zeros, so that the whole product is right."""
     a, _ = operands("half", (*VALID, 16))
     _, b = operands("half", (16, 64, 16))
     out = np.zeros((16, 16), np.float32)
@@ -989,7 +989,7 @@ def test_fillpad_of_a_matrix_operand(library: Library) -> None:
 
 
 def test_parts(library: Library) -> None:
-    """A part is the bytes of its tile: whole rows, some of one row, or a part of a part."""
+    """A sub-tile shares its tile's bytes: whole rows, part of a row, or a nested sub-tile."""
     a = draw("float", (16, 64), 1)
     expected = a.copy()
     expected[8:12] += np.float32(1)
