@@ -1,4 +1,4 @@
-"""The recorded behaviour of the real assembler, as `tests/data/pto` has it."""
+"""The real assembler's recorded behaviour, from `tests/data/pto`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ DATA = Path(__file__).parents[1] / "data" / "pto"
 
 
 class Verdict(NamedTuple):
-    """One text and what the assembler says to it."""
+    """One text and the assembler's verdict on it."""
 
     id: str
     text: str
@@ -29,14 +29,14 @@ class Verdict(NamedTuple):
 
 
 class Run(NamedTuple):
-    """One call: the text, arguments and what the outputs hold after it."""
+    """One call: the text, the arguments, and the outputs' contents after it."""
 
     id: str
     text: str
     entry: str
     op: str
     arguments: list[Any]
-    results: dict[int, Any]  # by place of the argument
+    results: dict[int, Any]  # by position of the argument
     tolerance: float | None
 
 
@@ -47,7 +47,7 @@ def _lines(name: str) -> list[Any]:
 
 @cache
 def verdicts() -> list[Verdict]:
-    """Return all recorded verdicts, in the order of the file."""
+    """Return all recorded verdicts, in file order."""
     return [_verdict(row) for row in _lines("verdicts.jsonl.gz")]
 
 

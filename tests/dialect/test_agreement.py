@@ -1,4 +1,4 @@
-"""What the real assembler accepts, we accept; what it refuses, we refuse."""
+"""We accept what the real assembler accepts, and reject what it rejects."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def judged() -> list[Verdict]:
 
 @cache
 def disagreements(category: str) -> frozenset[tuple[str, str]]:
-    """Return id and target of every text of a category that is judged otherwise."""
+    """Return id and target of every text of a category that is judged differently."""
     found: list[tuple[str, str]] = []
     for verdict in judged():
         if verdict.category == category:
@@ -55,7 +55,7 @@ def disagreements(category: str) -> frozenset[tuple[str, str]]:
 
 
 def listed() -> set[tuple[str, str]]:
-    """Return id and target of the texts that the list of disagreements has, each with a reason."""
+    """Return id and target of the texts in the list of disagreements, each with a reason."""
     text = (DATA / "disagreements.md").read_text(encoding="utf-8")
     rows = [line for line in text.splitlines() if line.startswith("|")][2:]
     found = [ROW.fullmatch(row) for row in rows]
@@ -75,7 +75,7 @@ def test_texts_are_judged_as_by_the_assembler(category: str) -> None:
 
 
 def test_recorded_verdicts_are_there() -> None:
-    """The data has the texts of all categories, accepted and refused ones."""
+    """The data has accepted and rejected texts of all categories."""
     assert len(verdicts()) == 5929
     assert len(CATEGORIES) == 11
     for arch in ("a3", "a5"):
@@ -90,7 +90,7 @@ def test_listed_texts_exist() -> None:
 
 
 def test_mangled_texts_are_judged() -> None:
-    """Words that are lost, doubled or exchanged give a verdict, never another error."""
+    """Texts with lost, doubled or swapped words give a verdict, never another error."""
     random = Random(0)
     texts = [verdict.text for verdict in verdicts()[::5]]
     for text in texts:

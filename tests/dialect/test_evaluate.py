@@ -1,4 +1,4 @@
-"""Running `.pto` texts on arrays: recorded runs, and what is refused."""
+"""Running `.pto` texts on arrays: recorded runs, and errors."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from pypto._src.passes.pass_manager import OptimizationStrategy, PassManager
 from tests.dialect.recorded import Run, runs
 
 NOT_EVALUATED = {
-    "pto.tstore_fp",  # quantization by a tile of factors: nothing recorded says what it computes
+    "pto.tstore_fp",  # quantization by a tile of factors: no recording shows what it computes
     "pto.tmov.fp",
     "pto.textract_fp",
     "pto.tinsert_fp",
-    "pto.trandom",  # a5 only, and of no recorded run
+    "pto.trandom",  # a5 only, and in no recorded run
     "pto.thistogram",
     "pto.tpack",
 }
@@ -33,14 +33,14 @@ OPS = sorted({run.op for run in runs()})
 
 
 def bound(run: Run, dtype: np.dtype[Any]) -> tuple[float, float]:
-    """Return the relative and absolute error that a result may have."""
+    """Return the permitted relative and absolute error of a result."""
     if run.tolerance is not None:
         return run.tolerance, run.tolerance
     return (1e-4, 1e-5) if dtype == np.float32 else (4e-3, 2e-3)
 
 
 def check_run(run: Run) -> None:
-    """Assert that the outputs of a run hold what was recorded."""
+    """Assert that the outputs of a run have the recorded values."""
     arguments = [value.copy() if value.ndim else value[()] for value in run.arguments]
     evaluate(parse(run.text, run.id), run.entry, arguments, simulator=True)
     for place, wanted in run.results.items():
@@ -55,7 +55,7 @@ def check_run(run: Run) -> None:
 
 @pytest.mark.parametrize("op", OPS)
 def test_recorded_runs(op: str) -> None:
-    """All recorded runs of an op give the recorded numbers within their bound."""
+    """All recorded runs of an op give the recorded values within their bounds."""
     chosen = [run for run in runs() if run.op == op]
     for run in chosen:
         check_run(run)
@@ -63,13 +63,13 @@ def test_recorded_runs(op: str) -> None:
 
 
 def test_recorded_runs_are_there() -> None:
-    """The selection has runs of every op that the larger set has."""
+    """The selection has runs of every op in the larger set."""
     assert len(runs()) >= 500
     assert len(OPS) >= 120
 
 
 def test_every_tile_op_has_a_meaning() -> None:
-    """The ops of the table are evaluated, but for a few that are listed with their reason."""
+    """The ops of the table can be evaluated, except for a few listed with reasons."""
     assert set(TABLE) - set(MEANINGS) == NOT_EVALUATED
     assert set(MEANINGS) <= set(TABLE)
 
@@ -96,14 +96,14 @@ module {
 
 
 def test_arrays_are_written_in_place() -> None:
-    """A kernel changes the array that it gets."""
+    """A kernel modifies the array that is passed to it."""
     x = np.arange(256, dtype=np.float32).reshape(16, 16)
     evaluate(parse(KERNEL), "k", [x, 0])
     np.testing.assert_array_equal(x, -np.arange(256, dtype=np.float32).reshape(16, 16))
 
 
 def test_access_outside_of_an_array_is_refused() -> None:
-    """A region that leaves the array is reported at the op that reads it."""
+    """A region that exceeds the array is reported at the op that reads it."""
     x = np.zeros((16, 16), np.float32)
     with pytest.raises(EvaluationError, match="reaches element 16 to 271 of 256") as caught:
         evaluate(parse(KERNEL, "k.pto"), "k", [x, 1])
@@ -120,7 +120,7 @@ def test_access_outside_of_an_array_is_refused() -> None:
     ],
 )
 def test_wrong_calls(entry: str, arguments: list[Any], message: str) -> None:
-    """A function that is not there, and arguments that are not what it takes, are refused."""
+    """An unknown function, and arguments that it does not accept, are rejected."""
     with pytest.raises(CallError, match=message.replace("(", r"\(")):
         evaluate(parse(KERNEL), entry, arguments)
 
@@ -147,7 +147,7 @@ def scalar(body: str, kind: str, value: Any) -> Any:
     ],
 )
 def test_scalars(body: str, kind: str, value: float, wanted: float) -> None:
-    """Scalar ops have the width and the sign that they say."""
+    """Scalar ops have the width and signedness that they state."""
     assert scalar(body, kind, value) == wanted
 
 
@@ -163,7 +163,7 @@ def test_comparisons_with_nan(value: float) -> None:
 
 
 def test_tiles_at_one_address_share_their_bytes() -> None:
-    """At level 3 two tiles at overlapping addresses are one memory."""
+    """At level 3 two tiles at overlapping addresses share memory."""
     text = """
 !T = !pto.tile_buf<vec, 1x8xf32>
 !I = !pto.tile_buf<vec, 1x8xi32>
@@ -195,7 +195,7 @@ func.func @f(%x: {0}) -> {1} {{
 
 
 def test_elements_of_another_size() -> None:
-    """A bitcast is accepted between sizes; smaller elements lie where the tile begins."""
+    """A bitcast is accepted between sizes; smaller elements are at the start of the tile."""
     for kinds in ("f32", "i16"), ("f16", "i32"):
         text = BITCAST.format(*kinds).replace(f" -> {kinds[1]} {{", " {")
         assert not faults_of(re.sub("return .*", "return", text), "f.pto", Options())
@@ -207,7 +207,7 @@ def test_elements_of_another_size() -> None:
 
 
 def test_tiles_are_handed_from_core_to_core() -> None:
-    """What one function pushes, the other pops, in its order."""
+    """What one function pushes, the other pops, in the same order."""
     text = """
 !T = !pto.tile_buf<vec, 1x8xf32>
 module {
@@ -236,7 +236,7 @@ module {
 
 
 def test_numbers_that_only_the_simulator_gives() -> None:
-    """A cast to an integer type takes the nearest number that it holds, but in the simulator."""
+    """A cast to an integer type saturates, except in the simulator."""
     text = """
 !T = !pto.tile_buf<vec, 1x8xf32>
 !I = !pto.tile_buf<vec, 1x8xi32>
@@ -257,7 +257,7 @@ func.func @f(%x: f32) -> i32 {
 
 @pytest.mark.parametrize("dtype", [pl.FP16, pl.BF16], ids=lambda dtype: dtype.member)
 def test_store_from_the_accumulator_rounds(dtype: pl.DataType) -> None:
-    """FP32 sums are stored as 16-bit floats: rounded to the nearest, as the interpreter does."""
+    """FP32 sums stored as 16-bit floats are rounded to nearest, as in the interpreter."""
     program = pl.parse_program(f"""
 import pypto.language as pl
 
@@ -282,4 +282,4 @@ class Product:
     evaluate(parse(PTOCodegen().generate(lowered)), "product", [a, b, found])
     Evaluator(program).call("product", [a, b, wanted])
     np.testing.assert_array_equal(found.view(np.uint16), wanted.view(np.uint16))
-    assert not np.array_equal(wanted.astype(np.float32), a @ b)  # something is rounded
+    assert not np.array_equal(wanted.astype(np.float32), a @ b)  # some values are rounded

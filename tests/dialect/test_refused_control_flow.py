@@ -1,6 +1,6 @@
-"""Whiles around branches, halves that loops carry, parts of reshapes are refused.
+"""While loops around branches, carried 16-bit floats and sub-tiles of reshapes are rejected.
 
-Each text is made of parts, so that the neighbours of a refused one are seen to be accepted.
+Each text is assembled from parts, so that the accepted neighbours of a rejected one are tested.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ names = iter(range(1000))
 
 
 def loop(body: str) -> str:
-    """Return a while that carries an index."""
+    """Return a while loop that carries an index."""
     n = next(names)
     return f"""\
     %r{n} = scf.while (%p{n} = %n) : (index) -> (index) {{
@@ -46,7 +46,7 @@ def loop(body: str) -> str:
 
 
 def bare(body: str) -> str:
-    """Return a while that carries nothing."""
+    """Return a while loop that carries nothing."""
     head = "    scf.while : () -> () {\n      scf.condition(%t)\n    } do {\n"
     return f"{head}{body}      scf.yield\n    }}\n"
 
@@ -62,18 +62,18 @@ def within_if(body: str) -> str:
 
 
 def within_else(body: str) -> str:
-    """Return a branch with a body behind its else."""
+    """Return a branch with a body in its else."""
     return f"    scf.if %t {{\n{OP}    }} else {{\n{body}    }}\n"
 
 
 def renamed(body: str) -> str:
-    """Return a copy of a body whose names are its own."""
+    """Return a copy of a body with fresh names."""
     n = next(names)
     return body.replace("%v", f"%v{n}_").replace("%j", f"%j{n}_")
 
 
 def hand_on(kind: str, form: str) -> str:
-    """Return a loop or branch that hands on a value of a type."""
+    """Return a loop or branch that yields a value of a type."""
     x = f"%x{kind}"
     if form == "for":
         return (
@@ -150,7 +150,7 @@ ACCEPTED = {
 
 
 def whole(body: str) -> str:
-    """Return a module with a function of a body."""
+    """Return a module with a function with this body."""
     text = f"""\
 module {{
   func.func @k(%n: index, %x: f32, %xf16: f16, %xbf16: bf16) {{
@@ -169,17 +169,17 @@ module {{
     ("rule", "text"), [(rule, text) for rule, _, text in REFUSED], ids=[n for _, n, _ in REFUSED]
 )
 def test_refused(rule: str, text: str) -> None:
-    """A text that the assembler refuses is refused by the name of the rule, and for that alone."""
+    """A text that the assembler rejects is rejected by the named rule, and only by it."""
     faults = faults_of(whole(text), "text.pto", Options())
     assert {fault.slug for fault in faults} == {rule}, whole(text)
 
 
 def test_there_are_thirty() -> None:
-    """So many forms are refused."""
+    """This many forms are rejected."""
     assert len(REFUSED) >= 30
 
 
 @pytest.mark.parametrize("text", ACCEPTED.values(), ids=ACCEPTED)
 def test_accepted(text: str) -> None:
-    """What stands next to it is accepted."""
+    """Similar forms are accepted."""
     assert [str(fault) for fault in faults_of(whole(text), "text.pto", Options())] == []

@@ -1,4 +1,4 @@
-"""Texts that PyPTO emits are accepted, and come out of the dialect as they went in."""
+"""Texts that PyPTO emits are accepted, and re-printed identically by the dialect."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_built_kernels(path: str) -> None:
 
 
 def test_a_type_is_read_once() -> None:
-    """Where the text of a type stands again it is the same object; a wrong one is refused again."""
+    """A type's text that is repeated gives the same object; a wrong one is rejected again."""
     text = BUILT["kernels/elementwise.pto"]
     found = [kind for op in parse(text).module.walk() for kind in op.result_types]
     tiles = [kind for kind in found if "tile_buf" in str(kind)]
@@ -96,7 +96,7 @@ def _multiplied(random: Random) -> ir.Program:
     ids=["built", "written", "multiplied"],
 )
 def test_random_programs(make: Callable[[Random], ir.Program], count: int) -> None:
-    """So are those of random programs, and they mean the same; for one strategy each."""
+    """So are those of random programs, with the same meaning; for one strategy each."""
     strategies = list(OptimizationStrategy)
     for seed in range(effort.count(count // 4, thorough_run=count)):
         manager = PassManager.get_strategy(strategies[seed % len(strategies)])
@@ -111,7 +111,7 @@ def test_random_programs(make: Callable[[Random], ir.Program], count: int) -> No
 
 
 def test_any_text_reprints_to_a_text_that_stays() -> None:
-    """What is printed of a recorded text parses, and is printed again as it is."""
+    """The printed form of a recorded text parses, and is printed identically again."""
     count = 0
     for verdict in verdicts()[::8]:
         try:
@@ -124,7 +124,7 @@ def test_any_text_reprints_to_a_text_that_stays() -> None:
 
 
 def test_names_comments_and_literals_are_kept() -> None:
-    """Names that are numbers, results of one name, comments, blank lines and literals stay."""
+    """Numeric names, groups of results, comments, blank lines and literals are kept."""
     text = """\
 // a kernel
 module attributes {pto.target_arch = "a3"} {
@@ -151,7 +151,7 @@ module attributes {pto.target_arch = "a3"} {
 
 
 def test_locations_are_kept() -> None:
-    """The place in the kernel that an op, a loop or a function is for stays behind it."""
+    """The source location of an op, a loop or a function is kept after it."""
     text = """\
 module {
   func.func @k(%n: index) {
@@ -166,7 +166,7 @@ module {
 
 
 def test_short_types_are_printed_long() -> None:
-    """The short form of a tile type, with its fields in any order, is the long one."""
+    """The short form of a tile type, with its fields in any order, equals the long one."""
     short = "!pto.tile_buf<vec, 32x16xf16, pad=2, valid=?x8, blayout=col_major>"
     source = parse(f"func.func @k(%t: {short}) {{\n  return\n}}\n")
     assert (
@@ -176,7 +176,7 @@ def test_short_types_are_printed_long() -> None:
 
 
 def test_long_functions_are_read() -> None:
-    """Ten thousand ops, each on the result of the one before, are read, judged and printed."""
+    """Ten thousand ops, each on the previous result, are parsed, verified and printed."""
     lines = [f"    %c{i + 1} = arith.addi %c{i}, %c0 : i32\n" for i in range(10_000)]
     head = "module {\n  func.func @k(%c0: i32) {\n"
     text = f"{head}{''.join(lines)}    return\n  }}\n}}\n"
@@ -184,7 +184,7 @@ def test_long_functions_are_read() -> None:
 
 
 def test_deep_nesting_is_an_error_with_a_place() -> None:
-    """A thousand branches in each other are refused, without a traceback of the reader."""
+    """A thousand nested branches are rejected, without a traceback from the parser."""
     depth = 1000
     text = f"func.func @k(%b: i1) {{\n{'scf.if %b {' * depth}{'}' * depth}\nreturn\n}}\n"
     with pytest.raises(ParserSyntaxError, match="nested too deeply"):

@@ -1,4 +1,4 @@
-"""The texts that `tests/golden/pto` keeps are accepted, re-print identically, and mean the same."""
+"""The texts stored in `tests/golden/pto` are accepted, re-print identically, and mean the same."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def assert_same(found: list[Any], wanted: list[Any], name: str) -> None:
 
 @pytest.mark.parametrize("op", OPS)
 def test_row_is_accepted_and_means_the_same(op: str) -> None:
-    """For both targets and at both levels; the results are the interpreter's, bit by bit."""
+    """For both targets and at both levels; the results equal the interpreter's, bit by bit."""
     for row in effort.part(rows(op), 3, first=OPS.index(op)):
         arguments = row.built.arguments(row.case.values)
         wanted = [array.copy() for array in arguments]
@@ -61,7 +61,7 @@ def test_row_is_accepted_and_means_the_same(op: str) -> None:
 
 @pytest.mark.parametrize("folder", ["examples", "random"])
 def test_other_texts_are_accepted(folder: str) -> None:
-    """So are the examples and the drawn kernels, whose results other tests compare."""
+    """So are the examples and the random kernels, whose results other tests compare."""
     for path, text in texts(folder):
         accepted(text, path)
 
@@ -71,9 +71,9 @@ def test_other_texts_are_accepted(folder: str) -> None:
 # --------------------------------------------------------------------------------------------
 
 SIZES = {"M": 32, "N": 64}
-"""What the symbolic dimensions of the forms are."""
+"""The values of the symbolic dimensions of the forms."""
 NUMBERS = (0, 1, 2, 3, 5)
-"""What their scalars of integer types are, one after the other."""
+"""The values of their integer scalars, in order."""
 
 
 def _size(dim: Expr, scalars: dict[str, int], named: dict[str, int]) -> int:
@@ -81,7 +81,7 @@ def _size(dim: Expr, scalars: dict[str, int], named: dict[str, int]) -> int:
         return dim.value
     if isinstance(dim, Var):
         return named[dim.name] if dim.name in named else scalars[dim.name]
-    return 2 * scalars["n"]  # the one expression that is a dimension
+    return 2 * scalars["n"]  # the only dimension that is an expression
 
 
 def _array(
@@ -89,7 +89,7 @@ def _array(
 ) -> Array:
     shape = tuple(_size(dim, scalars, named) for dim in kind.shape)
     if kind.dtype.is_float():
-        # Halves and quarters, so that sums are exact in whatever order.
+        # Halves and quarters, so that sums are exact in any order.
         return (rng.integers(-16, 16, shape) / 4).astype(kind.dtype.numpy)
     return rng.integers(0, 48, shape).astype(kind.dtype.numpy)
 
@@ -97,7 +97,7 @@ def _array(
 def _arguments(
     function: ir.Function, iteration: int, sizes: dict[str, int]
 ) -> tuple[list[Any], list[Any]]:
-    """Return arguments for a call, and what the text wants besides: the symbolic dimensions."""
+    """Return arguments for a call, and the text's extra ones: the symbolic dimensions."""
     rng = np.random.default_rng(iteration)
     scalars: dict[str, Any] = {}
     types = {v.name: v.type for v in function.params}
@@ -125,7 +125,7 @@ def _arguments(
 
 
 def _typed(function: ir.Function, values: list[Any]) -> list[Any]:
-    """Return values as the text has them: scalars typed, elements that are read signless."""
+    """Return values as the text expects them: scalars typed, elements that are read signless."""
     out: list[Any] = []
     for var, value in zip(function.params, values, strict=True):
         kind = var.type
@@ -144,7 +144,7 @@ def _copies(values: list[Any]) -> list[Any]:
 
 @pytest.mark.parametrize("name", FORMS)
 def test_form_is_accepted_and_means_the_same(name: str) -> None:
-    """Kernels of control flow, scalars and run-time places mean what the interpreter says."""
+    """Kernels with control flow, scalars and run-time offsets match the interpreter."""
     program = forms()[name]
     (function,) = program.functions_
     for strategy in LEVELS:
@@ -158,12 +158,12 @@ def test_form_is_accepted_and_means_the_same(name: str) -> None:
 
 
 EMPTY = ("sizes_at_run_time", "column_at_run_time", "rank_4", "rank_5", "product_in_steps")
-"""Forms whose tensors may have no elements."""
+"""Forms whose tensors may be empty."""
 
 
 @pytest.mark.parametrize("name", EMPTY)
 def test_forms_on_empty_tensors(name: str) -> None:
-    """A dimension of 0 makes loops without iterations, and nothing is touched."""
+    """A dimension of 0 gives loops without iterations, and nothing is accessed."""
     program = forms()[name]
     (function,) = program.functions_
     for strategy in LEVELS:

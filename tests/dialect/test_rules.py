@@ -1,6 +1,6 @@
-"""Every rule of the dialect has a text that breaks it, and nothing else in it is wrong.
+"""Every rule of the dialect has a text that breaks it, and is otherwise correct.
 
-The first line of a file in `broken` says which rule, and the options if they are not the usual:
+The first line of a file in `broken` gives the rule, and any non-default options:
 ``// rule: level --level level3``.
 """
 
@@ -58,7 +58,7 @@ def test_there_are_enough_broken_texts() -> None:
 
 
 def test_every_rule_that_is_used_is_described() -> None:
-    """The names in the code are those of the table of rules."""
+    """The rules named in the code are those of the table of rules."""
     name = r"(?:Rule|Broken|Fault)\(\s*\"([a-z-]+)\""
     used = {rule for path in SOURCES.glob("*.py") for rule in re.findall(name, path.read_text())}
     assert used | {"pto-syntax"} == set(RULES)
@@ -76,7 +76,7 @@ def test_fault_has_its_place() -> None:
 
 
 def test_every_fault_is_reported() -> None:
-    """A text with two faults is refused with both, in the order of the text."""
+    """A text with two faults is rejected with both, in textual order."""
     tile = "!pto.tile_buf<vec, 32x32xi32>"
     use = f"    pto.texp ins(%t : {tile}) outs(%t : {tile})\n"
     head = f"module {{\n  func.func @k() {{\n    %t = pto.alloc_tile : {tile}\n"
@@ -88,7 +88,7 @@ def test_every_fault_is_reported() -> None:
 
 
 def read_by_xdsl(text: str) -> builtin.ModuleOp:
-    """Parse with what xDSL has and the dialect, without our reader."""
+    """Parse with xDSL's own parser and the dialect, without our reader."""
     context = Context()
     for dialect in (builtin.Builtin, arith.Arith, func.Func, PTO):
         context.load_dialect(dialect)
@@ -96,7 +96,7 @@ def read_by_xdsl(text: str) -> builtin.ModuleOp:
 
 
 def test_verifier_of_xdsl_knows_the_rules() -> None:
-    """The ops verify themselves, for the target that the module names, else for any."""
+    """The ops verify themselves, for the target that the module names, or else for any."""
     path = Path(__file__).parent / "broken" / "add-of-bytes-on-a3.pto"
     text = path.read_text(encoding="utf-8")
     read_by_xdsl(text).verify()
@@ -131,7 +131,7 @@ func.func @k(%p: !pto.ptr<f32>) {{
     ["1.0e40 : f32", "-1.0e+40 : f32", "70000.0 : f16", "0x1FFFFFFFF : f32", "-129 : i8", "2 : i1"],
 )
 def test_a_number_beyond_its_type_is_shown_whole(number: str) -> None:
-    """A constant that its type does not have is a fault at the number, sign included."""
+    """A constant out of its type's range is a fault at the number, sign included."""
     line = f"    %s = arith.constant {number}"
     text = f"module {{ func.func @k() {{\n{line}\n    return\n}} }}\n"
     [fault] = faults_of(text, "k.pto", Options())
@@ -144,6 +144,6 @@ def test_a_number_beyond_its_type_is_shown_whole(number: str) -> None:
 
 @pytest.mark.parametrize("number", ["65504.0 : f16", "255 : i8", "-128 : i8", "1.0e-60 : f32"])
 def test_a_number_of_its_type_is_taken(number: str) -> None:
-    """The largest number, the one without a sign, and what rounds to 0 are taken."""
+    """The largest number, the largest unsigned one, and what rounds to 0 are accepted."""
     text = f"module {{ func.func @k() {{\n    %s = arith.constant {number}\n    return\n}} }}\n"
     assert faults_of(text, "k.pto", Options()) == []

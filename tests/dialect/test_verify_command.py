@@ -18,7 +18,7 @@ BROKEN = Path(__file__).parent / "broken" / "add-of-bytes-on-a3.pto"
 
 
 def test_missing_package_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without xdsl the package says what to install."""
+    """Without xdsl the command says what to install."""
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)  # pyright: ignore[reportUnknownLambdaType, reportUnknownArgumentType]
     with pytest.raises(PyptoError, match="xdsl") as caught:
         runpy.run_path(str(ROOT / "src" / "pypto" / "_src" / "dialect" / "__init__.py"))
@@ -27,13 +27,13 @@ def test_missing_package_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_accepted_file(capsys: pytest.CaptureFixture[str]) -> None:
-    """A good file gives one line and status 0; its first line says the level."""
+    """A correct file gives one line and status 0; its first line gives the level."""
     assert cli.main(["verify", str(GOLDEN)]) == 0
     assert capsys.readouterr().out == f"{GOLDEN}: accepted for a3 at level3\n"
 
 
 def test_refused_file(capsys: pytest.CaptureFixture[str]) -> None:
-    """A bad file gives the fault at its place and status 1; another target may take it."""
+    """A faulty file gives the fault's location and status 1; another target may accept it."""
     assert cli.main(["verify", str(BROKEN)]) == 1
     out, err = capsys.readouterr()
     assert out == ""
@@ -45,7 +45,7 @@ def test_refused_file(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_python_is_no_pto(capsys: pytest.CaptureFixture[str]) -> None:
-    """A Python file is not parsed as a text of the assembler: the report says how to get one."""
+    """A Python file is not parsed as PTO: the report says how to emit a `.pto` text."""
     assert cli.main(["verify", "kernel.py"]) == 1
     assert capsys.readouterr().err == (
         "error: kernel.py is a Python file, a text of PTO MLIR was wanted  [file]\n"
@@ -89,7 +89,7 @@ def test_text_of_another_form(tmp_path: Path, capsys: pytest.CaptureFixture[str]
 
 
 def test_target_of_the_module(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Without ``--arch`` the module says the target; with it both must take the text."""
+    """Without ``--arch`` the module gives the target; with it both must accept the text."""
     text = BROKEN.read_text(encoding="utf-8")
     path = tmp_path / "k.pto"
     path.write_text(text.replace("module {", 'module attributes {pto.target_arch = "a5"} {'))
