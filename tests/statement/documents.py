@@ -1,4 +1,4 @@
-"""The two programs of document 004, letter for letter, and texts that the tests here share."""
+"""The two programs of document 004, verbatim, and texts shared by the tests here."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ SIGNATURE = f"%x: {TILE}, %s: fp32, %n: int64, %c: bool"
 
 
 def module(body: str, signature: str = SIGNATURE, results: str = "", kind: str = "dataflow") -> str:
-    """Return the text of a module with one function @f, whose body is ``body`` without indent."""
+    """Return the text of a module with one function @f, whose body is ``body`` unindented."""
     arrow = f" -> ({results})" if results else ""
     lines = "".join(f"    {line}\n" for line in body.splitlines())
     return (
@@ -72,15 +72,15 @@ def module(body: str, signature: str = SIGNATURE, results: str = "", kind: str =
 
 
 def ops(*lines: str, signature: str = SIGNATURE) -> str:
-    """Return the text of a module whose function holds these ops and returns nothing."""
+    """Return the text of a module whose function has these ops and returns nothing."""
     inside = "".join(f"    {line}\n" for line in lines)
     return module(f"statement.op {{\n{inside}}}\nstatement.return", signature)
 
 
 def check(program: ir.Program, form: ir.Program | None = None) -> str:
-    """Compare a program with what its text means, and the text with that program's; return it.
+    """Compare a program with what its text is parsed to, and the reverse; return the text.
 
-    ``form`` is what ``program`` is in statement form, if it is not in it.
+    ``form`` is the statement form of ``program``, if it is not in that form itself.
     """
     text = ir.to_statement_text(program)
     again = ir.from_statement_text(text)

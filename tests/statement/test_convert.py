@@ -1,4 +1,4 @@
-"""``pypto convert``: between Python and the statement form, on paper and in files."""
+"""``pypto convert``: between Python and the statement form, to stdout and to files."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_python_to_statement(tmp_path: Path, capsys: pytest.CaptureFixture[str])
 
 
 def test_statement_to_python(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A text in the statement form is printed in Python, which is the same program."""
+    """A text in the statement form is printed as Python, which is the same program."""
     assert cli.main(["convert", write(tmp_path, "tiles.txt", TILES), "--to", "python"]) == 0
     printed = capsys.readouterr().out
     assert printed.endswith("\n")
@@ -50,7 +50,7 @@ def test_statement_to_python(tmp_path: Path, capsys: pytest.CaptureFixture[str])
 
 
 def test_both_ways_through_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """-o writes a file and prints nothing; there and back the text is the same."""
+    """-o writes a file and prints nothing; converting back gives the same text."""
     text = write(tmp_path, "tiles.stmt", f"// a comment\n\n{TILES}")
     python, again = str(tmp_path / "tiles.py"), tmp_path / "new" / "again.stmt"
     assert cli.main(["convert", text, "--to", "python", "-o", python]) == 0
@@ -61,7 +61,7 @@ def test_both_ways_through_files(tmp_path: Path, capsys: pytest.CaptureFixture[s
 
 
 def test_mistakes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A wrong text is reported at its line, with status 1; the file to write stays as it was."""
+    """A faulty text is reported at its line, with status 1; the output file is unchanged."""
     target = tmp_path / "out.py"
     target.write_text("old")
     wrong = write(tmp_path, "wrong.txt", "program.module @m {\n  program.entri @f\n}\n")

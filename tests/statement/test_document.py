@@ -1,4 +1,4 @@
-"""The programs of document 004: text, program and Python are one another's."""
+"""The programs of document 004: text, program and Python are equivalent."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from tests.statement.documents import DOCUMENT, TENSORS, TILES
 
 @pytest.mark.parametrize("text", DOCUMENT.values(), ids=DOCUMENT)
 def test_text_comes_back_to_the_byte(text: str) -> None:
-    """Reading and printing gives the very text, empty lines included."""
+    """Reading and printing gives the identical text, empty lines included."""
     assert ir.to_statement_text(ir.from_statement_text(text)) == text
 
 
 @pytest.mark.parametrize("text", DOCUMENT.values(), ids=DOCUMENT)
 def test_rules_hold(text: str) -> None:
-    """The programs keep the rules of the form."""
+    """The programs satisfy the rules of the form."""
     assert ir.verify_statement_form(ir.from_statement_text(text)) == []
 
 
 @pytest.mark.parametrize("text", DOCUMENT.values(), ids=DOCUMENT)
 def test_python_and_back(text: str) -> None:
-    """Converted to Python and read again, a program is the same and gives the same text."""
+    """Converted to Python and parsed again, a program is the same and gives the same text."""
     program = ir.from_statement_text(text)
     parsed = pl.parse_program(str(program))
     ir.assert_structural_equal(program, parsed)
@@ -62,7 +62,7 @@ def test_named_constant_in_an_op() -> None:
 
 
 def test_ops_follow_the_operands() -> None:
-    """A scalar operand makes OP_MUL and tensor.mul the op with a scalar; source comes first."""
+    """A scalar operand turns OP_MUL and tensor.mul into the scalar op; the source comes first."""
     calls = {
         name: stmt.value
         for text in DOCUMENT.values()
@@ -88,7 +88,7 @@ def test_ops_follow_the_operands() -> None:
 
 
 def test_types_are_those_of_the_text() -> None:
-    """Results keep the type that is written, also where the op's rule gives another."""
+    """Results keep the type that is written, even if the op's rule gives another."""
     stmts = assigned(TENSORS)
     assert stmts["output_15"].var.type == ir.TensorType([1, 128], ir.FP32)
     assert assigned(TILES)["tile_add_14"].var.type == ir.TileType([16, 32], ir.FP32)
@@ -98,7 +98,7 @@ def test_types_are_those_of_the_text() -> None:
 
 
 def test_symbolic_dimension() -> None:
-    """%b_1 is one variable for both tensors, and no parameter."""
+    """%b_1 is one variable for both tensors, and not a parameter."""
     [function] = ir.from_statement_text(TENSORS).functions_
     first, last = function.params[0].type, function.params[3].type
     assert isinstance(first, ir.TensorType)

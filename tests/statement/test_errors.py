@@ -1,4 +1,4 @@
-"""What a wrong text is told: the whole message, letter for letter, in one golden file."""
+"""The error messages for faulty texts, in full, in one golden file."""
 
 from __future__ import annotations
 
@@ -102,13 +102,13 @@ def message(name: str) -> str:
 
 
 def test_messages(golden: Callable[[str, str], None]) -> None:
-    """Each message says what was found and wanted, and where."""
+    """Each message says what was found and expected, and where."""
     golden("statement/errors.txt", "\n".join(message(name) for name in TEXTS))
 
 
 @pytest.mark.parametrize("name", TEXTS)
 def test_every_message_has_a_place(name: str) -> None:
-    """Line and column lie inside the text, and the excerpt shows the line."""
+    """Line and column are inside the text, and the excerpt shows the line."""
     with pytest.raises(ParserError) as error:
         ir.from_statement_text(TEXTS[name], "kernel.txt")
     place = error.value.location
@@ -119,6 +119,6 @@ def test_every_message_has_a_place(name: str) -> None:
 
 
 def test_messages_differ() -> None:
-    """No two mistakes are told alike, but for the few that are one mistake in two places."""
+    """No two mistakes have the same message, except the same mistake in two places."""
     firsts = [message(name).splitlines()[1] for name in TEXTS]
     assert len(set(firsts)) == len(firsts)

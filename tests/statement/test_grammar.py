@@ -1,4 +1,4 @@
-"""Each form of the grammar: what it means, and how it is printed again."""
+"""Each form of the grammar: its meaning, and how it is printed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.statement.documents import TILE, check, module, ops
 
 
 class Form(NamedTuple):
-    """A text, the Python of the function it defines, and its text if it is printed otherwise."""
+    """A text, the Python of the function it defines, and its printed text if that differs."""
 
     text: str
     python: str
@@ -205,7 +205,7 @@ FORMS: dict[str, Form] = {
 
 
 def body_of(program: ir.Program) -> str:
-    """Return the Python of the one function's body, without indent."""
+    """Return the Python of the only function's body, unindented."""
     lines = str(program).splitlines()
     begin = next(i for i, line in enumerate(lines) if line.startswith("    def "))
     return "\n".join(line[8:] for line in lines[begin + 1 :])
@@ -213,7 +213,7 @@ def body_of(program: ir.Program) -> str:
 
 @pytest.mark.parametrize("name", FORMS)
 def test_form(name: str) -> None:
-    """A text means the program that is shown, and is printed as it stands or as shown."""
+    """A text gives the program shown, and is printed unchanged or as shown."""
     text, python, printed = FORMS[name]
     program = ir.from_statement_text(text)
     wanted = python if "statement.return //" in text or "return" in python else f"{python}\nreturn"
@@ -223,7 +223,7 @@ def test_form(name: str) -> None:
 
 @pytest.mark.parametrize("member", MEMBERS)
 def test_element_types(member: str) -> None:
-    """Every element type has a word of its own, which is read as that type."""
+    """Every element type has its own keyword, which is read as that type."""
     dtype = MEMBERS[member]
     assert DTYPES[DTYPE_WORD[dtype]] is dtype
     kind = f"tensor<[4, 4], {DTYPE_WORD[dtype]}>"
@@ -274,7 +274,7 @@ def test_several_results() -> None:
 
 
 def test_directions() -> None:
-    """Marks are printed for all parameters or, when all are read only, for none."""
+    """Direction marks are printed for all parameters or, if all are read-only, for none."""
     marked = module("statement.return", "%x: fp32 #in, %y: fp32 #inout, %z: fp32 #out")
     assert check(ir.from_statement_text(marked)) == marked
     [function] = ir.from_statement_text(marked).functions_
@@ -284,7 +284,7 @@ def test_directions() -> None:
 
 
 def test_attributes() -> None:
-    """Attributes of a program hold texts, numbers, lists and dictionaries."""
+    """Attributes of a program are strings, numbers, lists and dictionaries."""
     attrs: dict[str, Any] = {
         "a b": 'q"\\\n\u2028',
         "n": -3,
@@ -307,7 +307,7 @@ def test_attributes() -> None:
 
 
 def test_names() -> None:
-    """Names stay; where one comes twice it is numbered, and a missing one is a number."""
+    """Names are kept; a repeated name gets a number, and a missing one is a number."""
     kind = ir.ScalarType(ir.INT64)
     x, y, z, odd = (ir.Var(name, kind) for name in ("x", "x", "", "two.words$"))
     stmts = [ir.AssignStmt(v, 1) for v in (y, z, odd)]
@@ -338,7 +338,7 @@ def test_comments_and_white_space_do_not_count() -> None:
 
 
 def test_spans_are_lines_of_the_text() -> None:
-    """Each op has the place where it stands."""
+    """Each op has its location in the text."""
     [function] = ir.from_statement_text(FORMS["for"].text, "loop.txt").functions_
     [assign] = [node for node in ir.walk(function) if isinstance(node, ir.AssignStmt)]
     assert (str(assign.span), assign.span.end_column) == ("loop.txt:6:12", 70)

@@ -1,4 +1,4 @@
-"""Damaged texts: a clean error or a program, never a crash and never a hang."""
+"""Damaged texts: a clean error or a program, never a crash or a hang."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def texts() -> list[str]:
 
 
 def mutated(random: Random, text: str, words: list[str]) -> str:
-    """Return ``text`` with one to three changes: of characters, tokens or lines."""
+    """Return ``text`` with one to three edits: of characters, tokens or lines."""
     for _ in range(random.choice([1, 1, 2, 3])):
         at = random.randrange(len(text) + 1)
         lines: list[str] = text.split("\n")
@@ -56,7 +56,7 @@ def mutated(random: Random, text: str, words: list[str]) -> str:
 
 
 def outcome(text: str) -> ir.Program | None:
-    """Return what ``text`` is read to; None if it is refused, at a place in it."""
+    """Return the program parsed from ``text``, or None if it is rejected with a location."""
     try:
         return ir.from_statement_text(text)
     except PyptoError as found:
@@ -68,9 +68,9 @@ def outcome(text: str) -> ir.Program | None:
 
 @pytest.mark.parametrize("seed", range(4))
 def test_damaged_texts(seed: int) -> None:
-    """Of 2,000 damaged texts each is refused at a place in it, or read to a program.
+    """Each of 2,000 damaged texts is rejected with a location in it, or parsed to a program.
 
-    What is read comes back from its own text.
+    A parsed program is parsed back from its own text.
     """
     random, whole = Random(seed), texts()
     words = sorted({token for text in whole for token in TOKEN.findall(text)})
@@ -84,7 +84,7 @@ def test_damaged_texts(seed: int) -> None:
         read += 1
         try:
             printed = ir.to_statement_text(program)
-        except PyptoError:  # no valid program: a break outside of loops, a wrong call
+        except PyptoError:  # not a valid program: a break outside of loops, a wrong call
             continue
         again = ir.from_statement_text(printed)
         ir.assert_structural_equal(program, again, enable_auto_mapping=True)
@@ -107,6 +107,6 @@ def test_damaged_texts(seed: int) -> None:
     ],
 )
 def test_long_repetitions(begin: str, piece: str) -> None:
-    """Thousands of openings give an error in time that grows with the text, and no overflow."""
+    """Thousands of open brackets give an error in linear time, without a stack overflow."""
     with pytest.raises(PyptoError):
         ir.from_statement_text(begin + piece * 10_000)

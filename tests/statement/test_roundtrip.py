@@ -1,4 +1,4 @@
-"""What is printed in the statement form is read as the same program, and prints the same again."""
+"""Text printed in the statement form is parsed to the same program, and prints the same again."""
 
 from __future__ import annotations
 
@@ -31,21 +31,21 @@ EXAMPLES = cases(Path(__file__).parents[2] / "examples")
 
 @pytest.mark.parametrize("make", PROGRAMS.values(), ids=PROGRAMS)
 def test_hand_written_programs(make: Make) -> None:
-    """Every kind of node, statement, type and attribute comes back."""
+    """Every kind of node, statement, type and attribute is preserved."""
     whole = make()
     check(whole, to_statement_form(whole))
 
 
 @pytest.mark.parametrize("source", SOURCES.values(), ids=SOURCES)
 def test_programs_as_users_write_them(source: str) -> None:
-    """What the front end makes of a user's program comes back, brought into the form."""
+    """The front end's output for a user's program is preserved, converted to the form."""
     whole = pl.parse_program(source)
     check(whole, to_statement_form(whole))
 
 
 @pytest.mark.parametrize("case", EXAMPLES, ids=lambda case: case.name)
 def test_examples_at_every_stage(case: Case) -> None:
-    """The examples come back as they are written and after each pass of both pipelines."""
+    """The examples are preserved as written and after each pass of both pipelines."""
     whole = case.program
     check(whole, to_statement_form(whole))
     for _, lowered in changes(whole):
@@ -114,7 +114,7 @@ def long_program(count: int) -> ir.Program:
 
 
 def test_many_statements() -> None:
-    """A function of 10,000 statements comes back."""
+    """A function of 10,000 statements is preserved."""
     text = check(long_program(10_000))
     assert text.count("tile.OP_ADD") == text.count("tile.OP_MUL") == 5_000
 
@@ -126,7 +126,7 @@ def deep_sum(x: ir.Expr, depth: int) -> ir.Expr:
 
 
 def test_deep_expressions() -> None:
-    """Trees of 10,000 operators come back, in a statement and inside a type."""
+    """Trees of 10,000 operators are preserved, in a statement and inside a type."""
     x = ir.Var("x", ir.ScalarType(ir.INT64))
     value = deep_sum(x, 10_000)
     shaped = ir.Var("t", ir.TensorType([deep_sum(x, 10_000), 4], ir.FP32))

@@ -1,4 +1,4 @@
-"""The rules of document 004, each with texts or programs that keep and that break it."""
+"""The rules of document 004, each with texts or programs that satisfy and that break it."""
 
 from __future__ import annotations
 
@@ -186,14 +186,14 @@ def flat(table: dict[str, list[Any]]) -> list[Any]:
 
 
 def test_every_rule_has_texts() -> None:
-    """There are seven rules, each with texts on both sides."""
+    """There are seven rules, each with valid and invalid texts."""
     assert list(RULES) == list(GOOD) == list(BAD)
     assert len(RULES) == 7
 
 
 @pytest.mark.parametrize(("rule", "text"), flat(GOOD))
 def test_kept(rule: str, text: str) -> None:
-    """A text that keeps the rule has no findings, and keeps it when it is printed."""
+    """A text that satisfies the rule has no findings, and still does when printed."""
     program = ir.from_statement_text(text)
     assert ir.verify_statement_form(program) == []
     again = ir.from_statement_text(ir.to_statement_text(program))
@@ -214,7 +214,7 @@ def test_broken(rule: str, row: tuple[str, str]) -> None:
 
 
 def test_report() -> None:
-    """The error of the verifier names each rule with file, line and statement."""
+    """The verifier's error names each rule with file, line and statement."""
     text = branch("%r = ", " %n", " %s", "%n").replace("  program.entry @f\n", "")
     with pytest.raises(VerificationError) as error:
         ir.verify_statement_form(ir.from_statement_text(text, "two.txt"))
@@ -284,7 +284,7 @@ def early_return() -> ir.Program:
     ids=["nested call", "twice", "no yield", "no else", "early return"],
 )
 def test_programs_that_no_text_says(made: ir.Program, rule: str, message: str) -> None:
-    """What a text cannot say is found in programs that are made otherwise."""
+    """Faults that no text can express are found in programs that are built otherwise."""
     found = find_in_statement_form(made)
     assert [(d.rule_name, d.message) for d in found] == [(rule, message)]
 
