@@ -1,9 +1,9 @@
-"""Faults planted in the examples, and what `pypto bisect` makes of each.
+"""Faults planted in the examples, and the result of `pypto bisect` on each.
 
-``python -m tests.numerics.faults [--full]`` plants each of them, looks for it with the program as
-it was, and prints a table: the statement that is named, whether it is the one with the fault, and
-the seconds that it took, of which reading the program is a part.
-Programs are shrunk to the sizes of their tests, or with ``--full`` are as they stand.
+``python -m tests.numerics.faults [--full]`` plants each of them, searches for it with the original
+program as the reference, and prints a table: the statement found, whether it has the fault, and
+the seconds taken, which include reading the program.
+Programs are shrunk to the sizes of their tests, or unchanged with ``--full``.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ ALL_SIZES = {**SIZES, PAGED: {"BATCH": 2, "CONTEXT": 300}}
 
 
 class Fault(NamedTuple):
-    """A line of an example that is made wrong."""
+    """A faulty edit of a line of an example."""
 
     kind: str
     example: str
@@ -89,7 +89,7 @@ FAULTS = (
 
 
 class Outcome(NamedTuple):
-    """What was found of a fault."""
+    """The result of the search for a fault."""
 
     fault: Fault
     line: int
@@ -98,7 +98,7 @@ class Outcome(NamedTuple):
 
     @property
     def is_named(self) -> bool:
-        """True if the fault is in what is named: the statement or its operand, or a missing one."""
+        """True if the fault is in the statement found or its operand, or is a missing statement."""
         return _names(self.found, self.line)
 
 
@@ -111,7 +111,7 @@ def _names(found: Difference | None, line: int) -> bool:
 
 
 def planted(fault: Fault, folder: Path, *, full: bool = False) -> tuple[Case, Case, int]:
-    """Return an example's case with a fault, the one without, and the line of the fault."""
+    """Return an example's case with a fault, the one without, and the fault's line."""
     path = ROOT / "examples" / f"{fault.example}.py"
     text = path.read_text(encoding="utf-8")
     assert text.count(fault.old) == 1, (fault, text.count(fault.old))
@@ -123,7 +123,7 @@ def planted(fault: Fault, folder: Path, *, full: bool = False) -> tuple[Case, Ca
 
 
 def outcome(fault: Fault, *, full: bool = False) -> Outcome:
-    """Plant a fault and look for it."""
+    """Plant a fault and search for it."""
     with TemporaryDirectory() as folder:
         bad, good, line = planted(fault, Path(folder), full=full)
         args = list(good.inputs(np.random.default_rng(0)).values())
@@ -133,7 +133,7 @@ def outcome(fault: Fault, *, full: bool = False) -> Outcome:
 
 
 def main() -> int:
-    """Print the table; return 1 if fewer than nine in ten are named."""
+    """Print the table; return 1 if fewer than nine in ten are found."""
     full = "--full" in sys.argv[1:]
     named = 0
     print(f"{'fault':<22} {'in':<25} {'named':<27} {'seconds':>7}")

@@ -56,7 +56,7 @@ def write(folder: Path, name: str, text: str) -> str:
 
 
 def search(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, Any]:
-    """Return the status of ``pypto bisect`` and the difference that it has found."""
+    """Return the status of ``pypto bisect`` and the difference found."""
     status = cli.main(["bisect", *words, "--json"])
     return status, json.loads(capsys.readouterr().out)["difference"]
 
@@ -75,7 +75,7 @@ CHANGES = {
 def test_against_an_earlier_version(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], old: str
 ) -> None:
-    """The statement that was changed is named, or what it lacks."""
+    """The changed statement is found, or what it lacks."""
     new, line = CHANGES[old]
     right = write(tmp_path, "right.py", RIGHT)
     wrong = write(tmp_path, "wrong.py", RIGHT.replace(old, new))
@@ -93,7 +93,7 @@ def test_against_an_earlier_version(
 def test_against_a_function_on_arrays(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], old: str, line: int, region: str
 ) -> None:
-    """Tensors and tiles with the names of variables of a function are compared with these."""
+    """Tensors and tiles are compared with a reference function's variables of the same names."""
     wrong = write(tmp_path, "wrong.py", RIGHT.replace(old, CHANGES[old][0]))
     reference = write(tmp_path, "ref.py", REFERENCE)
     status, found = search(capsys, wrong, "--against", reference)
@@ -105,7 +105,7 @@ def test_against_a_function_on_arrays(
 def test_a_reference_returns_arrays_alone(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """They are what the program writes; another number of them is an error with what to return."""
+    """These are the program's outputs; a wrong number of them is an error with what to return."""
     right = write(tmp_path, "right.py", RIGHT)
     old = "pl.row_expand_div(part, total)"
     wrong = write(tmp_path, "wrong.py", RIGHT.replace(old, CHANGES[old][0]))
@@ -122,7 +122,7 @@ def test_a_reference_returns_arrays_alone(
 
 
 def test_operands_have_no_name(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """What a statement computes on the way is not the value of the name that it assigns."""
+    """A statement's intermediate values are not the value of the variable that it assigns."""
     nested = RIGHT.replace(
         "total = pl.row_sum(part)", "total = pl.mul(pl.row_sum(pl.mul(part, 2.0)), 0.5)"
     )
@@ -136,7 +136,7 @@ def test_operands_have_no_name(tmp_path: Path, capsys: pytest.CaptureFixture[str
 
 
 def test_against_float64(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The first statement that rounds by more than the bound is named."""
+    """The first statement with a rounding error above the bound is found."""
     text = RIGHT.replace(
         "part = powers[row : row + 16, :]\n",
         "part = pl.cast(pl.cast(powers[row : row + 16, :], pl.BF16), pl.FP32)\n",
@@ -156,7 +156,7 @@ def test_against_float64(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
 def test_a_capsule_runs_again(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], reference: str
 ) -> None:
-    """Program, arguments and reference are in one file of data, with the same difference."""
+    """Program, arguments and reference are in one data file, and give the same difference."""
     write(tmp_path, "right.py", RIGHT)
     write(tmp_path, "ref.py", REFERENCE)
     wrong = write(tmp_path, "wrong.py", RIGHT.replace("pl.exp(shifted)", "pl.exp(rows)"))
@@ -174,7 +174,7 @@ def test_a_capsule_runs_again(
 
 
 def test_damaged_capsules(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """What is no capsule is an error; an object that Python would have to unpickle is refused."""
+    """An invalid capsule is an error; pickled objects in it are rejected."""
     path = tmp_path / "c.npz"
     bad: Any = np.array([object()], dtype=object)
     for make in (
@@ -219,7 +219,7 @@ def test_text(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_a_region_without_a_name(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Its line is called that of the region; the wrong statement stands in another."""
+    """Its line is labelled as the region's; the wrong statement is on another line."""
     unnamed = RIGHT.replace(', name_hint="divide"', "")
     wrong = write(tmp_path, "wrong.py", unnamed.replace("row_sum(part)", "row_max(part)"))
     assert cli.main(["bisect", wrong, "--against", write(tmp_path, "right.py", unnamed)]) == 1
@@ -229,7 +229,7 @@ def test_a_region_without_a_name(tmp_path: Path, capsys: pytest.CaptureFixture[s
 
 
 def test_worst_elements() -> None:
-    """The element furthest off is found; poison is equal to itself; shapes have to agree."""
+    """The element furthest off is found; poison equals itself; shapes have to match."""
     assert worst_element(np.array([np.nan, 1.0]), np.array([np.nan, 1.0]), 0.0) is None
     assert worst_element(np.array([1.0, 3.0]), np.array([1.0, 2.0]), 0.5) is None
     assert worst_element(np.array([1.0, 4.0]), np.array([1.0, 2.0]), 0.5) == ((1,), "4", "2", 1.0)
@@ -240,12 +240,12 @@ def test_worst_elements() -> None:
 
 @pytest.mark.parametrize("fault", FAULTS[16:17] + FAULTS[21:], ids=lambda fault: fault.kind)
 def test_planted_faults(fault: Fault) -> None:
-    """Of the faults of `tests.numerics.faults`, those in small programs are named here, too."""
+    """The faults of `tests.numerics.faults` in small programs are found here, too."""
     assert outcome(fault).is_named
 
 
 def test_arguments_stay(tmp_path: Path) -> None:
-    """A search changes none of the arguments."""
+    """A search modifies none of the arguments."""
     from pypto._src.commands.programs import load
 
     program = load(write(tmp_path, "right.py", RIGHT))

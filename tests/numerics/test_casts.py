@@ -14,7 +14,7 @@ from pypto import runtime
 ROWS = 256
 PATTERNS = np.arange(1 << 16, dtype=np.uint16).reshape(ROWS, 256)
 LOW_BITS = (0x0, 0x1, 0x0FFF, 0x1000, 0x1001, 0x7FFF, 0x8000, 0x8001, 0xFFFF)
-"""Beside, at and behind the middle between neighbours of BF16, and of FP16."""
+"""Near, at and past the midpoints between neighbours of BF16, and of FP16."""
 
 
 @pl.program
@@ -44,7 +44,7 @@ class Casts:
 
 
 def same(found: Any, wanted: Any) -> bool:
-    """True if all elements are equal, zeros with their signs; any NaN is as good as another."""
+    """True if all elements are equal, zeros including their signs; all NaNs are equal."""
     x, y = found.astype(np.float64), wanted.astype(np.float64)
     signs = np.signbit(x) == np.signbit(y)
     return bool((((x == y) & signs) | (np.isnan(x) & np.isnan(y))).all())
@@ -53,9 +53,9 @@ def same(found: Any, wanted: Any) -> bool:
 @pytest.mark.usefixtures("toolchain")
 @pytest.mark.parametrize("target", ["interpreter", "cpu"])
 def test_every_pattern(target: Any) -> None:
-    """All numbers of BF16 and FP16 come back as they are; FP32 rounds to the nearest, ties to even.
+    """All BF16 and FP16 numbers are kept; FP32 rounds to the nearest, ties to even.
 
-    Integers are those of the nearest whole number, of which INT8 keeps the last 8 bits.
+    Integers are the nearest whole number, of which INT8 keeps the lowest 8 bits.
     """
     compiled = runtime.compile(Casts, target)
     brain, half = PATTERNS.view(ml_dtypes.bfloat16), PATTERNS.view(np.float16)

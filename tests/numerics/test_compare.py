@@ -1,4 +1,4 @@
-"""Where precision is lost: ulps, exact runs, the table and what `pypto compare` takes."""
+"""Where precision is lost: ulps, exact runs, the table and the inputs of `pypto compare`."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def write(folder: Path) -> str:
 
 @pytest.mark.parametrize("dtype", ["FP32", "FP16", "BF16", "FP8E4M3FN", "FP8E5M2"])
 def test_ulps_are_distances_of_neighbours(dtype: str) -> None:
-    """Of all positive numbers of a type, the next one is an ulp away."""
+    """For all positive numbers of a type, the next one is an ulp away."""
     kind: DataType = getattr(DataType, dtype)
     bits = min(kind.get_bit(), 16)
     patterns = np.arange((1 << (bits - 1)) - 1)
@@ -56,7 +56,7 @@ def test_ulps_are_distances_of_neighbours(dtype: str) -> None:
 
 
 def test_what_is_no_number() -> None:
-    """Two NaN are equal, as are equal infinities; all else with one is infinitely far."""
+    """Two NaNs are equal, as are equal infinities; otherwise the distance is infinite."""
     found = distances([np.nan, np.inf, np.nan, -np.inf], [np.nan, np.inf, 1.0, np.inf])
     assert found.tolist() == [0.0, 0.0, np.inf, np.inf]
     assert ulp([1.0, 5.0], DataType.INT8).tolist() == [1.0, 1.0]
@@ -73,7 +73,7 @@ def softmax(x: pl.Tensor, out: pl.Out[pl.Tensor]):
 
 
 def test_the_cast_that_rounds_is_first() -> None:
-    """A cast to BF16 loses half an ulp of it; a result that is exact has none."""
+    """A cast to BF16 loses half a BF16 ulp; an exact result loses nothing."""
     x = np.random.default_rng(1).standard_normal((16, 64), np.float32)
     out = np.zeros((16, 64), np.float32)
     program = softmax.parse(x, out)
@@ -110,7 +110,7 @@ def test_results_of_both_runs() -> None:
 
 
 def test_another_way_in_float64() -> None:
-    """Where the runs part, the comparison ends and says where."""
+    """Where the two runs diverge, the comparison ends and says where."""
     program = pl.parse(
         "import pypto.language as pl\n@pl.program\nclass P:\n"
         "  @pl.function(type=pl.FunctionType.InCore)\n"
@@ -130,13 +130,13 @@ def test_another_way_in_float64() -> None:
 
 
 def test_sorts_compute_on_bytes(tmp_path: Path) -> None:
-    """Pairs of values and indices are no numbers of 64 bits: a top-k program is compared, too."""
+    """Value/index pairs are not 64-bit numbers: a top-k program can be compared, too."""
     path = Path(__file__).parents[2] / "examples" / "top_k.py"
     assert cli.main(["compare", str(path)]) == 0
 
 
 def test_inputs_of_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Arrays are taken by name, BF16 by its bytes; a named size is the arrays'."""
+    """Arrays are matched by name, BF16 by its bytes; a named size is the arrays'."""
     x = np.linspace(-1, 1, 32 * 128).reshape(32, 128).astype(ml_dtypes.bfloat16)
     arrays = str(tmp_path / "in.npz")
     np.savez(arrays, x=x)
@@ -155,7 +155,7 @@ def test_inputs_of_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
 def test_wrong_inputs(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str, text: str
 ) -> None:
-    """A name that is none, and a file that is something else, are errors with a hint."""
+    """An unknown name, and a file in another format, are errors with a hint."""
     arrays = tmp_path / "in.npz"
     if name:
         np.savez(arrays, y=np.zeros(3))
@@ -168,7 +168,7 @@ def test_wrong_inputs(
 
 
 def test_sizes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Without arrays, the size of a named dimension is asked for and taken."""
+    """Without arrays, the size of a named dimension is required and accepted."""
     assert cli.main(["compare", write(tmp_path)]) == 1
     assert "--size M=64" in capsys.readouterr().err
     assert cli.main(["compare", write(tmp_path), "--size", "M=32", "--rows", "1"]) == 0

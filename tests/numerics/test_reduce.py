@@ -1,4 +1,4 @@
-"""Failing programs made small: what is tried, what is kept, and how the command ends."""
+"""Reducing failing programs: the candidates tried, what is kept, and the command's exit."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def kept(x):
 
 
 def test_what_can_go_goes() -> None:
-    """Only what makes a text fail is left, and each step is told."""
+    """Only what makes a text fail is left, and each step is reported."""
     steps: list[str] = []
     small = reduce.reduced(LONG, lambda text: "fail(" in text, keep=("kept",), found=steps.append)
     assert small.strip() == "def kept(x):\n    return fail(b, c)"
@@ -45,14 +45,14 @@ def test_what_can_go_goes() -> None:
 
 
 def test_every_try_is_less() -> None:
-    """No candidate has more characters but for the word pass."""
+    """No candidate has more characters, except for the word pass."""
     for candidate in reduce.smaller(LONG):
         assert len(candidate) <= len(LONG) + len("pass")
     assert list(reduce.smaller(LONG)) == list(reduce.smaller(LONG))
 
 
 def test_an_end_keeps_what_is_found() -> None:
-    """When it is over, the smallest text so far is returned."""
+    """When time is up, the smallest text so far is returned."""
     left = iter([False] * 3 + [True] * 100)
     small = reduce.reduced(LONG, lambda text: "fail(" in text, is_over=lambda: next(left))
     assert "fail(" in small
@@ -75,7 +75,7 @@ WIDE = RIGHT.replace(
 
 
 def test_an_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A program that is refused becomes one of a few lines that is refused for the same reason."""
+    """A rejected program is reduced to a few lines that are rejected for the same reason."""
     path = write(tmp_path, "wide.py", WIDE)
     out = str(tmp_path / "small.py")
     status, printed, _ = run(capsys, path, "--check", "error:out-of-bounds", "-o", out)
@@ -88,7 +88,7 @@ def test_an_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_a_wrong_result(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A result that is not the reference's stays wrong, by statements that write all of it."""
+    """A wrong result stays wrong, from statements that write all of the output."""
     wrong = RIGHT.replace("total = pl.row_sum(part)", "total = pl.row_max(part)")
     path, reference = write(tmp_path, "wrong.py", wrong), write(tmp_path, "ref.py", REFERENCE)
     words = [path, "--check", "reference", "--against", reference]
@@ -103,7 +103,7 @@ def test_a_wrong_result(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> N
 def test_a_crash(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A traceback of ours is a failure, told by its type and place; one of the file is none."""
+    """A traceback of ours is a failure, identified by type and location; the file's own is not."""
     from pypto._src.commands import reduce as command
 
     def broken(program: Any, *_: Any, **__: Any) -> Any:
@@ -127,7 +127,7 @@ def test_a_crash(
 def test_interrupted(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What is found when somebody presses Ctrl-C is in the file."""
+    """When the user presses Ctrl-C, the result so far is in the file."""
 
     def cut(source: str, fails: Any, *, found: Any) -> str:
         found("smaller")
@@ -142,7 +142,7 @@ def test_interrupted(
 
 
 def test_what_does_not_fail(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A program that does not fail as it should is an error; so are wrong words."""
+    """A program that does not fail as requested is an error; so are wrong arguments."""
     path = write(tmp_path, "right.py", RIGHT)
     status, _, printed = run(capsys, path, "--check", "error:no-such")
     assert status == 1
@@ -154,7 +154,7 @@ def test_what_does_not_fail(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
 def test_a_difference_of_the_compiled_program(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What the compiled program computes otherwise than the interpreter is kept."""
+    """A difference between the compiled program and the interpreter is kept."""
     from pypto._src.commands import reduce as command
 
     compile_program = command.compile_program
