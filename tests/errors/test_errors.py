@@ -1,8 +1,8 @@
-"""Every file here shows a wrong kernel and the exact message that its author sees.
+"""Every file here shows a wrong kernel and the exact message that its author gets.
 
 A file has a title, a ``python`` block and a ``text`` block; the Python is a whole file called
-kernel.py. A line ``stage: compile`` means that the mistake is found by the passes, ``stage: C++``
-or ``stage: PTO`` that it is found when they are done and text is written. A line
+kernel.py. A line ``stage: compile`` means that the passes find the mistake, ``stage: C++``
+or ``stage: PTO`` that it is found when text is emitted after them. A line
 ``fix: OLD => NEW`` says how the hint is typed, where that is not obvious.
 ``--update-golden`` rewrites the messages.
 """
@@ -30,7 +30,7 @@ CASES = sorted(Path(__file__).parent.glob("*.md"))
 
 
 class Case(NamedTuple):
-    """One file, taken apart."""
+    """One file, split into its parts."""
 
     code: str
     text: str
@@ -81,7 +81,7 @@ def message(code: str, stage: str = "") -> str:
 
 @pytest.mark.parametrize("path", CASES, ids=lambda path: path.stem)
 def test_message(path: Path, request: pytest.FixtureRequest) -> None:
-    """The message is the one in the file, letter for letter."""
+    """The message is exactly the one in the file."""
     case = read(path)
     found = message(case.code, case.stage)
     if request.config.getoption("--update-golden"):
@@ -93,13 +93,13 @@ def test_message(path: Path, request: pytest.FixtureRequest) -> None:
 
 
 def test_messages_differ() -> None:
-    """Each file is about a mistake of its own: no two messages start alike."""
+    """Each file has its own mistake: no two messages start alike."""
     firsts = [read(path).text.splitlines()[0] for path in CASES]
     assert len(firsts) == len(set(firsts)) >= 25
 
 
 PROSE = {
-    "carried-tuple",  # names for all values, where they are used, too
+    "carried-tuple",  # names all values, also where they are used
     "annotation-undefined-dim", "async-kernel", "cast-mode", "division", "function-on-class",
     "host-branch", "kernel-recursion", "kwargs", "lambda-kernel", "load-acc", "match",
     "for-numbers", "host-tile", "misplaced-range", "out-never-written", "recursive-kernel",
@@ -110,21 +110,21 @@ PROSE = {
     "step-zero", "text", "unsupported", "unsupported-expressions",
     "unused-result", "while-values-condition", "yield-python", "yield-unnamed",
 }  # fmt: skip
-"""Errors whose hint begins with "write" and goes on in words: there are several ways to do it."""
+"""Errors whose hint begins with "write" but goes on in prose: there are several ways to do it."""
 
 
 def _hint(text: str) -> str | None:
-    """Return what the hint of the first error tells to write, None if it tells in words."""
+    """Return the code that the first error's hint suggests, None if it is prose."""
     report = text.split("\n\n")[0]
     found = re.search(r"= hint: (?:write|load it:|did you mean) (.+?)\??$", report, re.MULTILINE)
     return None if found is None else found[1]
 
 
 def typed(case: Case, hint: str) -> Iterator[str]:
-    """Yield the program with the hint in place of what it may stand for.
+    """Yield the program with the hint in place of what it may replace.
 
-    That is the marked text, its whole line, the value assigned there, a line above it or above a
-    header, or one at the end.
+    That is the marked text, its whole line, the value assigned there, a line inserted above it or
+    above a header, or one at the end.
     """
     lines = case.code.splitlines(keepends=True)
     header = re.fullmatch(r"(@\S+) above (def \w+)", hint)
@@ -174,7 +174,7 @@ def typed(case: Case, hint: str) -> Iterator[str]:
 
 
 def first_line(code: str, stage: str) -> str:
-    """Return the first line of the report of a program, "" if it has no mistake."""
+    """Return the first line of a program's report, or "" if it has no mistake."""
     try:
         return message(code, stage).splitlines()[0]
     except (SyntaxError, pytest.fail.Exception) as error:
@@ -183,7 +183,7 @@ def first_line(code: str, stage: str) -> str:
 
 @pytest.mark.parametrize("path", CASES, ids=lambda path: path.stem)
 def test_hint_can_be_typed(path: Path) -> None:
-    """Who types what the hint says has that mistake no longer."""
+    """Typing what the hint says removes the mistake."""
     case = read(path)
     if case.fix is not None:
         old, new = case.fix
@@ -200,7 +200,7 @@ def test_hint_can_be_typed(path: Path) -> None:
 
 
 def test_prose_is_needed() -> None:
-    """Each error that is excused from the test above exists."""
+    """Each error exempt from the test above exists."""
     assert {path.stem for path in CASES} >= PROSE
 
 
@@ -230,27 +230,27 @@ NO_HINT = {
     "tensor-negative": "the data decide",
     "text-run": "the user's own Python fails",
 }
-"""Errors without a hint, and why no single thing to type is right."""
+"""Errors without a hint, and why no single edit is right."""
 
 
 def test_hint_is_given() -> None:
-    """Each message ends with a hint, but for those that are known to have none."""
+    """Each message ends with a hint, except those known to have none."""
     assert {path.stem for path in CASES if "= hint: " not in read(path).text} == set(NO_HINT)
 
 
 NOT_RAISED = {ParserError, ScopeIsolationError}
-"""The base of the errors of the front end, and a class that it raises as a subclass only."""
+"""The base of the front end's errors, and a class that it raises only as a subclass."""
 
 
 def subclasses(cls: type[ParserError]) -> Iterator[type[ParserError]]:
-    """Yield a class of errors and those that derive from it, but no base for others to mix in."""
+    """Yield an error class and those derived from it, but no mixin bases."""
     yield cls
     for other in cls.__subclasses__():
         yield from subclasses(other)
 
 
 def test_every_class_is_shown() -> None:
-    """Each class of errors of the front end has a file that raises it."""
+    """Each error class of the front end has a file that raises it."""
     shown: set[type] = set()
     for path in CASES:
         case = read(path)
@@ -263,12 +263,12 @@ def test_every_class_is_shown() -> None:
 
 @pytest.mark.parametrize("cls", [ScopeIsolationError, UndefinedVariableError])
 def test_lost_names_are_caught_as_either(cls: type[ParserError]) -> None:
-    """A name read after its loop is one out of scope, as in the statement form, and undefined."""
+    """A name read after its loop is both out of scope, as in the statement form, and undefined."""
     error, _ = failure(read(Path(__file__).with_name("lost-in-loop.md")).code)
     assert isinstance(error, cls)
 
 
 def test_compiler_is_not_shown() -> None:
-    """No message names a file of the compiler."""
+    """No message refers to a file of the compiler."""
     for path in CASES:
         assert not re.search(r"[/\\]_src[/\\]", read(path).text), path.name

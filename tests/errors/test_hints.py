@@ -1,4 +1,4 @@
-"""Hints of mistakes that have a message in common with another file of this folder."""
+"""Hints for mistakes that share a message with another file of this folder."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def kernel(
 
 
 def hint(line: str, dtype: str) -> str | None:
-    """Return the hint of a line's mistake; what the hint tells to write has none."""
+    """Return the hint for a line's mistake; the code that the hint suggests has none."""
     error = failure(KERNEL.format(dtype=dtype, line=line))[0]
     assert error.location.begin_line == 11
     return error.hint
@@ -49,18 +49,18 @@ STORE = "write pl.store(t, [0, 0], [64, 64], out)"
     ],
 )
 def test_stores(line: str) -> None:
-    """A store that lacks arguments, in whatever order, is told the whole call."""
-    short = "write pl.store(t, [0, 0], out)"  # where the tensor alone is missing
+    """For a store that lacks arguments, in any order, the hint has the whole call."""
+    short = "write pl.store(t, [0, 0], out)"  # where only the tensor is missing
     assert hint(line, "FP32") == (short if line == "pl.store(t, [0, 0])" else STORE)
 
 
 def test_load_of_a_part() -> None:
-    """A part of a tensor is a tile as it stands: nothing more loads it."""
+    """A region of a tensor is already a tile: it needs no load."""
     assert hint("t = pl.load(x[0:64, 0:64])", "FP32") == "write x[0:64, 0:64]"
 
 
 def test_part_between_blocks() -> None:
-    """What begins inside a block of a tile is loaded from the tensor that the tile is of."""
+    """What begins inside a block of a tile is loaded from the tile's tensor instead."""
     wanted = "load the part from its tensor, or store it from there on"
     assert hint("t = pl.view(t, [1, 8], [0, 3])", "FP32") == wanted
 
@@ -76,7 +76,7 @@ def test_part_between_blocks() -> None:
     ],
 )
 def test_ops_of_numbers(line: str, wanted: str) -> None:
-    """An op on tiles, of two numbers, is the operator."""
+    """For a tile op on two scalars, the hint is the operator."""
     assert hint(line, "FP32") == wanted
 
 
@@ -106,7 +106,7 @@ def test_ops_of_numbers(line: str, wanted: str) -> None:
     ],
 )  # fmt: skip
 def test_numbers_beyond(line: str, dtype: str, wanted: str | None) -> None:
-    """A number that its type does not have becomes the nearest, a mask the one of its bits."""
+    """A number out of its type's range becomes the nearest, a mask the one with its bits."""
     error = failure(KERNEL.format(dtype=dtype, line=line))[0]
     assert (error.slug, error.hint) == ("constant-range", wanted)
 
@@ -128,7 +128,7 @@ def test_numbers_within(line: str, dtype: str) -> None:
 
 
 def test_directions_are_not_called() -> None:
-    """Where Python evaluates the annotation, the call itself says how it is written."""
+    """Where Python evaluates the annotation, the call's error says how to write it."""
     with pytest.raises(CallError) as caught:
         pl.Out(pl.Tensor[[64, 64], pl.FP32])  # pyright: ignore[reportCallIssue]
     assert caught.value.message == "pl.Out goes around a type, and is not called"
@@ -150,20 +150,20 @@ def test_directions_are_not_called() -> None:
     ],
 )
 def test_objects_of_python(value: str, words: str) -> None:
-    """What stands in place of a tile is named, without addresses."""
+    """An object in place of a tile is described, without addresses."""
     error = failure(KERNEL.format(dtype="FP32", line=f"t = pl.block.exp({value})"))[0]
     assert error.message == f"argument 'tile' of pl.block.exp is {words}, a Tile was wanted"
 
 
 def test_members_of_enumerations() -> None:
-    """A member without its enumeration is found there, before ops that are spelled alike."""
+    """A member without its enumeration is found there, before ops with similar spelling."""
     line = "t = pl.load(x, [0, 0], [64, 64], target_memory=pl.Mat)"
     assert hint(line, "FP32") == "did you mean pl.MemorySpace.Mat?"
     assert hint("pl.system.bar_all(pl.MTE2)", "FP32") == "did you mean pl.PipeType.MTE2?"
 
 
 def test_numbers_of_numpy() -> None:
-    """A number of NumPy is to be one of Python first, and is an operand then."""
+    """A NumPy number must first be converted to a Python one, which is then an operand."""
     kernel = KERNEL.format(dtype="FP32", line="t = pl.mul(t, np.float32(2.0))")
     code = f"import numpy as np\n{kernel}"
     assert failure(code)[0].hint == "write float(np.float32(2.0))"
@@ -176,7 +176,7 @@ def test_numbers_of_numpy() -> None:
     [("INT8", "300", "127"), ("UINT8", "-1", "0"), ("FP16", "1e6", "65504.0")],
 )
 def test_arguments_beyond(dtype: str, number: str, wanted: str) -> None:
-    """A number that a parameter's type does not have is refused where the kernel is called."""
+    """A number out of a parameter's range is rejected where the kernel is called."""
     code = f"""\
 import pypto.language as pl
 
@@ -198,7 +198,7 @@ class P:
 
 
 def test_numbers_outside_of_kernels() -> None:
-    """Code that makes IR is refused such a number in the same words; beside a scalar it widens."""
+    """Code that builds IR gets the same error for such a number; with a scalar it widens."""
     nowhere = ir.Span.unknown()
     tile = ir.Var("t", ir.TileType([16, 16], DataType.INT16), nowhere)
     with pytest.raises(OpError, match="INT16 has no value 40000: it has -32768 to 32767"):
@@ -220,17 +220,17 @@ def test_numbers_outside_of_kernels() -> None:
     ],
 )
 def test_powers(line: str, wanted: str | None) -> None:
-    """A power of a tile is the op that computes it, where there is one."""
+    """For a power of a tile, the hint is the op that computes it, if there is one."""
     assert hint(line, "FP32") == wanted
 
 
 def test_powers_of_integers() -> None:
-    """What has no root is not told to take one."""
+    """For types without sqrt, the hint does not suggest it."""
     assert hint("t = t**0.5", "INT32") is None
 
 
 def test_arguments_moved_on() -> None:
-    """All arguments in a wrong order are told the right one."""
+    """If all arguments are in a wrong order, the hint has the right order."""
     assert hint("t = pl.full(0.0, [64, 64], pl.FP32)", "FP32") == (
         "write pl.full([64, 64], pl.FP32, 0.0)"
     )
@@ -267,13 +267,13 @@ def kernel(
     ],
 )
 def test_matrices_of_a_batch(line: str, wanted: str) -> None:
-    """Whole rows without the leading dimensions are those of one matrix."""
+    """Whole rows without leading dimensions are those of one matrix."""
     error = failure(BATCHES.format(line=line))[0]
     assert (error.location.begin_line, error.hint) == (11, wanted)
 
 
 def test_a_return_in_a_loop_that_may_have_no_turn() -> None:
-    """The way past the loop returns what the loop would."""
+    """The path around the loop returns what the loop would."""
     code = """\
 import pypto.language as pl
 
@@ -302,7 +302,7 @@ class P:
     ],
 )
 def test_conditions_by_element(line: str, wanted: str | None) -> None:
-    """Masks are 1 or 0, so that a product is both and a maximum either."""
+    """Masks are 1 or 0, so `and` is a product and `or` a maximum."""
     assert hint(line, "FP32") == wanted
     if wanted is not None:
         masks = wanted.removeprefix("write ")
@@ -331,13 +331,13 @@ def kernel(x: pl.Tensor[[64, 64], pl.FP32], out: pl.Out[pl.Tensor[[16, 64], pl.F
     ],
 )
 def test_yields_of_another_number(names: str, inits: str, line: str, wanted: str) -> None:
-    """Values that the loop carries are kept as they are written."""
+    """The hint yields as many values as the loop carries, missing ones unchanged."""
     error = failure(CARRIED.format(names=names, inits=inits, line=line))[0]
     assert (error.location.begin_line, error.hint) == (8, wanted)
 
 
 def test_call_without_self_in_text() -> None:
-    """A function of the program called by its bare name is told the same in text and class."""
+    """A function of the program called without self has the same hint in text and class."""
     code = read(Path(__file__).with_name("call-without-self.md")).code
     in_class, in_text = (
         failure(code)[0],
@@ -358,7 +358,7 @@ def test_call_without_self_in_text() -> None:
 def test_what_is_none_first_begins_with_what_its_element_type_allows(
     dtype: str, first: str
 ) -> None:
-    """`pl.full` does not fill tiles of all types; what the hint says to write has no mistake."""
+    """`pl.full` does not fill tiles of all types; the code that the hint suggests is valid."""
     lines = "r = None\n    for _ in pl.range(4):\n        r = t\n    t = r"
     error = failure(KERNEL.format(dtype=dtype, line=lines))[0]
     assert error.hint == f"begin with r = {first}"

@@ -1,4 +1,4 @@
-"""Keywords with values of another kind are refused where they are given, not silently taken."""
+"""Keywords with values of the wrong kind are rejected where they are given, not ignored."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ REFUSED: list[tuple[Given, str, str]] = [
 
 
 def as_any(value: object) -> Any:
-    """Return a value that type checkers say nothing of."""
+    """Return a value as Any, for type checkers."""
     return value
 
 
@@ -138,6 +138,6 @@ def test_refused(give: Given, message: str, hint: str) -> None:
     ],
 )
 def test_refused_by_passes(give: Callable[[], object], message: str) -> None:
-    """Objects of the pass manager say which values there are."""
+    """Objects of the pass manager list the possible values."""
     with pytest.raises(ValueError, match=message):
         give()

@@ -1,4 +1,4 @@
-"""docs/errors.md: every slug, and the mistakes that lead to it; ``--update-golden`` rewrites it."""
+"""docs/errors.md: every slug, and the mistakes that cause it; ``--update-golden`` rewrites it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SHOWN, OTHERS, DIALECT = "What a program's text leads to", "What comes from else
 def cases() -> str:
     """Return the table of the slugs that files show, each with links to its files.
 
-    A report of several mistakes counts for the first one; others of it have files of their own.
+    A report with several mistakes counts for the first one; the others have their own files.
     """
     found: dict[str, list[str]] = {}
     for path in CASES:
@@ -43,7 +43,7 @@ def tables() -> dict[str, str]:
 
 
 def test_page_is_what_files_and_rules_say(request: pytest.FixtureRequest) -> None:
-    """A table has each slug that a program shows, with all its programs; one has the rules."""
+    """One table has each slug that a program shows, with all its programs; one has the rules."""
     wanted = {SHOWN: cases(), DIALECT: rules()}
     if request.config.getoption("--update-golden"):
         text = PAGE.read_text(encoding="utf-8")
@@ -55,7 +55,7 @@ def test_page_is_what_files_and_rules_say(request: pytest.FixtureRequest) -> Non
 
 
 def test_page_lists_other_slugs() -> None:
-    """The other table has the slugs that no program's text leads to, in order."""
+    """The other table has the slugs that no program's text can cause, in order."""
     assert list(tables()) == [SHOWN, OTHERS, DIALECT]
     assert re.findall(r"^\| `([a-z-]+)` \| \S.* \|$", tables()[OTHERS], re.MULTILINE) == sorted(
         ELSEWHERE

@@ -1,4 +1,4 @@
-"""Errors that no kernel's text leads to: guards between the steps of the compiler."""
+"""Errors that no kernel's text can cause: checks between the stages of the compiler."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ TILE = ir.TileType([16, 16], DataType.FP32)
 
 
 class OddStmt(ir.Stmt):
-    """A statement that nobody knows."""
+    """A statement of an unknown class."""
 
 
 class OddExpr(ir.Expr):
-    """An expression that nobody knows."""
+    """An expression of an unknown class."""
 
     type = INT64
     span = NOWHERE
@@ -43,7 +43,7 @@ def program(body: ir.Stmt) -> ir.Program:
 
 
 def result_of_nothing() -> None:
-    """Ask which parameter a kernel returns that returns none of them."""
+    """Ask which parameter a kernel returns, for one that returns none of them."""
     kernels: Any = import_module("pypto._src.run.kernels")
     kernels._result(program(ir.SeqStmts([], NOWHERE)).functions_[0], 0, ())
 
@@ -67,7 +67,7 @@ RARE: list[tuple[str, Callable[[], object], str]] = [
 
 @pytest.mark.parametrize(("slug", "act", "message"), RARE, ids=[slug for slug, _, _ in RARE])
 def test_rare(slug: str, act: Callable[[], object], message: str) -> None:
-    """The error says what was found, under its own name."""
+    """The error says what was found, with its own slug."""
     with pytest.raises(PyptoError) as caught:
         act()
     assert (caught.value.slug, caught.value.message) == (slug, message)

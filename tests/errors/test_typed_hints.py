@@ -1,6 +1,6 @@
-"""Habits of NumPy, PyTorch and Triton in one line: what each is told, which works when typed.
+"""NumPy, PyTorch and Triton idioms on one line: the hint for each, which works when typed.
 
-Other files of this folder record the messages of these mistakes; here are more that share one.
+Other files of this folder record the messages of these mistakes; this one has more that share one.
 """
 
 from __future__ import annotations
@@ -103,14 +103,14 @@ class P:
 
 
 def line_of(template: str) -> tuple[int, str]:
-    """Return the number of the line of a template that a mistake stands in, and its indent."""
+    """Return the line number of the mistake in a template, and its indentation."""
     lines = template.splitlines()
     at = next(i for i, line in enumerate(lines) if line.strip() == "{line}")
     return at + 1, lines[at].removesuffix("{line}")
 
 
 def check(template: str, line: str, wanted: str) -> None:
-    """A line's mistake is found there, is told ``wanted``, and is gone when that is typed."""
+    """A line's mistake is found there, has the hint ``wanted``, and is gone when that is typed."""
     number, indent = line_of(template)
     code = template.replace("{line}", line.replace("\n", f"\n{indent}"))
     error, text = failure(code, "compile")
@@ -148,7 +148,7 @@ FLOOR = 'write pl.cast(pl.cast({}, pl.INT32, mode="floor"), pl.{})'
     ],
 )
 def test_operators(line: str, wanted: str) -> None:
-    """An operator that there is not on a tile or scalar is told the same value, in ops."""
+    """For an operator unsupported on tiles or scalars, the hint has ops for the same value."""
     check(TILE, line, wanted)
 
 
@@ -171,7 +171,7 @@ def test_operators_of_regions(line: str, wanted: str) -> None:
 @pytest.mark.filterwarnings('ignore:"is.* with a:SyntaxWarning')
 @pytest.mark.parametrize(("line", "wanted"), [("is", "=="), ("is not", "!=")])
 def test_identity_with_a_number(line: str, wanted: str) -> None:
-    """A scalar is compared with a number, not looked at whether it is that object."""
+    """A scalar is compared with `==`, not by identity."""
     check(TILE, f"if n {line} 3:\n    t = t * 2", f"write n {wanted} 3")
 
 
@@ -191,7 +191,7 @@ def test_identity_with_a_number(line: str, wanted: str) -> None:
     ],
 )
 def test_slices_of_the_rows_that_there_are(line: str, shape: str, place: str, valid: str) -> None:
-    """A slice that ends at the smaller of two places is a tile of which a part is valid."""
+    """A slice that ends at the minimum of two offsets is a partly valid tile."""
     wanted = f"write pl.slice(q, {shape}, {place}, valid_shape={valid})"
     check(REGION, f"u = {line}", wanted)
 
@@ -220,7 +220,7 @@ ROUNDED = 'write pl.cast(pl.cast(t, pl.INT32, mode="{}"), t.dtype)'
     ],
 )
 def test_functions_of_numpy(value: str, wanted: str) -> None:
-    """A function of NumPy that reduces everything, or an axis, is told the ops that do that."""
+    """For a NumPy function that reduces everything, or an axis, the hint has the ops for that."""
     check(TILE, f"u = {value}", wanted)
 
 
@@ -241,12 +241,12 @@ def test_functions_of_numpy(value: str, wanted: str) -> None:
     ],
 )
 def test_methods_and_ops_of_other_libraries(value: str, wanted: str) -> None:
-    """A method, or an op that there is not, is told what computes it."""
+    """For an unknown method or op, the hint is what computes it."""
     check(TILE, f"u = {value}", wanted)
 
 
 def test_rounding_of_scalars_is_no_op() -> None:
-    """A scalar is not rounded by the ops on tiles."""
+    """The ops that round tiles do not apply to scalars."""
     error, _ = failure(TILE.replace("{line}", "m = np.floor(f)"))
     assert (error.slug, error.hint) == ("python-call", None)
 
@@ -272,7 +272,7 @@ def test_transposed_operands_of_kernels(operands: str, keyword: str, wanted: str
 
 
 def test_sums_of_products_begin_with_a_product() -> None:
-    """A number is nothing to add products to; in a region zeros are."""
+    """Products cannot be accumulated into a number; in a region zeros can be used."""
     loop = "acc = 0\nfor i in pl.range(3):\n    acc = pl.matmul_acc(acc, {})\n"
     wanted = "begin with acc = pl.matmul(al, br), and add up from the second on"
     check(MATRICES, loop.format("al, br") + "c = pl.matmul(al, br)", wanted)
@@ -287,7 +287,7 @@ def test_sums_of_products_begin_with_a_product() -> None:
     [("pl.matmul(x, 2.0)", "write x * 2.0"), ("pl.matmul(f, x)", "write f * x")],
 )
 def test_products_with_a_number(line: str, wanted: str) -> None:
-    """A number scales a matrix: that is no product of matrices."""
+    """A number scales a matrix: that is not a matrix product."""
     check(REGION, f"t = {line}", wanted)
 
 
@@ -302,12 +302,12 @@ def test_loops_over_a_shape(line: str, wanted: str) -> None:
 
 @pytest.mark.parametrize("value", ["tmp", "x", "tmp + 1"])
 def test_outputs_of_the_host(value: str) -> None:
-    """A name of the host does not become an output by assignment: a region stores it."""
+    """Assigning a host name does not make it an output: a region has to store it."""
     check(HOST, f"out = {value}", f"write with pl.incore(): out[:] = {value}")
 
 
 def test_outputs_of_regions_and_kernels() -> None:
-    """There the whole output is written."""
+    """In these the whole output is written."""
     check(REGION, "out = x", "write out[:] = x")
     check(TILE, "out = x", "write out[:] = x")
 
@@ -321,7 +321,7 @@ def test_outputs_of_regions_and_kernels() -> None:
     ],
 )
 def test_indices_of_another_number(line: str, wanted: str) -> None:
-    """An element has one index for each dimension."""
+    """An element has one index per dimension."""
     number, _ = line_of(TILE)
     error, _ = failure(TILE.replace("{line}", line))
     assert (error.location.begin_line, error.hint) == (number, wanted)
