@@ -1,4 +1,4 @@
-"""Runs a program with its kernels as they are emitted for the PTO assembler."""
+"""Runs a program with its kernels as emitted for the PTO assembler."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from pypto._src.run.effects import effects
 
 
 class Emitted(Evaluator):
-    """A program whose host functions are evaluated as ever, and its kernels from their `.pto`.
+    """A program whose host functions are evaluated as usual, and its kernels from their `.pto`.
 
-    Each text is checked as `pypto verify` does. ``calls`` counts the runs of each kernel;
-    ``lowered`` is what the passes for the assembler make of the program, where that is known.
+    Each text is verified as by `pypto verify`. ``calls`` counts the runs of each kernel;
+    ``lowered`` is the program after the passes for the assembler, if it is known.
     """
 
     def __init__(self, program: Program, lowered: Program | None = None) -> None:
@@ -42,7 +42,7 @@ class Emitted(Evaluator):
         }
 
     def run(self, name: str, args: Sequence[Any], span: Span = UNKNOWN_SPAN) -> Any:
-        """Call a function; a kernel works on dense copies, which pointers can name."""
+        """Call a function; a kernel works on dense copies, which pointers can address."""
         source = self._sources.get(name)
         if source is None:
             return super().run(name, args, span)
@@ -57,7 +57,7 @@ class Emitted(Evaluator):
 
 
 def sizes(kernel: Function, args: Sequence[Any]) -> list[int]:
-    """Return the sizes that a kernel is told behind its arguments, from those of its arrays."""
+    """Return the sizes that a kernel gets after its arguments, from those of its arrays."""
     known: dict[Expr, int] = {}
     for param, arg in zip(kernel.params, args, strict=True):
         if isinstance(param.type, TensorType):

@@ -1,7 +1,7 @@
-"""The programs with regions, each with the sizes that tests give it.
+"""The programs with regions, each with the sizes used in tests.
 
-They are smaller than those that the files state, and keep what makes a program interesting: a last
-block that is valid in part, several steps of each loop, several heads of a group.
+They are smaller than those in the files, and keep what makes a program interesting: a last
+block that is partly valid, several iterations of each loop, several heads of a group.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ SIZES: dict[str, dict[str, int]] = {
     "scheduling/task_graph": {},
     "scheduling/two_lanes": {},
 }
-"""Each program with the constants that are changed."""
+"""Each program with its changed constants."""
 CALLS = {
     "basics/embedding": (1, 16),
     "basics/rms_norm": (1, 32),
@@ -51,7 +51,7 @@ CALLS = {
     "decoder/forward": (1, 64),
     "decoder/prefill_layer": (1, 128),
 }
-"""Extents that calls have, beside that of the case: one, and whole blocks."""
+"""Extents used in calls, besides the case's own: one, and whole blocks."""
 
 
 def example(name: str) -> Example:

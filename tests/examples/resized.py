@@ -1,4 +1,4 @@
-"""The programs in the folders of `examples`, with the sizes that tests give them."""
+"""The programs in the folders of `examples`, with the sizes used in tests."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Example(NamedTuple):
     sizes: Mapping[str, int]
     """The constants that a test changes."""
     calls: tuple[int, ...] = ()
-    """Other values of the extent that a call decides: the second parameter of ``inputs``."""
+    """Other values of the extent that a call determines: the second parameter of ``inputs``."""
 
     @property
     def name(self) -> str:

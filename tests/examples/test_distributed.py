@@ -1,4 +1,4 @@
-"""Programs of several ranks: results on the interpreter and as compiled C++, in several orders."""
+"""Programs with several ranks: results on the interpreter and as C++, in several orders."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ FILES = sorted((ROOT / "examples" / "distributed").glob("*.py"))
 
 
 def test_every_program_is_here() -> None:
-    """The ways in which models are split over ranks have a program each."""
+    """Each way to split a model over ranks has a program."""
     assert [file.stem for file in FILES] == [
         "expert_parallel",
         "gather_gemm",
@@ -29,7 +29,7 @@ def test_every_program_is_here() -> None:
 @pytest.mark.usefixtures("toolchain")
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
 def test_results_are_those_of_numpy(file: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Ranks that run at the same time, or take turns in some order, get the same: nothing races."""
+    """Concurrent ranks, or ranks interleaved in any order, get the same results: no races."""
     names: dict[str, Any] = runpy.run_path(str(file))
     devices = DistributedConfig(device_ids=list(range(names["RANKS"])))
     arguments = names["inputs"](np.random.default_rng(1))
@@ -51,7 +51,7 @@ def test_results_are_those_of_numpy(file: Any, monkeypatch: pytest.MonkeyPatch) 
 def test_results_do_not_depend_on_the_number_of_ranks(
     name: str, size: dict[str, int], ranks: int
 ) -> None:
-    """The same weights, or the same sequence, split over another number of ranks."""
+    """The same weights, or the same sequence, split over a different number of ranks."""
     names: dict[str, Any] = runpy.run_path(str(ROOT / "examples" / "distributed" / f"{name}.py"))
     whole = names["inputs"](np.random.default_rng(1), ranks=1, **size)
     expected = names["reference"](**whole)["y"]

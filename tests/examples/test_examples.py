@@ -1,4 +1,4 @@
-"""Every example: against NumPy in both targets, its texts, and its C++ under the sanitizers."""
+"""Every example: against NumPy on both targets, its texts, and its C++ under the sanitizers."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def interpreted(name: str) -> Mapping[str, Any]:
 
 
 def test_every_example_is_here() -> None:
-    """The issue's programs are there, the product with two element types."""
+    """The required programs are there, the matrix product with two element types."""
     assert NAMES == [
         "elementwise",
         "flash_attention",
@@ -65,7 +65,7 @@ def test_every_example_is_here() -> None:
 
 @pytest.mark.parametrize("case", CASES, ids=NAMES)
 def test_interpreter_agrees_with_numpy(case: Case) -> None:
-    """The interpreter's results are within the bound; what a call begins with is far from it."""
+    """The interpreter's results are within the bound; the initial outputs are far from it."""
     arguments, found = case.inputs(np.random.default_rng(1)), interpreted(case.name)
     expected = case.reference(**arguments)
     assert max(relative_error(found[n], wanted) for n, wanted in expected.items()) <= case.bound
@@ -87,7 +87,7 @@ def test_native_code_agrees_with_numpy(case: Case) -> None:
 @pytest.mark.usefixtures("toolchain")
 @pytest.mark.parametrize("case", CASES, ids=NAMES)
 def test_native_code_agrees_with_the_interpreter(case: Case) -> None:
-    """To the bit, where neither exp nor the order of a sum of floats makes a difference."""
+    """Bit-identical where neither exp nor the order of a float sum makes a difference."""
     wanted, found = interpreted(case.name), case.inputs(np.random.default_rng(1))
     compile_program(case.program)(*found.values())
     bound = 0.0 if case.name in ("int8_matmul", "top_k") else case.bound
@@ -108,9 +108,9 @@ def test_emitted_pto_means_the_same(case: Case) -> None:
 
 @pytest.mark.parametrize("case", CASES, ids=NAMES)
 def test_host_texts(case: Case, golden: Callable[[str, str], None]) -> None:
-    """Orchestration and kernel table of each example are the recorded ones.
+    """Orchestration and kernel table of each example match the recorded ones.
 
-    The kernels' own texts are recorded by `tests/emit`, beside those of the ops.
+    The kernels' own texts are recorded by `tests/emit`, next to those of the ops.
     """
     for path, text in cce_files(lowered(case, OptimizationStrategy.Default)).items():
         if not path.startswith("kernels/"):
@@ -154,9 +154,9 @@ SANITIZED = ("elementwise", "matmul_bf16", "paged_attention", "top_k")
 @pytest.mark.usefixtures("toolchain")
 @pytest.mark.parametrize("name", effort.part(SANITIZED, 4))
 def test_sanitizers_find_nothing(name: str) -> None:
-    """Under the address and undefined behaviour sanitizers the run is clean and right.
+    """Under the address and undefined behaviour sanitizers the run is clean and correct.
 
-    The cache is that of all runs, so that the runtime is compiled once for all of these.
+    All runs share the cache, so that the runtime is compiled only once.
     """
     case = CASES[NAMES.index(name)]
     sanitizing = find_toolchain(sanitize=True)

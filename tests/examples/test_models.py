@@ -1,4 +1,4 @@
-"""The models of `examples/models` at small sizes: each result stays within its bound."""
+"""The models of `examples/models` at small sizes: each result is within its bound."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MODELS = [
     "model", effort.part(MODELS, 3), ids=lambda model: model.name.replace(" ", "-")
 )
 def test_model_stays_within_its_bound(model: Model) -> None:
-    """Two layers against NumPy in float64; what the program makes is less than it is given."""
+    """Two layers against NumPy in float64; the program allocates less than its arguments take."""
     built = model.build(model.small)
     arguments = built.inputs(np.random.default_rng(1))
     given = {name: array.copy() for name, array in arguments.items()}

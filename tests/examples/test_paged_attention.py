@@ -1,4 +1,4 @@
-"""Paged attention: lengths at the edges of blocks, the block table, what lies behind the end."""
+"""Paged attention: lengths at block boundaries, the block table, data past the end."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_lengths_at_the_edges_of_blocks(lengths: Sequence[int], target: TargetNa
 
 @pytest.mark.parametrize("target", TARGETS)
 def test_one_token_is_its_value(target: TargetName) -> None:
-    """A context of one token has the weight 1: the result is its value, exactly."""
+    """A context of one token has the weight 1: the result is exactly its value."""
     values = arguments((1,) * BATCH)
     cache = values["v_cache"].reshape(-1, KV_HEADS, BLOCK, HEAD)
     first = cache[values["block_table"][:, 0], :, 0]  # [request, head, 128]
@@ -65,7 +65,7 @@ def test_one_token_is_its_value(target: TargetName) -> None:
 
 @pytest.mark.parametrize("target", TARGETS)
 def test_what_lies_behind_the_end_does_not_matter(target: TargetName) -> None:
-    """Other numbers in the cache behind the last token, and other blocks there: the same bits."""
+    """Other cache contents past the last token, and other blocks there: the same bits."""
     values = arguments(EDGES)
     wanted = run(values, target)
     rng = np.random.default_rng(6)
@@ -82,7 +82,7 @@ def test_what_lies_behind_the_end_does_not_matter(target: TargetName) -> None:
 
 @pytest.mark.parametrize("target", TARGETS)
 def test_place_of_blocks_does_not_matter(target: TargetName) -> None:
-    """The blocks moved to other places of the cache, and the table with them: the same bits."""
+    """Blocks moved to other cache positions, with the table updated: the same bits."""
     values = arguments(EDGES)
     wanted = run(values, target)
     places = np.random.default_rng(7).permutation(BATCH * TABLE)
@@ -95,7 +95,7 @@ def test_place_of_blocks_does_not_matter(target: TargetName) -> None:
 
 
 def test_tasks_follow_from_the_lengths() -> None:
-    """Each block is a task of four kernels, and each pair of request and head ends with a fifth."""
+    """Each block is a task of four kernels; each pair of request and head ends with a fifth one."""
     lengths = (1, 128, 129, 256, 257, 5, 130, 384)
     emitted = Emitted(CASE.program)
     emitted.call("attention", list(arguments(lengths).values()))

@@ -27,7 +27,7 @@ BITS = (
     "basics/top_k",
     "attention/kv_scatter",
 )
-"""Programs in which nothing depends on the order of a sum or on a function such as exp."""
+"""Programs independent of the order of a sum and of functions such as exp."""
 
 
 @pytest.fixture(scope="module", params=SIZES)
@@ -45,7 +45,7 @@ def interpreted(loaded: Loaded) -> Mapping[str, Array]:
 
 
 def test_every_program_is_here() -> None:
-    """No file of a folder is without tests; ranks and models have their own."""
+    """Every file of the folders is tested; ranks and models have their own tests."""
     own = ("distributed", "models")
     folders = [each for each in (ROOT / "examples").iterdir() if each.name not in own]
     found = {path for folder in folders for path in folder.glob("*.py")}
@@ -53,7 +53,7 @@ def test_every_program_is_here() -> None:
 
 
 def test_interpreter_agrees_with_numpy(loaded: Loaded, interpreted: Mapping[str, Array]) -> None:
-    """The interpreter's results are within the bound; what a call begins with is not."""
+    """The interpreter's results are within the bound; the initial outputs are not."""
     case = loaded.case
     arguments = case.inputs(np.random.default_rng(1))
     expected = case.reference(**arguments)
@@ -65,7 +65,7 @@ def test_interpreter_agrees_with_numpy(loaded: Loaded, interpreted: Mapping[str,
 
 @pytest.mark.usefixtures("toolchain")
 def test_a_call_agrees_with_numpy(loaded: Loaded) -> None:
-    """What the decorated function does with arrays, of different sizes where it takes any."""
+    """Calling the decorated function on arrays, of different sizes if it accepts any."""
     case = loaded.case
     name = next(name for name in SIZES if name.endswith(f"/{loaded.name}"))
     extents = CALLS.get(name, ()) if name in effort.part(CALLS, 3, first=1) else ()
@@ -80,7 +80,7 @@ def test_a_call_agrees_with_numpy(loaded: Loaded) -> None:
 
 
 def test_texts(loaded: Loaded, interpreted: Mapping[str, Array]) -> None:
-    """``pypto check`` finds no error, flags and texts included; `.pto` gives the same bits."""
+    """``pypto check`` finds no error, in flags and texts either; `.pto` gives the same bits."""
     case = loaded.case
     program = case.program
     ir.assert_structural_equal(ir.parse(str(program)), program)
@@ -99,7 +99,7 @@ def test_texts(loaded: Loaded, interpreted: Mapping[str, Array]) -> None:
 @pytest.mark.usefixtures("toolchain")
 @pytest.mark.parametrize("loaded", BITS, indirect=True)
 def test_native_code_gives_the_interpreters_bits(loaded: Loaded) -> None:
-    """Where neither exp nor the order of a sum of floats makes a difference."""
+    """Where neither exp nor the order of a float sum makes a difference."""
     case = loaded.case
     wanted, found = (case.inputs(np.random.default_rng(4)) for _ in range(2))
     compile_program(case.program, "interpreter")(*wanted.values())
