@@ -246,9 +246,8 @@ def test_what_cannot_be_written_out(place: str) -> None:
     again = ir.deserialize(ir.serialize(whole))
     assert ir.structural_equal(again, whole)
     assert ir.structural_hash(again) == ir.structural_hash(whole)
-    if (
-        place == "while"
-    ):  # its parts are computed before each iteration, so no name can stand before it
+    # Parts of the condition are computed before each iteration, so no name can precede it.
+    if place == "while":
         with pytest.raises(EvaluationError, match=r"f is too large to compute: .* times"):
             evaluate(whole, [9])
     else:
