@@ -481,9 +481,9 @@ def test_kernels_in_cpp(sources: list[Path]) -> None:
 
 EXTERN: list[tuple[dict[str, Any], type[Exception], str]] = [
     ({"core_type": "x"}, ValueError, "core_type is 'x'; it is one of 'aiv', 'aic', 'mixed'"),
-    ({"core_type": "aiv"}, ValueError, "core_type='aiv' wants source=, the file of the kernel"),
+    ({"core_type": "aiv"}, ValueError, "core_type='aiv' needs source=, the file of the kernel"),
     ({"core_type": "aiv", "source": "none"}, ValueError, "there is no file none, which source"),
-    ({"core_type": "mixed", "source": __file__}, ValueError, "core_type='mixed' wants aic_source="),
+    ({"core_type": "mixed", "source": __file__}, ValueError, "core_type='mixed' needs aic_source="),
     (
         {"core_type": "aic", "source": __file__, "dual_aiv_dispatch": True},
         ValueError,

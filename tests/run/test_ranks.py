@@ -389,7 +389,7 @@ def test_a_deadlock_in_a_collective_is_named(target: Any) -> None:
     def meet(bell: pl.InOut[pld.DistributedTensor[[2], pl.INT32]]):
         with pl.at(level=pl.Level.CORE_GROUP):
             if pld.rank(bell) == 0:
-                pld.tensor.barrier(bell)  # rank 1 does not arrive
+                pld.tensor.barrier(bell)  # rank 1 does not come
 
     @pl.jit.host
     def run():

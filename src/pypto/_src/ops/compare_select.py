@@ -392,7 +392,7 @@ def cmp(lhs: Tile, rhs: Tile, cmp_type: int = 0) -> Tile:
     decomposition=_as_select,
 )
 def cmps(lhs: Tile, rhs: Scalar, cmp_type: int = 0) -> Tile:
-    """Return 1 where comparison ``cmp_type`` holds for ``lhs`` [R, C] and a number, else 0.
+    """Return 1 where comparison ``cmp_type`` holds for ``lhs`` [R, C] and ``rhs``, else 0.
 
     The result has the element type of ``lhs``. See `cmp`.
     """

@@ -30,7 +30,7 @@ def abs(tile: Tile) -> Tile:
 
 @overload
 def abs(input: Tensor) -> Tensor:
-    """Return the absolute value of each element; the smallest signed integer stays unchanged."""
+    """Return the absolute values of ``input``; the smallest signed integer stays unchanged."""
     ...
 
 @overload
@@ -205,7 +205,7 @@ def cmp(lhs: Tile, rhs: Tile, cmp_type: int = 0) -> Tile:
 
 @overload
 def cmp(lhs: Tile, rhs: Scalar, cmp_type: int = 0) -> Tile:
-    """Return 1 where comparison ``cmp_type`` holds for ``lhs`` [R, C] and a number, else 0.
+    """Return 1 where comparison ``cmp_type`` holds for ``lhs`` [R, C] and ``rhs``, else 0.
 
     The result has the element type of ``lhs``. See `cmp`.
     """

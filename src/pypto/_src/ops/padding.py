@@ -43,8 +43,8 @@ def as_rows(column: Expr, width: int, let: Let) -> Expr:
     op = REGISTRY["block.row_expand"]
     if kind.dtype not in op.dtypes or op.with_scratch is None:
         raise OpError(
-            f"the A2/A3 chip cannot broadcast {kind.dtype.member}, and a column "
-            f"{dims(kind.shape)} of it does not fill whole blocks",
+            f"the A2/A3 chip cannot broadcast elements of {kind.dtype.member}, and a column "
+            f"{dims(kind.shape)} of them does not fill whole blocks",
             hint=f"read it as a row: pl.reshape({user_name(column)}, [1, {count}])"
             if isinstance(column, Var)
             else None,

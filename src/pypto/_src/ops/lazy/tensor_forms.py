@@ -169,7 +169,7 @@ def _abs_on_tiles(
 
 @_form(_same, on_each(elementwise.abs), _abs_on_tiles)
 def abs(input: Tensor) -> Tensor:
-    """Return the absolute value of each element; the smallest signed integer stays unchanged."""
+    """Return the absolute values of ``input``; the smallest signed integer stays unchanged."""
     ...
 
 

@@ -88,7 +88,7 @@ def grown(tile: Expr, shape: Sequence[Expr], let: Naming, span: Span, name: str)
     value = _in_rows(tile, let, span)
     sizes, dtype = tile_of(value).shape, tile_of(value).dtype
     if dtype.get_bit() > 32:
-        raise _never(f"the A2/A3 chip cannot broadcast {dtype.member}")
+        raise _never(f"the A2/A3 chip cannot broadcast elements of {dtype.member}")
     if const_value(shape[1]) == 1 and not same_dim(sizes[0], shape[0]):  # [1, 1] to a column
         across = grown(value, (shape[1], shape[0]), let, span, name)
         return let(name, reshape.call((across, MakeTuple(shape)), {}, span))
