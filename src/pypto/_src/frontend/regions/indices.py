@@ -59,7 +59,7 @@ def joined(
     return var, begins, sizes
 
 
-def without_places(ctx: Context, tile: Expr, indexed: Sequence[int], node: ast.Subscript) -> Expr:
+def without_indexed(ctx: Context, tile: Expr, indexed: Sequence[int], node: ast.Subscript) -> Expr:
     """Return a part of a tile without the ``indexed`` dimensions; it keeps what `joined` keeps."""
     assert isinstance(tile.type, TileType)
     kept = plain_dims(tile.type.shape)

@@ -70,9 +70,9 @@ def read(ctx: Context, node: ast.Subscript, base: Expr) -> Expr:
     if isinstance(kind, TileType) and ctx.region is not None:
         _check_constant(ctx, node, region)
         taken = ctx.region.part(ctx, base, region.sizes, region.begins, node)
-        from pypto._src.frontend.regions.indices import without_places
+        from pypto._src.frontend.regions.indices import without_indexed
 
-        return without_places(ctx, taken, region.indexed, node)
+        return without_indexed(ctx, taken, region.indexed, node)
     if isinstance(kind, TileType):
         _check_constant(ctx, node, region)
         from pypto._src.frontend.syntax.tile_parts import TileParts
