@@ -241,7 +241,7 @@ def test_what_cannot_be_written_out(place: str) -> None:
         str(value)
     with pytest.raises(PassError) as refused:
         PassManager.get_strategy().run_passes(whole)
-    assert refused.value.message == f"a statement is too large to print: {times}"
+    assert refused.value.message == f"a statement is too large to write out: {times}"
     assert IRVerifier.create_default().verify(whole) == []
     again = ir.deserialize(ir.serialize(whole))
     assert ir.structural_equal(again, whole)
@@ -265,7 +265,7 @@ def test_items_without_end() -> None:
     whole = program(x, ir.TupleGetItemExpr(pair, 0))
     with pytest.raises(TextError, match="this Program is too long to be printed"):
         str(whole)
-    with pytest.raises(PassError, match="a statement is too large to print"):
+    with pytest.raises(PassError, match="a statement is too large to write out"):
         PassManager.get_strategy().run_passes(whole)
     with pytest.raises(EvaluationError, match="f is too large to compute"):
         evaluate(whole, [3])

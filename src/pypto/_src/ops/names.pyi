@@ -1381,7 +1381,7 @@ def row_min(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
 def row_prod(tile: Tile, tmp_tile: Tile | None = None) -> Tile:
     """Return the product of each row of ``tile`` [R, C]: [R, 1]; integers wrap.
 
-    ``tmp_tile`` [R, C] is is a scratch tile of the same element type, created if omitted.
+    ``tmp_tile`` [R, C] is a scratch tile of the same element type, created if omitted.
     """
     ...
 

@@ -515,7 +515,7 @@ class _Rewrite(Mutator):
         self._finite = self._stmt
         if why is not None:
             raise PassError(
-                f"a statement is too large to print: {why}",
+                f"a statement is too large to write out: {why}",
                 self._stmt.span,
                 "give the shared parts names: assign them to variables",
                 slug="too-deep",

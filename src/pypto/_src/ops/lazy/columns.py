@@ -182,7 +182,7 @@ def col_prod(tile: Tile) -> Tile:
 def row_prod(tile: Tile, tmp_tile: Tile | None = None) -> Tile:
     """Return the product of each row of ``tile`` [R, C]: [R, 1]; integers wrap.
 
-    ``tmp_tile`` [R, C] is is a scratch tile of the same element type, created if omitted.
+    ``tmp_tile`` [R, C] is a scratch tile of the same element type, created if omitted.
     """
     ...
 

@@ -24,7 +24,7 @@ MOST_STEPS: Final = 12_000
 """How many placements the search of one memory tries; takes well below a second."""
 
 MOST_SEARCHED: Final = 256
-"""Groups of more buffers than this are not searched; a group overlaps in time."""
+"""Larger groups of buffers that overlap in time are not searched."""
 
 
 class Item(NamedTuple):
