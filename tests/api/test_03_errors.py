@@ -636,7 +636,7 @@ def test_text_that_is_no_longer_python() -> None:
         "changed.py",
     )
     with pytest.raises(
-        d.ParserSyntaxError, match=r"the text of changed\.py is no Python"
+        d.ParserSyntaxError, match=r"the text of changed\.py is not valid Python"
     ) as caught:
         exec(compile(code, "changed.py", "exec"), names)
     assert caught.value.span is not None

@@ -299,12 +299,12 @@ READ: Table = {
     "function": (lambda: str(ir.parse(str(callee("f", "g")))), str(callee("f", "g"))),
     "expression": (
         lambda: ir.parse("pl.const(1, pl.INT8)"),
-        Refused(ParserSyntaxError, "no IR text"),
+        Refused(ParserSyntaxError, "not IR text"),
     ),
     "nothing": (lambda: ir.parse(""), Refused(ParserSyntaxError, "a type was wanted")),
     "source": (
         lambda: ir.parse("@pl.function\ndef f(n: pl.INT64):\n    return n"),
-        Refused(ParserSyntaxError, "this is no IR text: a type was wanted"),
+        Refused(ParserSyntaxError, "this is not IR text: a type was wanted"),
     ),
     "source with the mark": (
         lambda: str(pl.parse_program("# pypto.program: P\n@pl.program\nclass P:\n"

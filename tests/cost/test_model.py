@@ -140,7 +140,7 @@ def test_rows_of_a_file_count(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("[instructions.TADD\n", "is no TOML"),
+        ("[instructions.TADD\n", "is not valid TOML"),
         ("[instruction.TADD]\n", "no table has [instruction]"),
         ('[instructions.TADD]\nformula = "linear"\n', "'linear', which does not exist"),
         ('[instructions.TADD]\nformula = "elementwise"\nfix = 2\n', "'fix', which nothing reads"),

@@ -385,7 +385,7 @@ def test_chip() -> None:
     path = chip.find_mem_path(pl.MemorySpace.DDR, pl.MemorySpace.Left)
     assert [space.name for space in path] == ["DDR", "Mat", "Left"]
     assert chip.find_mem_path(pl.MemorySpace.Vec, pl.MemorySpace.Vec) == [pl.MemorySpace.Vec]
-    with pytest.raises(ValueError, match="no way leads from Left to Vec memory"):
+    with pytest.raises(ValueError, match="there is no path from Left to Vec memory"):
         chip.find_mem_path(pl.MemorySpace.Left, pl.MemorySpace.Vec)
 
 

@@ -36,7 +36,7 @@ def test_in_printed_text(old: str, new: str, printed: str, source: str) -> None:
     assert ir.parse(TEXT) is not None
     with pytest.raises(ParserSyntaxError) as caught:
         ir.parse(text)
-    assert caught.value.message == f"this is no IR text: {printed}"
+    assert caught.value.message == f"this is not IR text: {printed}"
     with pytest.raises(ParserSyntaxError) as caught:
         pl.parse(text)
     assert caught.value.message == source

@@ -209,7 +209,7 @@ def test_edited_text_is_source(old: str, new: str) -> None:
     """A printed program that has been edited is read by the front end, which completes it."""
     text = KERNEL.replace(old, new)
     assert text != KERNEL
-    with pytest.raises(ParserSyntaxError, match="this is no IR text"):
+    with pytest.raises(ParserSyntaxError, match="this is not IR text"):
         ir.parse(text)
     ir.assert_structural_equal(pl.parse(text), ir.parse(KERNEL))
 
@@ -238,10 +238,10 @@ def test_errors_of_edited_text_are_those_of_source() -> None:
 
 
 NUMBERS = [
-    ("y: pl.Scalar[pl.INT32] = x + 1", "a bare number stands beside an INT64 or FP32 scalar"),
+    ("y: pl.Scalar[pl.INT32] = x + 1", "a bare number is used with an INT64 or FP32 scalar"),
     ("y: pl.Scalar[pl.INT32] = 1", "a bare number is INT64 or FP32"),
-    ("y: pl.Scalar[pl.INT32] = -x * 2", "a bare number stands beside an INT64 or FP32 scalar"),
-    ("y: pl.Scalar[pl.INT64] = 1 + 2", "a bare number stands beside an INT64 or FP32 scalar"),
+    ("y: pl.Scalar[pl.INT32] = -x * 2", "a bare number is used with an INT64 or FP32 scalar"),
+    ("y: pl.Scalar[pl.INT64] = 1 + 2", "a bare number is used with an INT64 or FP32 scalar"),
 ]
 
 
@@ -275,7 +275,7 @@ def test_refused(text: str, message: str) -> None:
     """Text in another form is rejected where it deviates."""
     with pytest.raises(ParserSyntaxError) as caught:
         ir.parse(text)
-    assert caught.value.message.startswith("this is no IR text: ")
+    assert caught.value.message.startswith("this is not IR text: ")
     assert caught.value.message.endswith(message)
     assert caught.value.slug == "ir-text"
 
@@ -285,7 +285,7 @@ def test_place_of_a_deviation() -> None:
     with pytest.raises(ParserSyntaxError) as caught:
         ir.parse("@pl.function\ndef f(n: pl.Scalar[pl.INT64]):\n    return m", "given.py")
     assert caught.value.render() == (
-        "error: this is no IR text: 'm' is not defined  [ir-text]\n"
+        "error: this is not IR text: 'm' is not defined  [ir-text]\n"
         " --> given.py:3:12\n"
         "  |\n"
         "3 |     return m\n"

@@ -59,7 +59,7 @@ OTHERS_TITLE: Final = """
 ## Operators without rows
 
 They make tensors, move them, name tasks and ranks, or are numbers of a launch: no function of
-arrays. Each is run by the interpreter and as compiled C++ in the test that stands beside it.
+arrays. Each is run by the interpreter and as compiled C++ in the test next to it.
 
 | Operator | Test |
 |---|---|

@@ -32,7 +32,7 @@ ELSEWHERE = {
     "compiler": ("run/test_cache.py::test_compile_error", "compiler"),
     "conversion": ("api/test_11_ops.py::test_failed_conversion", "is to give"),
     "cost-case": ("cost/test_command.py::test_what_is_no_case_is_refused", "has no column"),
-    "cost-table": ("cost/test_model.py::test_wrong_tables_are_refused", "is no TOML"),
+    "cost-table": ("cost/test_model.py::test_wrong_tables_are_refused", "is not valid TOML"),
     "cost-target": ("cost/test_model.py::test_other_targets_have_no_table",
                     "there are no costs for"),
     "emit": ("emit/test_cpp.py::test_what_is_no_scalar_is_refused", " as a scalar"),

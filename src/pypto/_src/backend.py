@@ -266,7 +266,7 @@ class Backend:
                     before[there] = here
                     queue.append(there)
         if to_mem not in before:
-            raise ValueError(f"no way leads from {from_mem.name} to {to_mem.name} memory")
+            raise ValueError(f"there is no path from {from_mem.name} to {to_mem.name} memory")
         path: list[MemorySpace] = []
         step: MemorySpace | None = to_mem
         while step is not None:

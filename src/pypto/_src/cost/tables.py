@@ -149,7 +149,7 @@ def _document(text: str, name: str) -> dict[str, Any]:
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise PyptoError(f"{name} is no TOML: {error}", slug="cost-table") from None
+        raise PyptoError(f"{name} is not valid TOML: {error}", slug="cost-table") from None
 
 
 def _parse(text: str, name: str, base: CostTable | None) -> CostTable:

@@ -64,7 +64,7 @@ RULES: Final[Mapping[str, str]] = {
     "result-count": "a function returns at most one value",
     "same-element": "operands have the same element type",
     "same-element-size": "operands have elements of the same size",
-    "scalar-type": "a scalar is of a type that stands beside the tile",
+    "scalar-type": "a scalar is of a type that fits the tile",
     "section": "a section holds no scf.while",
     "shape": "rows and columns of operands fit together",
     "shift-count": "a constant shift count is not negative",

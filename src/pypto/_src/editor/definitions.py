@@ -32,7 +32,7 @@ def definitions(text: str, filename: str) -> Definitions:
     """Execute the definitions of a text.
 
     Raises:
-        SyntaxError: the text is no Python.
+        SyntaxError: the text is not valid Python.
     """
     # Reports show its lines, and kernels are read from them. No time stamp: it is not re-read.
     lines = text.splitlines(keepends=True)

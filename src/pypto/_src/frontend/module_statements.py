@@ -42,7 +42,7 @@ def _dict(ctx: Context, node: ast.Dict) -> dict[Any, Any]:
     found: dict[Any, Any] = {}
     for key, value in zip(node.keys, node.values, strict=True):
         if key is None:
-            raise UnsupportedFeatureError("'**' is used in a dict", ctx.span(value))
+            raise UnsupportedFeatureError("'**' is not supported in a dict", ctx.span(value))
         try:
             found[ctx.value(key)] = ctx.value(value)
         except TypeError as error:

@@ -107,7 +107,7 @@ class _Reader(OpReader):
             raise s.error("a module is inside another module", slug=form.MODULE)
         if s.kind == KIND:
             raise s.error(
-                "func.kind belongs to a function: it stands before or after its closing '}'"
+                "func.kind belongs to a function: it comes before or after its closing '}'"
             )
         words = ("program.entry", "attr", "func.func")
         hint = did_you_mean(s.word, words) if s.kind == WORD else None

@@ -233,7 +233,7 @@ class Values:
     def check_bare(self, a: Expr, b: Expr, a_bare: bool, b_bare: bool, node: ast.expr) -> None:
         """Refuse bare numbers that the front end would fold or give another type."""
         if (a_bare or b_bare) and (a_bare is b_bare or not same_type(a.type, b.type)):
-            raise Unread("a bare number stands beside an INT64 or FP32 scalar", node)
+            raise Unread("a bare number is used with an INT64 or FP32 scalar", node)
 
     def combined(
         self, cls: type[BinaryExpr], a: Expr, b: Expr, kind: Type | None, node: ast.expr
@@ -251,7 +251,7 @@ class Values:
         value, bare = self.expr(first), is_number(first)
         for index, item in enumerate(others, 2):
             if bare and is_number(item):
-                raise Unread("a bare number stands beside a scalar", node)
+                raise Unread("a bare number is used with a scalar", node)
             wanted = kind if index == len(node.values) else None
             value, bare = self.combined(cls, value, self.expr(item), wanted, node), False
         return value
@@ -384,7 +384,7 @@ class Values:
             kwargs[name] = self.value(word.value)
             return
         if not isinstance(word.value, ast.Dict):
-            raise Unread("'**' stands before a dict", word.value)
+            raise Unread("'**' is followed by something other than a dict", word.value)
         found = self.value(word.value)
         if not kwargs.keys().isdisjoint(found):
             raise Unread("a call is given an argument twice", word)

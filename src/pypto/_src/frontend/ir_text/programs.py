@@ -298,7 +298,7 @@ def refused(error: Unread, source: Source) -> ParserSyntaxError:
     located = error.node is not None and hasattr(error.node, "lineno")
     span = source.span(error.node) if located else Span(source.filename, 1, 0)
     return ParserSyntaxError(
-        f"this is no IR text: {error.message}",
+        f"this is not IR text: {error.message}",
         span,
         hint="read kernels with pl.parse(text)",
         source_lines=source.lines,

@@ -160,7 +160,7 @@ def _find_in_file(filename: str, lines: Sequence[str], start: int) -> tuple[Sour
     except SyntaxError as error:
         line, column = error.lineno or 1, max(error.offset or 1, 1) - 1
         raise ParserSyntaxError(
-            f"the text of {filename} is no Python: {error.msg}",
+            f"the text of {filename} is not valid Python: {error.msg}",
             Span(filename, line, column),
             source_lines=lines,
             slug="no-source",
