@@ -641,3 +641,15 @@ def test_text_that_is_no_longer_python() -> None:
         exec(compile(code, "changed.py", "exec"), names)
     assert caught.value.span is not None
     assert caught.value.span["line"] == 8
+
+
+@pytest.mark.parametrize("kind", ["int", "array", "UnknownType", "ndarray", "FP32", "f16", "Int"])
+def test_article_an(kind: str) -> None:
+    """Types whose names are spoken with a vowel have the article "an" in messages."""
+    assert errors.with_article(kind) == f"an {kind}"
+
+
+@pytest.mark.parametrize("kind", ["str", "UnaryExpr", "UINT8", "Union", "bf16", "Function", "Name"])
+def test_article_a(kind: str) -> None:
+    """All others have "a", also those with a vowel that is spoken as "you"."""
+    assert errors.with_article(kind) == f"a {kind}"

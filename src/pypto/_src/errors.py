@@ -7,6 +7,7 @@ attaches the span with `PyptoError.at`. User mistakes are `PyptoError`; broken i
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from enum import Enum, StrEnum
@@ -404,14 +405,18 @@ class InternalError(RuntimeError):
 InternalError.__module__ = "pypto"
 
 
-_WITH_AN: Final = (*"aeioAEIO", "nd")
-"""How names of types begin that take ``an``, such as ``int`` and ``ndarray``."""
+_WITH_AN: Final = re.compile(r"[aeioAEIO]|[Uu]n[^ai]|FP\d|f\d|nd")
+"""How names of types begin that are spoken with a vowel: ``int``, ``UnknownType``, ``ndarray``."""
+
+
+def with_article(kind: str) -> str:
+    """Return the name of a type with its article: ``an int``."""
+    return f"{'an' if _WITH_AN.match(kind) else 'a'} {kind}"
 
 
 def of_type(value: object) -> str:
     """Return the type of a value with its article: ``an int``."""
-    name = type(value).__name__
-    return f"{'an' if name.startswith(_WITH_AN) else 'a'} {name}"
+    return with_article(type(value).__name__)
 
 
 def check(condition: object, message: str) -> None:

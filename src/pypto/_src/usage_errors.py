@@ -11,7 +11,7 @@ from types import FrameType
 from typing import Any, Final
 
 from pypto._src.diagnostics import lines_at, span_of_frame
-from pypto._src.errors import CallError, of_type
+from pypto._src.errors import CallError, of_type, with_article
 
 _CALL: Final = r"([\w.]+)(\((?s:.*)\))"
 
@@ -51,9 +51,8 @@ def check_kind(word: str, value: object, kind: type, hint: str, frame: FrameType
     """
     if isinstance(value, kind) and (kind is bool or not isinstance(value, bool)):
         return
-    article = "an" if kind.__name__[0] in "aeiouAEIOU" else "a"
     raise CallError(
-        f"{word} is {value!r}, {article} {kind.__name__} was wanted",
+        f"{word} is {value!r}, {with_article(kind.__name__)} was wanted",
         span_of_frame(frame),
         hint=hint,
         slug="argument-kind",

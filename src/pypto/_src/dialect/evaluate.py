@@ -33,7 +33,7 @@ from pypto._src.dialect.values import (
     valid_of,
     view_bytes,
 )
-from pypto._src.errors import CallError, EvaluationError, PyptoError
+from pypto._src.errors import CallError, EvaluationError, PyptoError, with_article
 
 Two = Callable[[Any, Any], Any]
 
@@ -159,7 +159,9 @@ def _argument(value: Any, kind: Attribute) -> Any:
     dtype = numpy_dtype(kind.data)
     array = cast("Array", value) if isinstance(value, np.ndarray) else None
     if array is None or array.dtype != dtype or not array.flags.c_contiguous:
-        raise CallError(f"a {kind} takes a dense array of {dtype}", slug="argument-type")
+        raise CallError(
+            f"{with_article(str(kind))} takes a dense array of {dtype}", slug="argument-type"
+        )
     return Pointer(array.reshape(-1))
 
 

@@ -44,7 +44,7 @@ from pypto._src.dialect.types import (
     is_scalar,
     is_signless,
 )
-from pypto._src.errors import ParserSyntaxError, PyptoError, VerificationError
+from pypto._src.errors import ParserSyntaxError, PyptoError, VerificationError, with_article
 from pypto._src.records import NamedTuple
 
 LEVELS: Final = ("level1", "level2", "level3")
@@ -568,7 +568,10 @@ def _carried_16_bit_floats(op: Operation) -> Broke:
     """Scf.for and scf.if carry no f16 or bf16 values."""
     for result in op.results:
         if str(result.type) in ("f16", "bf16"):
-            yield Broken("carried-half", f"{op.name} hands on an {result.type}: carry it as f32")
+            yield Broken(
+                "carried-half",
+                f"{op.name} hands on {with_article(str(result.type))}: carry it as f32",
+            )
             return
 
 

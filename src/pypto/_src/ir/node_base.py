@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from enum import Enum
 from typing import Any, ClassVar, Final, NoReturn, TypeVar
 
+from pypto._src.errors import of_type
 from pypto._src.records import NamedTuple
 
 T = TypeVar("T")
@@ -201,7 +202,7 @@ def check_class(what: str, value: object, wanted: type) -> None:
 
 def not_a_span(node: object, value: object) -> NoReturn:
     """Raise the error for a constructor argument that should be a span."""
-    what = f"the span of a {type(node).__name__}"
+    what = f"the span of {of_type(node)}"
     raise TypeError(f"{what} is of type Span, got {type(value).__name__}")
 
 

@@ -13,7 +13,7 @@ from typing import Any, Final, cast
 
 from pypto._src.diagnostics import UNKNOWN_SPAN, Span
 from pypto._src.dtypes import BY_CODE, DataType, bounds, holds, out_of_range_text
-from pypto._src.errors import OpError, OpTypeError, of_type
+from pypto._src.errors import OpError, OpTypeError, of_type, with_article
 from pypto._src.ir.array_types import TensorType, TileType
 from pypto._src.ir.enums import MemorySpace, PipeType
 from pypto._src.ir.exprs import ConstFloat, ConstInt, Expr, MakeTuple, Op, as_expr
@@ -248,7 +248,7 @@ def as_attribute(op: Op, param: Param, value: Any) -> Any:
     if not isinstance(value, wanted) or (isinstance(value, bool) and bool not in wanted):
         raise OpTypeError(
             f"argument {param.name!r} of {op.name} is {shown(value)}, "
-            f"{'an' if kind == 'int' else 'a'} {kind} was wanted",
+            f"{with_article(kind)} was wanted",
             slug="argument-kind",
         )
     member = int(value) if kind == "int" else _member(kind, value)

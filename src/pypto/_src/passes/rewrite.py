@@ -19,7 +19,7 @@ from collections.abc import Callable, Mapping, Sequence
 from types import UnionType
 from typing import Any, Final, get_args, get_type_hints
 
-from pypto._src.errors import PassError
+from pypto._src.errors import PassError, with_article
 from pypto._src.ir.array_types import exprs_of_type
 from pypto._src.ir.exprs import Call, ConstInt, Expr
 from pypto._src.ir.stmts import Program
@@ -103,8 +103,8 @@ class Rewriter(Mutator):
             if changed is None:
                 return node
             if not is_scalar and not same_type(changed.type, node.type):
-                found, wanted = describe(changed.type), describe(node.type)
-                raise _wrong(last[-1], f"a {found} in place of a {wanted}", node)
+                found, wanted = (with_article(describe(each.type)) for each in (changed, node))
+                raise _wrong(last[-1], f"{found} in place of {wanted}", node)
             node = changed
         names = ", ".join(dict.fromkeys(last[-4:]))
         raise PassError(

@@ -13,7 +13,7 @@ from typing import Final, TypeAlias
 
 from pypto._src.diagnostics import Diagnostic, DiagnosticSeverity, Span
 from pypto._src.dtypes import DataType
-from pypto._src.errors import VerificationError
+from pypto._src.errors import VerificationError, with_article
 from pypto._src.ir.array_types import ShapedType, TileType, same_dims
 from pypto._src.ir.exprs import Expr, Var
 from pypto._src.ir.stmts import (
@@ -158,8 +158,7 @@ def _signature(program: Program) -> Iterator[Diagnostic]:
             for value in stmt.value:
                 if not isinstance(value.type, ScalarType | UnknownType):
                     message = (
-                        f"statement.return of @{function.name} carries scalars, "
-                        f"got {_named(value)}{type_text(value.type)}"
+                        f"statement.return of @{function.name} carries scalars, got {_named(value)}"
                     )
                     hint = "let it leave through a parameter marked #out"
                     yield _finding(SIGNATURE, message, stmt.span, hint)
@@ -180,7 +179,8 @@ def _params_and_results(function: Function) -> Iterator[Diagnostic]:
 
 
 def _named(value: Expr) -> str:
-    return f"%{value.name}, a " if isinstance(value, Var) else "a "
+    kind = with_article(type_text(value.type))
+    return f"%{value.name}, {kind}" if isinstance(value, Var) else kind
 
 
 def _ops(program: Program) -> Iterator[Diagnostic]:

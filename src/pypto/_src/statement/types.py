@@ -17,6 +17,7 @@ from pypto._src.errors import (
     ScopeIsolationError,
     SSAViolationError,
     UndefinedVariableError,
+    with_article,
 )
 from pypto._src.frontend.state.messages import did_you_mean
 from pypto._src.ir.array_types import MemRef, TensorType, TensorView, TileType, TileView, same_dims
@@ -230,7 +231,8 @@ class TypeReader:
             return ConstFloat(value, DataType.FP32, span)
         if not isinstance(kind, ScalarType):
             raise s.error(
-                f"the constant {s.texts[number.at]} is used where a {type_text(kind)} was wanted",
+                f"the constant {s.texts[number.at]} is used where {with_article(type_text(kind))} "
+                "was wanted",
                 number.at,
                 cls=ParserTypeError,
             )
@@ -486,7 +488,7 @@ _MEMREF_TYPE: Final = MemRef(MemorySpace.DDR, 0, 0).type
 
 def _member_of(cls: type[Any]) -> Callable[[TypeReader], Any]:
     members = dict(cls.__members__)
-    return lambda reader: reader.one_of(members, f"a {cls.__name__}")
+    return lambda reader: reader.one_of(members, with_article(cls.__name__))
 
 
 _TENSOR_VIEW: Final[dict[str, Callable[[TypeReader], Any]]] = {

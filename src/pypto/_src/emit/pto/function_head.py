@@ -19,7 +19,7 @@ from pypto._src.emit.pto.types import (
     pointer_type,
     signless,
 )
-from pypto._src.errors import EmitError
+from pypto._src.errors import EmitError, of_type
 from pypto._src.ir.array_types import TensorType, exprs_of_type
 from pypto._src.ir.exprs import Var
 from pypto._src.ir.stmts import Function
@@ -127,7 +127,7 @@ class Head:
         for kind in self._function.return_types:
             if not isinstance(kind, TensorType):
                 raise EmitError(
-                    f"kernel {self._function.name!r} returns a {type(kind).__name__}, "
+                    f"kernel {self._function.name!r} returns {of_type(kind)}, "
                     "and a kernel returns only tensors",
                     hint="store the value to a pl.Out tensor",
                     slug="emit-result",

@@ -18,7 +18,7 @@ from pypto._src.emit.pto.tensors import Tensors
 from pypto._src.emit.pto.tile_allocations import Buffers, Key
 from pypto._src.emit.pto.types import rows_and_columns, value_type
 from pypto._src.emit.writer import RUN_PASSES
-from pypto._src.errors import EmitError
+from pypto._src.errors import EmitError, of_type
 from pypto._src.ir.array_types import TensorType, TileType
 from pypto._src.ir.exprs import Expr, MakeTuple, TupleGetItemExpr, Var
 from pypto._src.ir.stmts import ForStmt, Function
@@ -111,7 +111,7 @@ class Kernel:
             return value.elements
         if value in self.tuples:
             return self.tuples[value]
-        raise EmitError(f"a {type(value).__name__} is not a tuple of values here", value.span)
+        raise EmitError(f"{of_type(value)} is not a tuple of values here", value.span)
 
     def item(self, value: Expr) -> Expr:
         """Return the element that a tuple access denotes; anything else is returned unchanged."""

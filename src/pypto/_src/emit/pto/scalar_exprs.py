@@ -13,7 +13,7 @@ from pypto._src.dtypes import DataType
 from pypto._src.emit.pto.function_body import Body
 from pypto._src.emit.pto.int64 import exceeds_index, is_int64, parts
 from pypto._src.emit.pto.types import scalar_dtype, value_type
-from pypto._src.errors import EmitError
+from pypto._src.errors import EmitError, of_type
 from pypto._src.ir.exprs import (
     COMPARISONS,
     LOGICAL,
@@ -219,7 +219,7 @@ class Scalars:
             case Call():
                 return self.call(node, long)
             case _:
-                raise EmitError(f"a {type(node).__name__} is not a scalar value", node.span)
+                raise EmitError(f"{of_type(node)} is not a scalar value", node.span)
 
     def _variable(self, var: Var) -> str:
         name = self.names.get(var) or self.symbols.get(var.name)

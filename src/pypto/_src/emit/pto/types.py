@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from pypto._src.dtypes import LARGEST, DataType, holds
-from pypto._src.errors import EmitError
+from pypto._src.errors import EmitError, of_type
 from pypto._src.ir.array_types import TileType, as_matrix
 from pypto._src.ir.enums import MemorySpace
 from pypto._src.ir.exprs import ConstInt, Expr, const_value
@@ -175,7 +175,7 @@ def scalar_dtype(value: Expr) -> DataType:
     """
     if isinstance(value.type, ScalarType):
         return value.type.dtype
-    raise EmitError(f"a {type(value.type).__name__} is used where a scalar is wanted", value.span)
+    raise EmitError(f"{of_type(value.type)} is used where a scalar is wanted", value.span)
 
 
 def float_literal(value: float, dtype: DataType) -> str:

@@ -27,6 +27,7 @@ from typing import Any, Self, cast
 
 from pypto._src.diagnostics import UNKNOWN_SPAN, Span
 from pypto._src.dtypes import DataType
+from pypto._src.errors import with_article
 from pypto._src.ir.array_types import MemRef, TensorType, TensorView, TileType, TileView
 from pypto._src.ir.enums import (
     ForKind,
@@ -277,7 +278,10 @@ class _LoopBuilder(_WithResults):
         """
         init = as_expr(init_value)
         if isinstance(type, Type) and not same_type(type, init.type):
-            raise ValueError(f"iter_arg {name!r} is a {type}, its init_value a {init.type}")
+            raise ValueError(
+                f"iter_arg {name!r} is {with_article(str(type))}, "
+                f"its init_value {with_article(str(init.type))}"
+            )
         arg = IterArg(name, init.type if type is None else type, init, span or caller_span())
         self.add_iter_arg(arg)
         return arg
@@ -297,7 +301,10 @@ class _LoopBuilder(_WithResults):
             raise ValueError(f"result {name!r} has no iter_arg: call iter_arg before return_var")
         kind = self._iter_args[index].type
         if type is not None and not same_type(type, kind):
-            raise ValueError(f"result {name!r} is a {type}, its iter_arg a {kind}")
+            raise ValueError(
+                f"result {name!r} is {with_article(str(type))}, "
+                f"its iter_arg {with_article(str(kind))}"
+            )
         var = Var(name, kind, span or caller_span())
         self.add_return_var(var)
         return var
@@ -612,7 +619,9 @@ class IRBuilder:
         expr = self._typed(as_expr(value, span))
         kind = expr.type
         if type is not None and not isinstance(kind, UnknownType) and not same_type(type, kind):
-            raise ValueError(f"variable {name!r} is declared as {type}, its value is a {kind}")
+            raise ValueError(
+                f"variable {name!r} is declared as {type}, its value is {with_article(str(kind))}"
+            )
         var = Var(name, kind if type is None else type, span)
         self.emit(AssignStmt(var, expr, span))
         return var

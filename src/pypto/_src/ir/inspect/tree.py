@@ -14,7 +14,7 @@ from typing import Any, Final, cast
 
 from pypto._src.diagnostics import UNKNOWN_SPAN, Span
 from pypto._src.dtypes import DataType
-from pypto._src.errors import InternalError
+from pypto._src.errors import InternalError, of_type
 from pypto._src.ir.exprs import GlobalVar, IRNode, Op
 from pypto._src.ir.node_base import Node
 from pypto._src.ir.serialization.field_kinds import nodes_in
@@ -217,7 +217,7 @@ def _children_first(root: Node) -> Iterator[Node]:
             done.add(id(node))
             yield node
         elif id(child) in opened:
-            raise InternalError(f"a {type(child).__name__} holds itself")
+            raise InternalError(f"{of_type(child)} holds itself")
         else:
             opened.add(id(child))
             stack.append((child, _held(child)))

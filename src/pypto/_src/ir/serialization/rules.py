@@ -10,7 +10,7 @@ from typing import Any, Final, cast
 
 from pypto._src.diagnostics import shortened
 from pypto._src.dtypes import DataType
-from pypto._src.errors import SerializeError
+from pypto._src.errors import SerializeError, with_article
 from pypto._src.ir.array_types import MEMREF_NAMES, MemRef, ShapedType, TensorView, TileView
 from pypto._src.ir.exprs import (
     BinaryExpr,
@@ -154,7 +154,7 @@ def check_name(node: Any) -> None:
         return
     holds, wanted = row
     if not holds(node.name):
-        raise _misnamed(f"a {cls.__name__}", node.name, wanted)
+        raise _misnamed(with_article(cls.__name__), node.name, wanted)
     if cls is Program and node.entry is not None and not holds(node.entry):
         raise _misnamed("the entry of a program", node.entry, wanted)
 

@@ -21,7 +21,7 @@ from threading import get_ident
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from pypto._src.diagnostics import UNKNOWN_SPAN, Span
-from pypto._src.errors import InternalError, SerializeError
+from pypto._src.errors import InternalError, SerializeError, of_type, with_article
 from pypto._src.ir.exprs import IRNode, Op
 from pypto._src.ir.node_base import Node
 from pypto._src.ir.opdef import OpDef
@@ -175,7 +175,7 @@ class _Writer(TokenWriter):
                 opened.discard(id(node))
                 self.row(node, known)
             elif id(child) in opened:
-                raise InternalError(f"a {type(child).__name__} holds itself")
+                raise InternalError(f"{of_type(child)} holds itself")
             else:
                 opened.add(id(child))
                 stack.append((child, _children(child)))
@@ -275,7 +275,7 @@ class _Reader(TokenReader):
         check_name(node)
         for holds, text in rules:
             if not holds(node):
-                message = f"the serialised IR is damaged: a {cls.__name__} {text}, this one not"
-                raise SerializeError(message)
+                what = with_article(cls.__name__)
+                raise SerializeError(f"the serialised IR is damaged: {what} {text}, this one not")
         shared = _SHARED.get(cls)
         return node if shared is None else shared(node)

@@ -12,7 +12,7 @@ from itertools import islice
 from typing import TypeAlias
 
 from pypto._src.diagnostics import Span
-from pypto._src.errors import PassError
+from pypto._src.errors import PassError, of_type
 from pypto._src.ir.array_types import TensorType
 from pypto._src.ir.exprs import Var
 from pypto._src.ir.stmts import (
@@ -319,7 +319,7 @@ def _misplaced(stmt: Stmt) -> PassError:
             return PassError(f"this {word} is not inside a loop", stmt.span, slug="stray-jump")
         case _:
             return PassError(
-                f"a {type(stmt).__name__} is before the end of its body",
+                f"{of_type(stmt)} is before the end of its body",
                 stmt.span,
                 "yield at the end of a loop body or branch",
                 slug="stray-yield",

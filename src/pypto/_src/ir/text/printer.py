@@ -93,7 +93,7 @@ import keyword
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
-from pypto._src.errors import TextError
+from pypto._src.errors import TextError, of_type
 from pypto._src.ir.array_types import MemRef
 from pypto._src.ir.enums import ForKind, FunctionType, ParamDirection
 from pypto._src.ir.exprs import Call, Expr, IterArg, Op, Var
@@ -170,7 +170,7 @@ def _printed(node: Node, prefix: str) -> str:
         return write(exprs, node)
     if isinstance(node, Expr):
         return exprs.expr(node)
-    raise TypeError(f"nothing is known about printing a {type(node).__name__}")
+    raise TypeError(f"nothing is known about printing {of_type(node)}")
 
 
 class _Statements:

@@ -10,7 +10,7 @@ from typing import Any, Final, cast
 
 from pypto._src.diagnostics import Diagnostic, Span
 from pypto._src.dtypes import DataType
-from pypto._src.errors import PyptoError
+from pypto._src.errors import PyptoError, with_article
 from pypto._src.ir.array_types import ShapedType, dtype_of, same_valid_part, valid_part
 from pypto._src.ir.exprs import (
     LOGICAL,
@@ -179,11 +179,11 @@ def _within(found: Type, stated: Type) -> bool:
 
 def _mismatch(what: str, wanted: Type, other: str, found: Type, span: Span) -> Diagnostic:
     code = _difference(wanted, found)
-    texts = [_spell(kind) for kind in (wanted, found)]
+    texts = [with_article(_spell(kind)) for kind in (wanted, found)]
     if code is None:  # they are valid in different parts
         code = TypeCheckErrorType.SHAPE_VALUE_MISMATCH
         texts = [text + _part(kind) for text, kind in zip(texts, (wanted, found), strict=True)]
-    return finding(code, f"{what} is a {texts[0]}, {other} is a {texts[1]}", span)
+    return finding(code, f"{what} is {texts[0]}, {other} is {texts[1]}", span)
 
 
 def _part(kind: Type) -> str:
@@ -274,7 +274,7 @@ def _op_call(op: OpDef[..., Any], call: Call, span: Span) -> Iterator[Diagnostic
         yield finding(code, error.message, span_or(call, span), hint=error.hint)
         return
     if not same_type(wanted, call.type) and not isinstance(call.type, UnknownType):
-        message = f"{op.name} gives a {wanted}, the call says {call.type}"
+        message = f"{op.name} gives {with_article(str(wanted))}, the call says {call.type}"
         yield finding(code, message, span_or(call, span))
 
 

@@ -13,7 +13,7 @@ from ctypes import addressof, c_char
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from pypto._src.dtypes import DataType
-from pypto._src.errors import CallError, of_type
+from pypto._src.errors import CallError, of_type, with_article
 from pypto._src.interp.scalars import wrapper
 from pypto._src.ir.array_types import TensorType
 from pypto._src.ir.enums import ParamDirection
@@ -79,8 +79,8 @@ def parameter_of(
     if isinstance(var.type, ScalarType):
         return ScalarParameter(function.name, var, var.type)
     raise CallError(
-        f"{function.name} cannot be called from Python: its parameter {var.name!r} is a "
-        f"{type(var.type).__name__.removesuffix('Type')}",
+        f"{function.name} cannot be called from Python: its parameter {var.name!r} is "
+        f"{with_article(type(var.type).__name__.removesuffix('Type'))}",
         var.span,
         hint="call a function whose parameters are tensors and scalars",
         slug="argument-kind",
