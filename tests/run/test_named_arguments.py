@@ -79,6 +79,19 @@ def test_outputs_that_are_left_out(target: Any) -> None:
         scaled(2.0, X)
 
 
+@pytest.mark.parametrize("size", ["M * 2", "N"])
+def test_outputs_that_cannot_be_left_out(size: str) -> None:
+    """A size that is computed, or that no other tensor has, is not known without the output."""
+    text = SIZED.replace("pl.Out[pl.Tensor[[M,", f"pl.Out[pl.Tensor[[{size},")
+    text = text.replace('M = pl.dynamic("M")', 'M = pl.dynamic("M")\nN = pl.dynamic("N")')
+    sums = runtime.compile(pl.parse_program(text), target="interpreter")
+    with pytest.raises(CallError, match=r"sums takes 3 arguments \(rows, x, columns\), got 1"):
+        sums(X[:8])
+    rows = np.zeros((16, 16), np.float32)
+    sums(rows, X[:8], np.zeros((1, 16), np.float32))
+    np.testing.assert_array_equal(rows[:8], -X[:8])
+
+
 REFUSED: list[tuple[tuple[Any, ...], dict[str, Any], str, str]] = [
     ((X, 1.0), {"outt": X}, "scaled does not have the argument 'outt'; it has x, factor, out",
      "did you mean out=?"),

@@ -259,7 +259,9 @@ class CompiledProgram:
     def __call__(self, *args: Any, **named: Any) -> Any:
         """Run the program to its end; arguments are given in order, or by the parameters' names.
 
-        A call may leave out all outputs, and then returns new arrays for them.
+        A call may leave out all outputs whose sizes are numbers or named dimensions of the other
+        arguments; it then makes new arrays for them, and returns these if the program returns
+        nothing.
         ``config=RunConfig(...)`` says how, and which texts are written first.
 
         Raises:
