@@ -393,8 +393,10 @@ class Method(Callee):
         if not ctx.environment.has_symbols:
             return
         outside = {name: value for name, value in ctx.outer.items() if isinstance(value, Var)}
-        told = set(uses([size for var, _ in self.params for size in symbols_of_type(var.type)]))
-        unknown = {name for name, var in outside.items() if var not in told}
+        determined = set(
+            uses([size for var, _ in self.params for size in symbols_of_type(var.type)])
+        )
+        unknown = {name for name, var in outside.items() if var not in determined}
         if not unknown:
             return
         for statement in self.node.body:

@@ -223,7 +223,7 @@ class Plan:
             (row.param, row.axis, self._slot(row.size), self._slot(row.var), self._value(row.value))
             for row in solved_dims(function)
         ]
-        self.told = [(i, axis, self._value(dim)) for i, axis, dim in dependent_dims(function)]
+        self.dependent = [(i, axis, self._value(dim)) for i, axis, dim in dependent_dims(function)]
         self.body = self._body(function.body, ())
 
     # ---------------------------------------------------------------------------------------
@@ -249,7 +249,7 @@ class Plan:
             env[slot] = solved = solve(env)
             if solved < 0:
                 raise self._misfit(params[index], args[index])
-        for index, axis, size in self.told:
+        for index, axis, size in self.dependent:
             if args[index].shape[axis] != size(env):
                 raise self._misfit(params[index], args[index])
         self.body(env)

@@ -20,7 +20,7 @@ from pypto._src.ir.exprs import Add, Expr, Mul, Var, as_expr, binary, const_valu
 from pypto._src.ops import reshaping, tensor
 
 
-def joined(
+def box_without_indices(
     ctx: Context,
     node: ast.Subscript,
     base: Expr,
@@ -59,8 +59,13 @@ def joined(
     return var, begins, sizes
 
 
-def without_indexed(ctx: Context, tile: Expr, indexed: Sequence[int], node: ast.Subscript) -> Expr:
-    """Return a part of a tile without the ``indexed`` dimensions; it keeps what `joined` keeps."""
+def part_without_indices(
+    ctx: Context, tile: Expr, indexed: Sequence[int], node: ast.Subscript
+) -> Expr:
+    """Return a part of a tile without the ``indexed`` dimensions.
+
+    It keeps the dimensions that `box_without_indices` keeps.
+    """
     assert isinstance(tile.type, TileType)
     kept = plain_dims(tile.type.shape)
     last = len(kept) - 1

@@ -15,7 +15,7 @@ from pypto._src.frontend.source.python_names import MISSING
 from pypto._src.frontend.source.syntax_tree import assigned_names
 from pypto._src.frontend.state.context import Context
 from pypto._src.frontend.state.live_names import read_names
-from pypto._src.frontend.syntax.loop_carried import by_position
+from pypto._src.frontend.syntax.loop_carried import bounds_by_position
 from pypto._src.frontend.syntax.loops import bounds, counted, for_
 from pypto._src.ir.enums import ForKind
 from pypto._src.suggestions import nearest_keyword
@@ -53,7 +53,7 @@ def _pipeline(ctx: Context, node: ast.For, call: ast.Call) -> None:
     stages = [word.value for word in call.keywords if word.arg == "stage"]
     stage = ctx.value(stages[0]) if stages else None
     for word in call.keywords if not stages else ():
-        positions = by_position(ctx, call)
+        positions = bounds_by_position(ctx, call)
         if positions is not None or nearest_keyword(word.arg or "", ["stage"]) is not None:
             raise ParserSyntaxError(
                 f"{ctx.source.text(call.func)} has no argument {word.arg!r}",
@@ -85,7 +85,7 @@ def _unroll(ctx: Context, node: ast.For, call: ast.Call) -> None:
         raise ParserSyntaxError(
             "pl.unroll takes one variable, and only bounds",
             ctx.span(target if not call.keywords else call),
-            hint=by_position(ctx, call) or "write for i in pl.unroll(4):",
+            hint=bounds_by_position(ctx, call) or "write for i in pl.unroll(4):",
             slug="loop-target",
         )
     numbers: list[int] = []

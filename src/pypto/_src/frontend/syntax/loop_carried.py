@@ -29,7 +29,7 @@ def init_values(ctx: Context, call: ast.Call) -> list[Expr] | None:
     found: list[Expr] | None = None
     for word in call.keywords:
         if word.arg != "init_values":
-            positions = by_position(ctx, call)
+            positions = bounds_by_position(ctx, call)
             raise ParserSyntaxError(
                 f"{ctx.source.text(call.func)} has no argument {word.arg!r}",
                 ctx.span(word if positions is None else call),
@@ -52,7 +52,7 @@ def init_values(ctx: Context, call: ast.Call) -> list[Expr] | None:
     return found
 
 
-def by_position(ctx: Context, call: ast.Call) -> str | None:
+def bounds_by_position(ctx: Context, call: ast.Call) -> str | None:
     """Return a loop's bounds without their names, None if they have none."""
     texts = [ctx.source.text(arg) for arg in call.args]
     words = {word.arg: ctx.source.text(word.value) for word in call.keywords}

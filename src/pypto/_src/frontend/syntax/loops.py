@@ -27,7 +27,7 @@ from pypto._src.frontend.state.messages import nearest
 from pypto._src.frontend.state.scope import BROKEN
 from pypto._src.frontend.syntax.blocks import Block, parse_block
 from pypto._src.frontend.syntax.loop_carried import (
-    by_position,
+    bounds_by_position,
     carried_results,
     carrying_target,
     init_values,
@@ -224,7 +224,8 @@ def bounds(ctx: Context, call: ast.Call) -> tuple[Expr, Expr, Expr]:
         raise ParserSyntaxError(
             f"{ctx.source.text(call.func)} takes 1 to 3 arguments, got {len(call.args)}",
             ctx.span(call),
-            hint=by_position(ctx, call) or f"write {ctx.source.text(call.func)}({bounds_text})",
+            hint=bounds_by_position(ctx, call)
+            or f"write {ctx.source.text(call.func)}({bounds_text})",
             slug="range-arguments",
         )
     given = [_bound(ctx, arg) for arg in call.args]

@@ -70,9 +70,9 @@ def read(ctx: Context, node: ast.Subscript, base: Expr) -> Expr:
     if isinstance(kind, TileType) and ctx.region is not None:
         _check_constant(ctx, node, region)
         taken = ctx.region.part(ctx, base, region.sizes, region.begins, node)
-        from pypto._src.frontend.regions.indices import without_indexed
+        from pypto._src.frontend.regions.indices import part_without_indices
 
-        return without_indexed(ctx, taken, region.indexed, node)
+        return part_without_indices(ctx, taken, region.indexed, node)
     if isinstance(kind, TileType):
         _check_constant(ctx, node, region)
         from pypto._src.frontend.syntax.tile_parts import TileParts
@@ -90,10 +90,10 @@ def _without_indices(
     """Return a tensor and its box, without the dimensions that have a single index."""
     if not region.indexed or not isinstance(base.type, TensorType):
         return base, region
-    from pypto._src.frontend.regions.indices import joined
+    from pypto._src.frontend.regions.indices import box_without_indices
 
     box = region.begins, region.sizes
-    base, begins, sizes = joined(ctx, node, base, box, region.indexed)
+    base, begins, sizes = box_without_indices(ctx, node, base, box, region.indexed)
     return base, _Region(begins, sizes)
 
 

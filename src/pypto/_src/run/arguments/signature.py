@@ -69,7 +69,7 @@ class Signature:
             (i, [j for j, q in tensors if i < j or not q.writes]) for i, p in tensors if p.writes
         ]
         self._pairs = [(i, others) for i, others in pairs if others]
-        self._told = DependentSizes(function, len(self._params))
+        self._dependent = DependentSizes(function, len(self._params))
 
     def __str__(self) -> str:
         """Return the call with its parameters: ``main(x: Tensor[[64], FP32], n: ...)``."""
@@ -211,9 +211,9 @@ class Signature:
             if error.slug == "argument-kind" and self._are_misplaced(args):
                 error.hint = f"call it as {self.name}({', '.join(self.names)})"
             raise
-        misfit = self._told.misfit(values) if self._told else None
+        misfit = self._dependent.misfit(values) if self._dependent else None
         if misfit is not None:
-            self._refuse_told(*misfit, values)
+            self._refuse_dependent(*misfit, values)
         for i, others in self._pairs:
             begin = words[i]
             end = begin + values[i].nbytes
@@ -229,7 +229,9 @@ class Signature:
             isinstance(p, ScalarParameter) and getattr(a, "shape", ()) != () for p, a in pairs
         )
 
-    def _refuse_told(self, index: int, axis: int, size: int, values: Sequence[Any]) -> NoReturn:
+    def _refuse_dependent(
+        self, index: int, axis: int, size: int, values: Sequence[Any]
+    ) -> NoReturn:
         param, found = self._params[index], list(values[index].shape)
         kind = self._function.params[index].type
         assert isinstance(kind, TensorType)

@@ -1,4 +1,4 @@
-"""The sizes that the arguments of a call have in symbolic dimensions, and those that they tell.
+"""The sizes of the symbolic dimensions of a call's arguments, and those that follow from them.
 
 A size may be a dimension itself, a number that is passed, or what a dimension that is computed of
 others is solved for. Knows signatures and arrays that fit, one by one.
@@ -111,7 +111,7 @@ class DependentSizes:
         self._known = KnownSizes(function, given)
         for var in self._vars:
             if var not in self._known.vars:
-                raise _untold(function, var)
+                raise _undetermined(function, var)
         self._plan = Computation(self._vars, dims, function)
 
     def __bool__(self) -> bool:
@@ -127,7 +127,7 @@ class DependentSizes:
         return None
 
 
-def _untold(function: Function, var: Var) -> CallError:
+def _undetermined(function: Function, var: Var) -> CallError:
     return CallError(
         f"{function.name} cannot be called: the size {var.name!r} is not a dimension of any of "
         "its tensors",
@@ -154,7 +154,7 @@ class SizeWords:
             if var not in found:
                 self._solved = self._solved or KnownSizes(function, len(function.params))
                 if var not in self._solved.vars:
-                    raise _untold(function, var)
+                    raise _undetermined(function, var)
             self._axes.append((var, found.get(var, [])))
 
     def __bool__(self) -> bool:

@@ -296,7 +296,7 @@ inline void pto2_rt_check(PTO2Runtime* rt, const Tensor& tensor, DataType dtype,
 }
 
 // A computed size for `pto2_rt_check`: a negative one matches no tensor, and -1 does not mean any size.
-inline int64_t pto2_rt_told(int64_t size) { return size < 0 ? INT64_MIN : size; }
+inline int64_t pto2_rt_dependent(int64_t size) { return size < 0 ? INT64_MIN : size; }
 
 // A size that follows from a dimension of `tensor`; it must not be negative.
 inline int64_t pto2_rt_solved(

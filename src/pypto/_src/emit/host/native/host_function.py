@@ -164,11 +164,13 @@ class HostFunction:
                 if isinstance(dim, Var):
                     self._dimension(dim, name, axis)
         args = ["" if p in self.tuples else self.name(p) for p in self.function.params]
-        values = self._told(self.function, args, "line")
+        values = self._dependent_sizes(self.function, args, "line")
         for row in solved_dims(self.function):
             self.names.register(row.var, values[row.var])
 
-    def _told(self, function: Function, args: Sequence[str], line: str) -> dict[Var, str]:
+    def _dependent_sizes(
+        self, function: Function, args: Sequence[str], line: str
+    ) -> dict[Var, str]:
         """Check the sizes in a call of ``function`` that other arguments determine.
 
         Returns:
@@ -181,7 +183,7 @@ class HostFunction:
                     if isinstance(dim, Var):
                         values.setdefault(dim, f"{text}.shapes[{axis}]")
         values |= zip(function.params, args, strict=True)  # numbers, before what follows from them
-        scalars = HostScalars(lambda expr: _told_value(function, values, expr), line)
+        scalars = HostScalars(lambda expr: _size_text(function, values, expr), line)
         for row in solved_dims(function):
             param, tensor = function.params[row.param], args[row.param]
             values[row.size] = f"{tensor}.shapes[{row.axis}]"
@@ -191,14 +193,14 @@ class HostFunction:
             size = f"pto2_rt_solved(rt, {scalars.text(row.value)}, {wanted})"
             self.line(f"const int64_t {name} = {size};")
             self.line(f"(void){name};")
-        told = {(index, axis): dim for index, axis, dim in dependent_dims(function)}
-        for index in dict.fromkeys(index for index, _ in told):
+        dependent = {(index, axis): dim for index, axis, dim in dependent_dims(function)}
+        for index in dict.fromkeys(index for index, _ in dependent):
             param, text = function.params[index], args[index]
             kind = param.type
             assert isinstance(kind, TensorType)
             sizes = [
-                f"pto2_rt_told({scalars.text(told[index, axis])})"
-                if (index, axis) in told
+                f"pto2_rt_dependent({scalars.text(dependent[index, axis])})"
+                if (index, axis) in dependent
                 else "-1"
                 for axis in range(len(kind.shape))
             ]
@@ -414,7 +416,7 @@ class HostFunction:
         ]
         if dependent_dims(callee):
             args = [f"({self.value(arg)})" for arg in call.args]
-            values = self._told(callee, args, "__LINE__")
+            values = self._dependent_sizes(callee, args, "__LINE__")
             solved = {row.var for row in solved_dims(callee)}
             entries += [
                 f"make_scalar_param({to_word(DataType.INDEX, values[var])})"
@@ -588,7 +590,7 @@ def calls_in_parallel(loop: ForStmt) -> Iterator[Call]:
             yield value
 
 
-def _told_value(function: Function, values: Mapping[Var, str], expr: Expr) -> str:
+def _size_text(function: Function, values: Mapping[Var, str], expr: Expr) -> str:
     text = values.get(expr) if isinstance(expr, Var) else None
     if text is None:
         name = python_print(expr)
