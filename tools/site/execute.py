@@ -106,13 +106,15 @@ def _run_python(page: Path, block: Block, names: dict[str, Any]) -> None:
         value = None
         if isinstance(last, ast.Expr):
             tree.body.pop()
+        # Pages belong to the project: their blocks run as a reader would run them. The future
+        # imports of this module must not hold there.
         exec(compile(tree, filename, "exec", flags, dont_inherit=True), names)
         if isinstance(last, ast.Expr):
             expression = ast.Expression(last.value)
             value = eval(compile(expression, filename, "eval", flags, dont_inherit=True), names)
         if value is not None:
             print(value)
-    except Exception as error:
+    except Exception as error:  # a block may raise anything; readers look for the page's line
         frames = traceback.extract_tb(error.__traceback__)
         lines = [frame.lineno for frame in frames if frame.filename == filename]
         line = error.lineno if isinstance(error, SyntaxError) and not lines else lines[-1]

@@ -44,6 +44,8 @@ class Peer:
             try:
                 return self._result(begun)
             except Exception as error:
+                # What carries the request has exceptions of its own, which are not known here.
+                # Each means that the peer did not answer.
                 raise PeerLostError(self.rank) from error
 
         return result
@@ -79,7 +81,10 @@ class RankWorld(World):
                 found = work()
             self.settle()
         except BaseException as error:
+            # After Ctrl-C, too: the next run must not wait for what this one has sent.
             self._sent.clear()
+            # An error in a callback of native code is kept in `_failure`, and native code then
+            # stops with one of its own, which says less.
             raise self._failure or error from None
         if self._failure is not None:
             raise self._failure

@@ -173,7 +173,7 @@ def _failure(
         except PyptoError as error:
             crash = error.__cause__ if error.slug == "user-file" else None
             return _crash(crash) or f"error:{error.slug}"
-        except Exception as error:
+        except Exception as error:  # perhaps the crash that is searched for
             return _crash(error)
 
     return failure

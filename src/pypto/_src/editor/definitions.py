@@ -54,6 +54,8 @@ def definitions(text: str, filename: str) -> Definitions:
                 )  # the only one that still has an effect
                 continue
             code = compile(ast.Module([node], []), filename, "exec", flags, dont_inherit=True)
+            # Kernels are wanted as objects, as an import of the file would make them. `_defines`
+            # has skipped the statements that an import would run for their effects.
             exec(code, names)
         except PyptoError as error:
             findings += [each.diagnostic for each in (error, *error.others)]

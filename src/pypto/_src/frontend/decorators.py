@@ -111,6 +111,8 @@ def _function(func: Any, options: Options, frame: FrameType) -> Any:
             error.at(span_of_frame(frame))
         raise
     except Exception as error:
+        # Values around the kernel have methods of their own, which may raise anything, and the
+        # parser may have a fault. The user is told which function was being parsed.
         raise _not_parsed(func, error) from error
 
 

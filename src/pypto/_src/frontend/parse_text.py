@@ -315,6 +315,8 @@ class _Text:
         except RecursionError:
             raise too_deep(self.filename) from None
         except Exception as error:
+            # Anything that the user's code raises: trusted text runs as Python, with imports and
+            # assertions that may fail, and values that kernels read have methods of their own.
             location = span_of(error) or self.filename
             message = f"running {location} raises {type(error).__name__}: {error}"
             raise TextRunError(message) from error
@@ -358,6 +360,7 @@ class _Text:
         flag = __future__.annotations.compiler_flag
         code = compile(tree, self.filename, "exec", flags=flag, dont_inherit=True)
         show_kept_lines()  # to someone who debugs what is executed
+        # Only statements of a text that the caller trusts get here: `_statements` reads all others.
         exec(code, self.names)
 
     def _kernel(self, node: ast.stmt) -> bool:

@@ -506,7 +506,7 @@ def locals_of(
     sys.setprofile(profile)
     try:
         returned: Any = function(filled) if takes_all else function(**given)
-    except Exception as error:
+    except Exception as error:  # a reference is the user's code, which may raise anything
         raise EvaluationError(
             f"the reference {function.__name__} fails: {type(error).__name__}: {error}",
             slug="user-file",

@@ -136,6 +136,8 @@ class Pass:
         except PyptoError:
             raise
         except Exception as error:
+            # A fault of the pass may be of any type. That the argument is a program at all is
+            # checked only here, so that calls that succeed do not pay for it.
             if not isinstance(given, Program | Unmaterialized):  # pyright: ignore[reportUnnecessaryIsInstance]
                 raise not_a_program(given, self.get_name()) from None
             what = str(error) if isinstance(error, InternalError) else _description(error)

@@ -96,7 +96,7 @@ def shielded(work: Callable[[], T]) -> T:
         adopt(shield)
         try:
             results.append(work())
-        except BaseException as error:
+        except BaseException as error:  # raised again below, in the thread that waits
             errors.append(error)
         finally:
             done.set()
@@ -105,7 +105,7 @@ def shielded(work: Callable[[], T]) -> T:
         threading.Thread(target=run, name="pypto-compile", daemon=True).start()
         while not done.wait(_LOOK_S):
             pass
-    except BaseException:
+    except BaseException:  # of a signal handler, as for Ctrl-C
         shield.abandon()
         done.wait(_CLEANUP_S)
         raise

@@ -486,6 +486,8 @@ class Context:
 
                 again(self, node, early.name, before)
             except Exception as error:
+                # Methods of the user's values may raise anything, and so may a fault in the parser.
+                # No traceback has a line of the kernel, so that line is added as a note.
                 note_span(error, self.span(node))
                 raise
             if node.__class__ in TERMINATORS and index + 1 < len(nodes):
