@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import textwrap
 from random import Random
 
 import pytest
@@ -110,6 +111,79 @@ def test_tile_that_parts_are_put_into() -> None:
     assert check_uninitialized(filled.parse()) == []
     [found] = check_uninitialized(left.parse())
     assert found.message == "pl.add reads t, which is uninitialized"
+
+
+REGION = """\
+@pl.program
+class Regions:
+    @pl.function
+    def main(
+        self,
+        n: pl.INT64,
+        x: pl.Tensor[[24, 32], pl.FP32],
+        o: pl.Out[pl.Tensor[[24, 32], pl.FP32]],
+    ):
+        with pl.at(level=pl.Level.CORE_GROUP):
+            t = pl.create_tensor([24, 32], dtype=pl.FP32)
+"""
+PUT = "t[0:4, :] = x[0:4, :]\n"
+LOOP = "for i in pl.range({}):\n    t[i : i + {}, :] = x[i : i + {}, :]\n"
+ALL = LOOP.format("0, 24, 4", 4, 4)
+STORED = "o[:] = t"
+T = "uninitialized-tile: {} reads {}t, which is uninitialized"
+
+
+@pytest.mark.parametrize(
+    ("body", "wanted"),
+    [
+        pytest.param(f"{ALL}{STORED}", [], id="all rows"),
+        pytest.param(f"u = pl.add(t, x)\n{PUT}o[:] = pl.add(u, t)", [T.format("pl.add", "")],
+                     id="read before a part"),
+        pytest.param(f"u = pl.add(t, x)\n{ALL}o[:] = pl.add(u, t)", [T.format("pl.add", "")],
+                     id="read before a loop that puts all rows"),
+        pytest.param("for i in pl.range(0, 24, 4):\n    o[i : i + 4, :] = t[i : i + 4, :]\n"
+                     "    t[i : i + 4, :] = x[i : i + 4, :]", [T.format("pl.store", "")],
+                     id="read in the loop that puts"),
+        pytest.param(f"{PUT}{STORED}", [T.format("pl.store", "4:24 in dimension 0 of ")],
+                     id="four rows"),
+        pytest.param(f"{LOOP.format('4, 24, 4', 4, 4)}o[:] = t + 1.0",
+                     [T.format("pl.add", "0:4 in dimension 0 of ")], id="not the first rows"),
+        pytest.param(f"{LOOP.format('20, -1, -4', 4, 4)}{STORED}", [], id="backwards"),
+        pytest.param(f"{LOOP.format('0, n, 4', 4, 4)}{STORED}", [], id="rows that are not known"),
+        pytest.param("t[n : n + 4, :] = x[0:4, :]\no[:] = t", [], id="place not known"),
+        pytest.param("t[:, 0:16] = x[:, 0:16]\nt[:, 16:32] = x[:, 16:32]\no[:] = t", [],
+                     id="two halves"),
+        pytest.param("t[:, 0:16] = x[:, 0:16]\nt[0:4, :] = x[0:4, :]\no[:] = t", [],
+                     id="parts that leave out neither a row nor a column"),
+        pytest.param("t[:, 0:16] = x[:, 0:16]\nt[:, 8:24] = x[:, 8:24]\no[:] = t",
+                     [T.format("pl.store", "24:32 in dimension 1 of ")], id="columns"),
+        pytest.param(f"{PUT}o[:] = x\no[0:4, :] = t[0:4, :]", [], id="only the part is read"),
+        pytest.param(f"{PUT}o[:] = x\no[0:4, 0:8] = t[0:4, 1:9]", [],
+                     id="a part of the part is read"),
+        pytest.param("if n > 0:\n    t[0:12, :] = x[0:12, :]\nelse:\n"
+                     "    t[0:24, :] = x[0:24, :]\no[:] = t", [], id="in branches"),
+        pytest.param("if n > 0:\n    t[0:12, :] = x[0:12, :]\no[:] = t",
+                     [T.format("pl.store", "") + " where a condition does not hold"],
+                     id="in one branch"),
+        pytest.param("if n > 0:\n    t[0:12, :] = x[0:12, :]\nelse:\n"
+                     "    t[8:16, :] = x[8:16, :]\no[:] = t",
+                     [T.format("pl.store", "16:24 in dimension 0 of ")], id="too few in branches"),
+        pytest.param(f"{PUT}u = pl.add(t, x)\npl.write(t, [5, 0], 1.0)\no[:] = u", [],
+                     id="elements are written as well"),
+        pytest.param(f"{PUT}if n > 0:\n    t = x[:]\no[:] = t", [], id="replaced in a branch"),
+        pytest.param(f"{PUT}u = pl.full([24, 32], pl.FP32, 0.0)\nu[0:4, :] = t[0:4, :]\n"
+                     "o[:] = u", [], id="put into a filled tile"),
+        pytest.param("u = pl.create_tensor([24, 32], dtype=pl.FP32)\n"
+                     "for i in pl.range(0, 24, 4):\n    u[i : i + 4, :] = x[i : i + 4, :]\n"
+                     "    t[i : i + 4, :] = u[i : i + 4, :]\no[:] = t", [], id="two tiles"),
+        pytest.param("for j in pl.range(2):\n    for i in pl.range(0, 12, 4):\n"
+                     "        t[j * 12 + i : j * 12 + i + 4, :] = x[0:4, :]\no[:] = t", [],
+                     id="two loops"),
+    ],
+)  # fmt: skip
+def test_parts_of_tiles(body: str, wanted: list[str]) -> None:
+    """Reads before the first part are found, and of a whole tile that no parts can fill."""
+    assert messages(REGION, textwrap.indent(body, "    ")) == wanted
 
 
 def test_text_of_a_way() -> None:

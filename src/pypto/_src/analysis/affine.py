@@ -89,6 +89,14 @@ class Integers:
                 self.forms[var] = form
         return self._form(expr, block)
 
+    def bounds(self, form: Affine) -> tuple[float, float]:
+        """Return the least and the greatest value that a linear form may have in any iteration."""
+        found = float(form.constant), float(form.constant)
+        for atom, factor in form.terms.items():
+            counter = self.counters.get(atom, _ANY)
+            found = _add(found, _scaled(factor, counter.low, counter.high))
+        return found
+
     def _form(self, expr: Expr, block: Block) -> Affine:
         if isinstance(expr, ConstInt):
             return Affine(expr.value, _NO_TERMS)

@@ -3,12 +3,13 @@
 Steps through a function as a run would: loops one iteration at a time, branches by their
 conditions, up to a limit. Each finding is certain: the tile has no value where it is read, and
 every run that makes the tile gets there. Expects functions in SSA form with flattened calls.
-`uninitialized_tiles` finds what first iterations show. Knows no op but the one that makes tiles.
+`uninitialized_tiles` finds what first iterations show. Knows no op but the one that makes tiles,
+and those that put parts into them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from contextlib import suppress
 from typing import Final, TypeAlias
 
@@ -28,6 +29,7 @@ from pypto._src.ir.stmts import (
     ForStmt,
     IfStmt,
     ReturnStmt,
+    Stmt,
     WhileStmt,
     yielded,
 )
@@ -70,9 +72,12 @@ class Reads(NamedTuple):
     is_complete: bool  # every statement that runs was checked, so there are no other reads
 
 
-def uninitialized_reads(iterations: FirstIterations) -> Reads:
-    """Return the tiles that some iteration reads without a value."""
-    walk = _Walk(iterations)
+def uninitialized_reads(iterations: FirstIterations, copies: Container[Stmt]) -> Reads:
+    """Return the tiles that some iteration reads without a value.
+
+    ``copies`` are the statements that store a tile for a part to be put into it: no such reads.
+    """
+    walk = _Walk(iterations, copies)
     with suppress(_Stop):
         walk.block(iterations.root)
     return Reads(walk.found, walk.is_complete)
@@ -81,8 +86,9 @@ def uninitialized_reads(iterations: FirstIterations) -> Reads:
 class _Walk:
     """Steps through one function; ``open`` counts the enclosing branches of unknown outcome."""
 
-    def __init__(self, iterations: FirstIterations) -> None:
+    def __init__(self, iterations: FirstIterations, copies: Container[Stmt]) -> None:
         self.iterations = iterations
+        self.copies = copies
         home, loop = iterations.integers.home, iterations.loop
         self.values = Values(iterations.integers, lambda v: v in home and loop[home[v]] is None)
         self.states: dict[Var, _State] = {}
@@ -129,7 +135,8 @@ class _Walk:
     def _simple(self, point: ProgramPoint) -> None:
         stmt, call = point.stmt, call_of(point.stmt)
         op = None if call is None else op_of(call)
-        if call is not None and op is not None and op.view_of is None:
+        is_read = op is not None and op.view_of is None and stmt not in self.copies
+        if call is not None and op is not None and is_read:
             for index in sorted(op.reads):
                 if index < len(call.args):
                     self._read(call.args[index], called(op), call.span)

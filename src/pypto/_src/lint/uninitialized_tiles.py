@@ -2,23 +2,24 @@
 
 A tile that ``create_tile`` makes is uninitialized. What is reported is certain: an error where no
 path to the read writes the tile, a warning where one outcome of a condition leaves it
-uninitialized. Tiles whose elements are written one by one, or scattered to, or into which parts are
-put in memory are not reported: several such writes may fill them. Expects functions in SSA form
-with flattened calls. Knows no op but those that make tiles and tensors: what an op reads is in its
-definition.
+uninitialized, an error where a tile is read whole and all parts ever put into it leave some of its
+elements out. Tiles whose elements are written one by one, or scattered to, are not reported:
+several such writes may fill them. Expects functions in SSA form with flattened calls. Knows no op
+but those that make tiles, and stores: what an op reads is in its definition.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence, Set
 from typing import Final
 
 from pypto._src.analysis.affine import trip_count
 from pypto._src.analysis.first_iteration import FirstIterations
+from pypto._src.analysis.interval_sets import missing, union
 from pypto._src.analysis.liveness import carried
 from pypto._src.analysis.stmt_tree import Block, ProgramPoint, call_of, points_in
 from pypto._src.diagnostics import Diagnostic, DiagnosticSeverity, Label, Span
-from pypto._src.ir.array_types import TensorType, TileType
+from pypto._src.ir.array_types import TileType, same_dims, static_shape, valid_part
 from pypto._src.ir.enums import MemorySpace
 from pypto._src.ir.exprs import Call, Expr, Var
 from pypto._src.ir.opdef import aliased, op_of
@@ -31,8 +32,9 @@ from pypto._src.ir.stmts import (
     IfStmt,
     ReturnStmt,
 )
+from pypto._src.lint.tile_puts import Put, Puts
 from pypto._src.lint.uninitialized_iterations import Reads, uninitialized_reads
-from pypto._src.ops import new_tiles, tensor
+from pypto._src.ops import memory, new_tiles
 from pypto._src.ops.rules.type_rules import called, dims
 from pypto._src.records import NamedTuple
 
@@ -68,8 +70,9 @@ def uninitialized_tiles(function: Function, names: Mapping[Call, str]) -> list[D
     tiles = _Tiles(iterations, names)
     tiles.look()
     if any(point.is_loop for point in points_in(iterations.root)):
-        tiles.look_at(uninitialized_reads(iterations))
-    return [found for origin, found in tiles.found.items() if origin not in tiles.filled]
+        tiles.look_at(uninitialized_reads(iterations, tiles.puts.copies))
+    found = {**tiles.read_in_part, **tiles.found}
+    return [each for origin, each in found.items() if origin not in tiles.filled]
 
 
 def _makes(point: ProgramPoint) -> bool:
@@ -83,8 +86,10 @@ class _Tiles:
         self.names = names
         self.states: dict[Var, _State] = {}
         self.twice: dict[ProgramPoint, bool] = {}
-        self.never, self.filled = _never_and_filled(iterations)
+        self.puts = Puts(iterations.root, iterations.integers)
+        self.never, self.filled, self.partly = _never_filled_and_partly(iterations, self.puts.found)
         self.found: dict[AssignStmt, Diagnostic] = {}
+        self.read_in_part: dict[AssignStmt, Diagnostic] = {}
 
     def look(self) -> None:
         """Find the reads in first iterations, and those that all iterations have in common."""
@@ -125,10 +130,12 @@ class _Tiles:
     def _simple(self, point: ProgramPoint) -> None:
         stmt, call = point.stmt, call_of(point.stmt)
         op = None if call is None else op_of(call)
-        if call is not None and op is not None and op.view_of is None:
+        is_read = op is not None and op.view_of is None and stmt not in self.puts.copies
+        if call is not None and op is not None and is_read:
             for index in sorted(op.reads):
                 if index < len(call.args):
                     self._read(point, call.args[index], called(op), call.span)
+                    self._read_whole(point, call, call.args[index])
         if not isinstance(stmt, AssignStmt) or not isinstance(stmt.var.type, TileType):
             return
         source = aliased(stmt.value)
@@ -299,6 +306,18 @@ class _Tiles:
         if known is None or (state.branch is None and known.severity is DiagnosticSeverity.Warning):
             self.found[state.origin] = self._finding(state, reader, span)
 
+    def _read_whole(self, point: ProgramPoint, call: Call, value: Expr) -> None:
+        """Note a read of a whole tile that parts were put into, but not everywhere."""
+        op = op_of(call)
+        missed = self.partly.get(value) if isinstance(value, Var) else None
+        if op is None or missed is None or self.iterations.trips[point.block] == 0:
+            return
+        stores = op is memory.store and call.args[3] not in self.puts.made
+        if stores or op.promotion is not None:
+            origin, place = missed
+            found = self._finding(_State(origin), called(op), call.span, place)
+            self.read_in_part.setdefault(origin, found)
+
     def _in_branch(self, block: Block, depth: int) -> bool:
         """True if a block is inside a branch, or a loop that may not run, below ``depth``."""
         while block.depth > depth and block.owner is not None:
@@ -307,13 +326,13 @@ class _Tiles:
             block = block.owner.block
         return False
 
-    def _finding(self, state: _State, reader: str, span: Span) -> Diagnostic:
+    def _finding(self, state: _State, reader: str, span: Span, place: str = "") -> Diagnostic:
         call = state.origin.value
         assert isinstance(call, Call)
         name = self.names.get(call, state.origin.var.name)
         made = Label(call.span, f"{name} is made here and has no value yet")
         if state.branch is None:
-            text = f"{reader} reads {name}, which is uninitialized"
+            text = f"{reader} reads {place}{name}, which is uninitialized"
             return Diagnostic(
                 DiagnosticSeverity.Error, RULE, 0, text, span, related=(made,), hint=_hint(state)
             )
@@ -344,17 +363,17 @@ def _hint(state: _State) -> str | None:
     return f"pl.full({dims(kind.shape)}, pl.{kind.dtype.member}, {zero})"
 
 
-def _never_and_filled(
-    iterations: FirstIterations,
-) -> tuple[dict[Var, AssignStmt], set[AssignStmt]]:
+def _never_filled_and_partly(
+    iterations: FirstIterations, puts: Mapping[Var, Put]
+) -> tuple[dict[Var, AssignStmt], set[AssignStmt], dict[Var, tuple[AssignStmt, str]]]:
     """Return the tiles that are uninitialized on every path, with a statement that makes them.
 
-    Also return the statements that make tiles whose elements others write, in place or in a copy.
+    Also return the statements that make tiles whose elements others write, in place or in a copy,
+    and the tiles that have only the parts put into them, with a place that all of these leave out.
     """
     sources: dict[Var, list[Expr]] = {}
     made: dict[Var, AssignStmt] = {}
     in_place: list[Expr] = []
-    held: dict[Expr, list[Expr]] = {}
     for point in points_in(iterations.root):
         stmt = point.stmt
         if isinstance(stmt, AssignStmt) and isinstance(stmt.var.type, TileType):
@@ -363,8 +382,6 @@ def _never_and_filled(
             else:
                 sources[stmt.var] = [stmt.value]
                 in_place += _scattered_to(stmt.value)
-        elif isinstance(stmt, AssignStmt) and isinstance(stmt.var.type, TensorType):
-            in_place += _put_into(stmt, held)
         elif isinstance(stmt, EvalStmt) and isinstance(stmt.expr, Call):
             op = op_of(stmt.expr)
             in_place += [] if op is None else [stmt.expr.args[at] for at in op.writes]
@@ -377,8 +394,77 @@ def _never_and_filled(
                 sources[value.return_var] = ends
     written = _written(made, sources)
     first = _first_of(made, sources)
+    never = {var: origin for var, origin in first.items() if var not in written}
     filled = {first[var] for var in in_place if isinstance(var, Var) and var in first}
-    return {var: origin for var, origin in first.items() if var not in written}, filled
+    if not puts:
+        return never, filled, {}
+    sources |= {var: [put.tile] for var, put in puts.items()}
+    return never, filled, _partly_filled(made, sources, puts, {*in_place})
+
+
+def _partly_filled(
+    made: Mapping[Var, AssignStmt],
+    sources: Mapping[Var, list[Expr]],
+    puts: Mapping[Var, Put],
+    in_place: Set[Expr],
+) -> dict[Var, tuple[AssignStmt, str]]:
+    """Return the tiles that have only parts, with a place that these leave out.
+
+    A tile may have any part that is put into it, into a tile it may come from, or into one that
+    may come from it.
+    """
+    neighbours: dict[Var, list[Var]] = {var: [] for var in (*made, *sources)}
+    for var, values in sources.items():
+        for source in map(aliased, values):
+            if isinstance(source, Var) and source in neighbours:
+                neighbours[var].append(source)
+                neighbours[source].append(var)
+    written = _written(made, sources)
+    found: dict[Var, tuple[AssignStmt, str]] = {}
+    seen: set[Var] = set()
+    for start, origin in made.items():
+        group: list[Var] = []
+        pending = [start]
+        while pending:
+            var = pending.pop()
+            if var not in seen:
+                seen.add(var)
+                group.append(var)
+                pending += neighbours[var]
+        place = _left_out(group, puts) if in_place.isdisjoint(group) else None
+        if place is not None:
+            alike = [var for var in group if var not in written and _alike(var, start)]
+            found |= dict.fromkeys(alike, (origin, place))
+    return found
+
+
+def _left_out(group: Sequence[Var], puts: Mapping[Var, Put]) -> str | None:
+    """Return where no part put into one of the tiles can be; None if that is not known."""
+    covers = [puts[var].covers for var in group if var in puts]
+    if not covers:
+        return None
+    kind = group[0].type
+    assert isinstance(kind, TileType)
+    shape = static_shape(kind)
+    if shape is None or any(len(each) != len(shape) for each in covers):
+        return None
+    if not all(_alike(var, group[0]) for var in group if var in puts):
+        return None
+    for axis, size in enumerate(shape):
+        left = missing((0, size), union([each[axis] for each in covers]))
+        if left is not None:
+            return f"{left[0]}:{left[1]} in dimension {axis} of "
+    return None
+
+
+def _alike(one: Var, other: Var) -> bool:
+    """True for two tiles of one shape that are valid as a whole."""
+    return (
+        isinstance(one.type, TileType)
+        and isinstance(other.type, TileType)
+        and same_dims(one.type.shape, other.type.shape)
+        and valid_part(one.type) is None
+    )
 
 
 def _scattered_to(value: Expr) -> list[Expr]:
@@ -388,27 +474,6 @@ def _scattered_to(value: Expr) -> list[Expr]:
         return []
     names = [param.name for param in op.operands]
     return [value.args[names.index("dst" if "dst" in names else "input")]]
-
-
-def _put_into(stmt: AssignStmt, held: dict[Expr, list[Expr]]) -> list[Expr]:
-    """Return the tiles that a tensor held as a whole, if the statement writes a part of it.
-
-    ``held`` has the tiles that are in a tensor which the function has made and written once.
-    """
-    call = call_of(stmt)
-    if call is None:
-        return []
-    if call.op is tensor.create:
-        held[stmt.var] = []
-        return []
-    target = aliased(call)
-    if target is None or target not in held:
-        return []
-    tiles = [arg for arg in call.args if isinstance(arg.type, TileType)]
-    if held[target]:
-        return held[target]
-    held[stmt.var] = tiles
-    return []
 
 
 def _written(made: Iterable[Var], sources: Mapping[Var, list[Expr]]) -> set[Var]:
