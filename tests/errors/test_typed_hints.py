@@ -519,3 +519,99 @@ def test_outputs_that_change_on_the_host(value: str) -> None:
 def test_inputs_that_change_are_told_no_store() -> None:
     """An input is not written, in a hint neither."""
     assert failure(TILE.replace("{line}", "x += t"))[0].hint is None
+
+
+@pytest.mark.parametrize(
+    ("template", "line", "wanted"),
+    [
+        (TILE, "u = x[n : max(n + 16, 64)]", "write x[n:n + 16]"),
+        (TILE, "u = x[n : pl.max(n + 16, 64)]", "write x[n:n + 16]"),
+        (REGION, "u = q[n : min(n + 16, rows), n]", "write q[n:n + 16, n]"),
+    ],
+)
+def test_slices_that_end_elsewhere(template: str, line: str, wanted: str) -> None:
+    """The larger of two places is not as many rows as there are, nor is one place a slice."""
+    check(template, line, wanted)
+
+
+def test_slices_of_stacks_of_the_rows_that_there_are() -> None:
+    """A tile of three dimensions has no valid part."""
+    code = REGION.replace("q: pl.Tensor[[rows, 64]", "q: pl.Tensor[[rows, 4, 64]")
+    error, _ = failure(code.replace("{line}", "u = q[n : min(n + 1, rows), 0:4, 0:8]"))
+    assert error.hint == "write q[n:n + 16, 0:4, 0:8]"
+
+
+@pytest.mark.parametrize(
+    ("template", "line", "wanted"),
+    [
+        (
+            TILE,
+            "u = idx[:]\nu[u > 0] = 0",
+            "write u = pl.sel(u > 0, pl.full([1, 64], pl.INT32, 0), u)",
+        ),
+        (
+            TILE,
+            "u = idx[:]\nm = u > 0\nu[m] = 0",
+            "write u = pl.sel(m, pl.full([1, 64], pl.INT32, 0), u)",
+        ),
+        (TILE, "t[t > 0, 0] = 0", "a tile keeps its shape: choose with pl.sel(t > 0, t, ...)"),
+        (TILE, "u = t[t > 0, 0]", "a tile keeps its shape: choose with pl.sel(t > 0, t, ...)"),
+        (REGION, "x[x > 0] = 0", "choose elements with pl.sel(x > 0, ..., ...)"),
+        (REGION, "out[t > 0] = 0", "choose elements with pl.sel(t > 0, ..., ...)"),
+        (TILE, "x[0][0] = f", "an input is not written; for an output, the element is x[0, 0]"),
+    ],
+)
+def test_masks_and_elements_that_are_written(template: str, line: str, wanted: str) -> None:
+    """A comparison of integers is a mask, too; what cannot be written is not told as a line."""
+    check(template, line, wanted)
+
+
+MOVED = "transpose the operand where it is moved: pl.move(..., transpose=True)"
+
+
+@pytest.mark.parametrize(
+    ("line", "wanted"),
+    [
+        ("c = pl.matmul(lhs=al, rhs=br, b_trans=True)", MOVED),
+        (f"c = pl.matmul(pl.move(am, {PLACED}Left), br, a_trans=True)", MOVED),
+        ("c = pl.matmul(al, br, transpose_b=True)", MOVED),
+        ("c = pl.matmul(al, br)\nc = pl.matmul_acc(c, al, br, b_trans=True)", MOVED),
+        ("c = pl.matmul(al, br, b_trans=False)", "write pl.matmul(al, br)"),
+        (
+            "c = pl.matmul_acc(0, al, br)",
+            "begin with acc = pl.matmul(al, br), and add up from the second on",
+        ),
+    ],
+)
+def test_products_keep_their_transposition(line: str, wanted: str) -> None:
+    """A keyword that transposes is left out only where it is False."""
+    check(MATRICES, line, wanted)
+
+
+def test_sums_of_products_of_integers() -> None:
+    """Products of integers are added to an integer."""
+    code = REGION.replace("pl.BF16", "pl.INT8").replace("{line}", "acc = pl.matmul_acc(0, w, w)")
+    error, _ = failure(code)
+    assert error.hint == "begin with acc = pl.full([64, 64], pl.INT32, 0)"
+
+
+def test_outputs_of_sizes_known_at_run_time() -> None:
+    """A whole output is written in a line only where its size is constant."""
+    parameter = "out: pl.Out[pl.Tensor[[64, 64], pl.FP32]],\n"
+    more = f"{parameter}        o2: pl.Out[pl.Tensor[[rows, 64], pl.FP32]],\n"
+    code = REGION.replace(parameter, more).replace("{line}", "o2 = q")
+    error, _ = failure(code)
+    assert (error.slug, error.hint) == ("out-rebound", "use another name: o22 = ...")
+
+
+@pytest.mark.parametrize(
+    ("line", "wanted"),
+    [
+        ("for i in np.arange(0, 64, step=4):\n    t = t * 2", "write for i in pl.range(n):"),
+        ("for i in range(x.shape, ):\n    t = t * 2", "write pl.range(x.shape[0])"),
+        ("u = pl.add(t, kvalue=1.0)", "its arguments are lhs, rhs"),
+    ],
+)
+def test_arguments_that_other_calls_take(line: str, wanted: str) -> None:
+    """What a hint leaves out would change the meaning; what it names belongs to the call."""
+    check(TILE, line, wanted)

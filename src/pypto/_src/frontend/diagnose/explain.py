@@ -23,11 +23,11 @@ from pypto._src.frontend.diagnose.fixits import (
     Hint,
     Site,
     integers_hint,
-    moved_turned,
     number_hint,
     part_hint,
     sides,
     slice_hint,
+    turned_hint,
     whole_hint,
 )
 from pypto._src.frontend.diagnose.number_forms import of_number, of_two_numbers
@@ -213,9 +213,11 @@ def _keyword_hint(site: Site, error: ParserError, _param: Param | None) -> str |
     known = [p.name for p in site.op.params]
     for word in site.node.keywords:
         if word.arg is not None and f"argument {word.arg!r}" in error.message:
-            if word.arg == "kvalue":  # gather of the elements that compare
+            if (
+                word.arg == "kvalue" and site.op.overload == "gather"
+            ):  # gather of the elements that compare
                 return ABSENT["gather_compare"].hint
-            meant = keyword_hint(word.arg, known) or moved_turned(site, word)
+            meant = keyword_hint(word.arg, known) or turned_hint(site, word)
             return meant or _without(site, word) or _arguments(site)
     return None
 
@@ -458,6 +460,7 @@ def _kind_hint(site: Site, error: ParserError, param: Param | None) -> str | Non
         return f"write {if_so} if {test} else {if_not}"
     if site.op is matmul.matmul_acc and index == 0 and len(site.node.args) == 3:
         acc, left, right = site.texts()
+        acc = acc if acc.isidentifier() else "acc"
         return f"begin with {acc} = pl.matmul({left}, {right}), and add up from the second on"
     if param.kind == TILE and index < len(site.args):
         if _is_tensor(value) and site.ctx.func_type is not FunctionType.InCore:

@@ -28,7 +28,7 @@ from pypto._src.ir.stmts import AssignStmt
 from pypto._src.ir.types import ScalarType
 from pypto._src.ops import bitwise, matmul, memory, new_tiles, reshaping
 from pypto._src.ops.rules.type_rules import known_size, known_space
-from pypto._src.ops.unified import Unified
+from pypto._src.ops.unified import Unified, unified
 from pypto._src.python_parser import parse_python
 from pypto._src.records import NamedTuple
 
@@ -252,13 +252,16 @@ def loaded_in_part(
 ) -> str | None:
     """Return the load of a part of a tile for a slice that ends at the smaller of two places.
 
-    ``x[r : pl.min(r + 16, rows)]`` is as many rows as there are of 16.
+    ``x[r : pl.min(r + 16, rows)]`` is as many rows as there are of 16. A tile with a valid part
+    has at most two dimensions.
     """
     indices = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
     others = [size for at, size in enumerate(sizes) if at != axis]
     found = indices[axis] if axis < len(indices) else None
     end = found.upper if isinstance(found, ast.Slice) else None
-    if not isinstance(end, ast.Call) or len(end.args) != 2:
+    if not isinstance(end, ast.Call) or len(end.args) != 2 or len(sizes) > 2:
+        return None
+    if ctx.peek(end.func) not in (min, unified("min")):
         return None
     if not isinstance(ctx.value(node.value).type, TensorType):
         return None
@@ -355,7 +358,17 @@ _SIDES: Final = {"a_trans": (0, "Left"), "b_trans": (1, "Right")}
 """The operands of a product that keywords turn in regions, and the memory of each."""
 
 
-def moved_turned(site: Site, keyword: ast.keyword) -> str | None:
+def turned_hint(site: Site, keyword: ast.keyword) -> str | None:
+    """Return how an operand of a product is transposed, if a keyword asks for that."""
+    is_wanted = "trans" in (keyword.arg or "") and site.kwargs.get(keyword.arg or "") is not False
+    if site.op not in _PRODUCTS or not is_wanted:
+        return None
+    return _moved_turned(site, keyword) or (
+        "transpose the operand where it is moved: pl.move(..., transpose=True)"
+    )
+
+
+def _moved_turned(site: Site, keyword: ast.keyword) -> str | None:
     """Suggest the move that turns an operand, for a product in a kernel."""
     if site.op is not matmul.matmul or keyword.arg not in _SIDES or len(site.node.args) != 2:
         return None

@@ -183,7 +183,10 @@ def _first_product(ctx: Context, node: ast.Call) -> str:
         return f"begin with {name} = pl.matmul(...), the first product"
     rows = (shapes[0] or ())[1 if words.get("a_trans") is True else 0]
     columns = (shapes[1] or ())[0 if words.get("b_trans") is True else 1]
-    return f"begin with {name} = pl.full([{rows}, {columns}], pl.FP32, 0.0)"
+    zero = "pl.FP32, 0.0"
+    if any(isinstance(kind, TensorType | TileType) and kind.dtype.is_int() for kind in kinds):
+        zero = "pl.INT32, 0"
+    return f"begin with {name} = pl.full([{rows}, {columns}], {zero})"
 
 
 def _is_placed(value: Any) -> bool:

@@ -48,6 +48,7 @@ from pypto._src.ir.array_types import (
     TensorType,
     TileType,
     same_dims,
+    static_shape,
     valid_part,
 )
 from pypto._src.ir.enums import FunctionType
@@ -625,7 +626,9 @@ class Context:
         if swapped is not None and value is swapped.call:
             return self.swapped_error(output)
         hint = f"use another name: {name}2 = ..."
-        if value is not None and source is not None and value.type == output.type:
+        is_alike = value is not None and value.type == output.type
+        is_constant = isinstance(output.type, TensorType) and static_shape(output.type) is not None
+        if is_alike and is_constant and source is not None:
             hint = f"write {name}[:] = {self.source.text(source)}"
             if self.region is None and self.func_type is FunctionType.Orchestration:
                 hint = hint.replace("write ", "write with pl.incore(): ")

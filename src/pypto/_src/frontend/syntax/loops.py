@@ -85,8 +85,9 @@ def _bad_iteration(ctx: Context, node: ast.For, helper: Any) -> ParserError:
     if helper is range:
         hint = f"write pl.{text}"
         if isinstance(node.iter, ast.Call) and len(node.iter.args) == 1:
-            inner = ctx.value(node.iter.args[0])
-            hint = f"write pl.{text[:-1]}[0])" if isinstance(inner, list | tuple) else hint
+            inner = node.iter.args[0]
+            if isinstance(ctx.value(inner), list | tuple):
+                hint = f"write pl.range({ctx.source.text(inner)}[0])"
     elif isinstance(node.iter, ast.List | ast.Tuple):
         count = len(node.iter.elts)
         index = "j" if name == "i" else "i"
@@ -126,7 +127,9 @@ def _bad_iteration(ctx: Context, node: ast.For, helper: Any) -> ParserError:
 
 def _counting(ctx: Context, node: ast.expr) -> str | None:
     """Return the loop that another library's range with integers means, ``np.arange(4)``."""
-    if not isinstance(node, ast.Call) or not node.args or not isinstance(node.func, ast.Attribute):
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+        return None
+    if not node.args or node.keywords:
         return None
     if not node.func.attr.endswith("range") or not all(_is_integer(ctx, arg) for arg in node.args):
         return None

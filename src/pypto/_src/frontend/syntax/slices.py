@@ -66,20 +66,20 @@ def read(ctx: Context, node: ast.Subscript, base: Expr) -> Expr:
             base = ctx.region.operand(ctx, base, node)
         return ctx.element(base, index, node)
     region = _region(ctx, node, kind)
+    is_load = ctx.region is not None or computes_with_tiles(ctx.home)
+    if isinstance(kind, TileType) or is_load:
+        _check_constant(ctx, node, region)
     base, region = _without_indices(ctx, node, base, region)
     if isinstance(kind, TileType) and ctx.region is not None:
-        _check_constant(ctx, node, region)
         taken = ctx.region.part(ctx, base, region.sizes, region.begins, node)
         from pypto._src.frontend.regions.indices import part_without_indices
 
         return part_without_indices(ctx, taken, region.indexed, node)
     if isinstance(kind, TileType):
-        _check_constant(ctx, node, region)
         from pypto._src.frontend.syntax.tile_parts import TileParts
 
         return TileParts(ctx, op_call, node).part(base, region.sizes, region.begins)
-    if ctx.region is not None or computes_with_tiles(ctx.home):
-        _check_constant(ctx, node, region)
+    if is_load:
         return op_call(ctx, memory.load, (base, region.begins, region.sizes), {}, node)
     return op_call(ctx, tensor.view, (base, region.sizes, region.begins), {}, node)
 
@@ -480,13 +480,15 @@ def _no_slice(ctx: Context, node: ast.Subscript, items: Sequence[Any]) -> Parser
     text = ctx.source.text(node.value)
     index = node.slice
     index_nodes = index.elts if isinstance(index, ast.Tuple) else [index]
-    odd = next(item for item in items if not isinstance(item, slice))
+    place = next(at for at, item in enumerate(items) if not isinstance(item, slice))
+    odd = items[place]
+    odd_node = index_nodes[place] if len(index_nodes) == len(items) else index
     odd = None if any(item is None for item in items) else odd
     hint, at = None, node
     is_number = items_of(odd) is None and isinstance(odd, int | Expr)
     joined = subscripts.joined(ctx, node) if is_number else None
     if isinstance(odd, Expr) and isinstance(odd.type, ShapedType):
-        hint = subscripts.by_tile(ctx, node, odd)
+        hint = subscripts.by_tile(ctx, node, odd_node, odd)
     elif joined is not None:
         at, hint = joined
     elif is_number:
