@@ -534,11 +534,18 @@ def test_slices_that_end_elsewhere(template: str, line: str, wanted: str) -> Non
     check(template, line, wanted)
 
 
-def test_slices_of_stacks_of_the_rows_that_there_are() -> None:
-    """A tile of three dimensions has no valid part."""
-    code = REGION.replace("q: pl.Tensor[[rows, 64]", "q: pl.Tensor[[rows, 4, 64]")
-    error, _ = failure(code.replace("{line}", "u = q[n : min(n + 1, rows), 0:4, 0:8]"))
-    assert error.hint == "write q[n:n + 16, 0:4, 0:8]"
+@pytest.mark.parametrize(
+    ("line", "wanted"),
+    [
+        ("q[n : min(n + 1, rows), 0:4, 0:8]", "q[n:n + 16, 0:4, 0:8]"),
+        ("q[0:2, n : min(n + 2, 4), 0:8]", "q[0:2, n:n + 4, 0:8]"),
+        ("q[n, 1 : min(n, 4), 0:8]", "q[n, 1:1 + 3, 0:8]"),
+    ],
+)
+def test_slices_of_stacks_of_the_rows_that_there_are(line: str, wanted: str) -> None:
+    """A tile of three dimensions has no valid part; the size told is one that there is."""
+    template = REGION.replace("q: pl.Tensor[[rows, 64]", "q: pl.Tensor[[rows, 4, 64]")
+    check(template, f"u = {line}", f"write {wanted}")
 
 
 @pytest.mark.parametrize(

@@ -370,9 +370,18 @@ def _check_constant(ctx: Context, node: ast.Subscript, region: _Region) -> None:
                 "time; tiles have constant sizes",
                 ctx.span(node),
                 hint=_in_part(ctx, node, region, axis)
-                or f"write {_resized(ctx, node, {axis: 16})}",
+                or f"write {_resized(ctx, node, {axis: _size_within(ctx, node, region, axis)})}",
                 slug="slice-size",
             )
+
+
+def _size_within(ctx: Context, node: ast.Subscript, region: _Region, axis: int) -> int:
+    """Return a constant size for a slice: 16, or less where the dimension ends before that."""
+    limit = const_value(ctx.value(node.value).type.shape[axis])
+    if limit is None or limit == DYNAMIC_DIM:
+        return 16
+    begin = number_of(region.begins[axis], ctx.constants) or 0
+    return max(1, min(16, limit - begin))
 
 
 def _in_part(ctx: Context, node: ast.Subscript, region: _Region, axis: int) -> str | None:
