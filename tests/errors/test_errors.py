@@ -19,10 +19,12 @@ from typing import Any, NamedTuple
 import pytest
 
 from pypto._src.build_output import CCECodegen
+from pypto._src.diagnostics import DiagnosticSeverity
 from pypto._src.emit.pto.generate import PTOCodegen
 from pypto._src.errors import ParserError, PyptoError, ScopeIsolationError, UndefinedVariableError
 from pypto._src.frontend.excepthook import report
 from pypto._src.ir.stmts import Program
+from pypto._src.lint.uninitialized import check_uninitialized
 from pypto._src.passes.pass_manager import OptimizationStrategy, PassManager
 from tests.case_files import parts
 
@@ -47,7 +49,7 @@ def read(path: Path) -> Case:
 
 
 def compile_at(stage: str, program: Program) -> None:
-    """Compile a program as far as ``stage``."""
+    """Compile a program as far as ``stage``; "check" also looks for uninitialized reads."""
     if stage == "PTO":
         lowered = PassManager.get_strategy(OptimizationStrategy.PTOAS).run_passes(program)
         PTOCodegen().generate(lowered)
@@ -55,6 +57,9 @@ def compile_at(stage: str, program: Program) -> None:
         lowered = PassManager.get_strategy().run_passes(program)
         if stage == "C++":
             CCECodegen().generate(lowered)
+        for found in check_uninitialized(program) if stage == "check" else ():
+            if found.severity is DiagnosticSeverity.Error:
+                raise ParserError(found.message, found.span, slug=found.rule_name)
 
 
 def failure(code: str, stage: str = "") -> tuple[PyptoError, str]:

@@ -118,7 +118,7 @@ def check(template: str, line: str, wanted: str) -> None:
     assert number <= error.location.begin_line <= number + line.count("\n")
     hint = wanted.removeprefix("write ")
     if hint != wanted:
-        found = [first_line(new, "compile") for new in typed(Case(code, text, "", None), hint)]
+        found = [first_line(new, "check") for new in typed(Case(code, text, "", None), hint)]
         assert "" in found, found
 
 
