@@ -52,9 +52,12 @@ def _pipeline(ctx: Context, node: ast.For, call: ast.Call) -> None:
     """Parse ``pl.pipeline``: a sequential loop of which ``stage`` iterations overlap."""
     stages = [word.value for word in call.keywords if word.arg == "stage"]
     stage = ctx.value(stages[0]) if stages else None
-    for word in call.keywords if not stages else ():
-        positions = bounds_by_position(ctx, call)
-        if positions is not None or nearest_keyword(word.arg or "", ["stage"]) is not None:
+    positions = bounds_by_position(ctx, call)
+    for word in call.keywords:
+        if word.arg in ("stage", "init_values"):
+            continue
+        is_stage = not stages and nearest_keyword(word.arg or "", ["stage"]) is not None
+        if positions is not None or is_stage:
             raise ParserSyntaxError(
                 f"{ctx.source.text(call.func)} has no argument {word.arg!r}",
                 ctx.span(word if positions is None else call),
