@@ -203,6 +203,9 @@ def test_slices_of_the_rows_that_there_are_in_kernels() -> None:
 
 
 ROUNDED = 'write pl.cast(pl.cast(t, pl.INT32, mode="{}"), t.dtype)'
+TANH = "pl.add(pl.mul(pl.recip(pl.add(pl.exp(pl.mul({}, 2.0)), 1.0)), -2.0), 1.0)"
+CENTRED = "pl.col_expand_sub({0}, pl.mul(pl.col_sum({0}), 1.0 / {1}.shape[0]))"
+VAR = f"pl.mul(pl.col_sum(pl.mul({CENTRED}, {CENTRED})), 1.0 / {{1}}.shape[0])"
 
 
 @pytest.mark.parametrize(
@@ -217,6 +220,14 @@ ROUNDED = 'write pl.cast(pl.cast(t, pl.INT32, mode="{}"), t.dtype)'
         ("np.transpose(t)", "write pl.transpose(t, 0, 1)"),
         ("np.argmax(t, axis=1)", "write pl.row_argmax(t)"),
         ("np.floor(t)", ROUNDED.format("floor")),
+        ("np.mean(t, axis=-2)", "write pl.mul(pl.col_sum(t), 1.0 / t.shape[0])"),
+        ("np.transpose(t, (1, 0))", "write pl.transpose(t, 0, 1)"),
+        ("np.square(x=t)", "write pl.mul(t, t)"),
+        ("np.power(t, exponent=2)", "write pl.mul(t, t)"),
+        ("np.power(t, 0.5)", "write pl.exp(pl.mul(pl.log(t), 0.5))"),
+        ("np.full_like(t, fill_value=0)", "write pl.full(t.shape, t.dtype, 0)"),
+        ("np.floor(n)", "write n"),
+        ("round(t)", ROUNDED.format("rint")),
     ],
 )
 def test_functions_of_numpy(value: str, wanted: str) -> None:
@@ -238,6 +249,16 @@ def test_functions_of_numpy(value: str, wanted: str) -> None:
         ("pl.sign(t)", "write pl.sub(t > 0, t < 0)"),
         ("pl.isnan(t)", "write (t != t)"),
         ("pl.argmin(t, axis=0)", "write pl.col_argmin(t)"),
+        ("pl.tanh(w)", "write " + TANH.format("w")),
+        ("t.argmax(dim=-2, keepdim=True)", "write pl.col_argmax(t)"),
+        ("(t + 1).var(0)", "write " + VAR.format("t + 1", "(t + 1)")),
+        ("t.pow(3)", "write pl.mul(pl.mul(t, t), t)"),
+        ("t.max(axis=None)", "write pl.col_max(pl.row_max(t))"),
+        ("t.size()", "write t.shape"),
+        ("t.size(1)", "write t.shape[1]"),
+        ("t.where(t > 0, 0)", "write pl.sel(t > 0, t, pl.full([64, 64], pl.FP32, 0))"),
+        ('t.astype("float16")', "write pl.cast(t, pl.FP16)"),
+        ("t.T.max()", "write pl.transpose(t, 0, 1)"),
     ],
 )
 def test_methods_and_ops_of_other_libraries(value: str, wanted: str) -> None:
@@ -245,10 +266,57 @@ def test_methods_and_ops_of_other_libraries(value: str, wanted: str) -> None:
     check(TILE, f"u = {value}", wanted)
 
 
-def test_rounding_of_scalars_is_no_op() -> None:
-    """The ops that round tiles do not apply to scalars."""
-    error, _ = failure(TILE.replace("{line}", "m = np.floor(f)"))
-    assert (error.slug, error.hint) == ("python-call", None)
+@pytest.mark.parametrize("value", [
+    # arguments that nothing here uses
+    "np.argmax(t)", "t.argmax()", "pl.argmax(t, axis=None)", "np.round(t, 2)",
+    "t.round(decimals=2)", "np.mean(t, dtype=np.float16)", "t.mean((0, 1))", "np.std(t, ddof=1)",
+    "t.softmax(dim=0)", "pl.clamp(t)", "np.power(t, 4)", "t.astype(dtype=np.float16)",
+    # operands of other kinds
+    "np.floor(f)", "pl.floor(f)", "pl.round(f)", "pl.clamp(f, min=0.0)", "np.clip(n, 0, 4)",
+    "pl.sigmoid(idx[:])", "np.mean(idx)", "pl.cdiv(f, 2)", "len(n)", "sum(f)",
+    "np.where(idx[:] > 0, 1.5, 0.5)", "np.where(t > 0)", "np.where(t > 0, None, t)",
+    "np.where(n > 0, t, 0)",
+    # shapes, element types and numbers that there are not
+    "pl.reshape(t, [16, 16, 16]).mean()", "pl.reshape(t, [16, 16, 16]).max()",
+    "pl.reshape(t, [16, 16, 16]).transpose()", "pl.cdiv(n, 0)", "np.zeros(n)",
+    "np.hstack([pl.reshape(t, [4096]), pl.reshape(t, [4096])])", "np.mean(pl.reshape(t, [4096]))",
+    "np.ones((64, n))", "np.full((64, n), f)", "t.reshape(n, 32)", "np.log1p(t)",
+])  # fmt: skip
+def test_calls_that_have_no_form_here(value: str) -> None:
+    """Without ops for exactly what is called there is no hint."""
+    error, _ = failure(TILE.replace("{line}", f"u = {value}"))
+    assert error.slug in ("python-call", "attribute", "unknown-op")
+    assert error.hint is None
+
+
+@pytest.mark.parametrize("dtype", ["pl.BOOL", "np.float64", '"number"'])
+def test_constant_tiles_of_no_element_type(dtype: str) -> None:
+    """An element type that no tile is filled with is not replaced by another one."""
+    error, _ = failure(TILE.replace("{line}", f"u = pl.zeros([64, 64], {dtype})"))
+    assert error.hint == "did you mean pl.full?"
+
+
+@pytest.mark.parametrize(
+    ("call", "wanted"),
+    [
+        ("self.clamp(t, 0.0, 1.0)", "@pl.function above def clamp"),
+        ("self.stack(t)", "@pl.function above def stack"),
+        ("lib.view(t, 2)", "@pl.inline above def view"),
+        ("lib.stack(t)", "@pl.inline above def stack"),
+        ("lib.cdiv(n, 2)", "@pl.inline above def cdiv"),
+        ("cdiv(n, 2)", "@pl.inline above def cdiv"),
+    ],
+)
+def test_functions_of_the_user(call: str, wanted: str) -> None:
+    """A function of a user is not taken for that of a library with the same name."""
+    names = ("view", "stack", "cdiv")
+    library = "".join(f"def {name}(a, b=0):\n    return a * b\n\n\n" for name in names)
+    library += f"class lib:\n    {', '.join(names)} = {', '.join(names)}\n\n\n"
+    methods = "    def clamp(self, a, b, c):\n        return a\n\n    def stack(self, a):\n"
+    code = TILE.replace("@pl.program\nclass P:\n", f"{library}@pl.program\nclass P:\n{methods}"
+                        "        return a\n\n")  # fmt: skip
+    error, _ = failure(code.replace("{line}", f"u = {call}"))
+    assert (error.slug, error.hint) == ("python-call", f"write {wanted}")
 
 
 PLACED = "target_memory=pl.MemorySpace."
@@ -364,6 +432,14 @@ MEAN = "pl.mul(pl.col_sum(pl.row_sum(t)), 1.0 / (t.shape[0] * t.shape[1]))"
         ("pl.mean(t)", f"write {MEAN}"),
         ("np.mean(t, axis=None, keepdims=True)", f"write {MEAN}"),
         ("t.sum(dim=-1)", "write pl.sum(t, axis=-1)"),
+        ('pl.zeros([64, 64], dtype="float16")', "write pl.full([64, 64], pl.FP16, 0.0)"),
+        ("pl.mean(t, None)", f"write {MEAN}"),
+        ("np.mean(a=t)", f"write {MEAN}"),
+        (
+            "np.where(t > 0, f, n)",
+            "write pl.sel(t > 0, pl.full([64, 64], pl.FP32, f), "
+            "pl.full([64, 64], pl.FP32, pl.cast(n, pl.FP32)))",
+        ),
     ],
 )
 @pytest.mark.filterwarnings("ignore:'int' object is not callable:SyntaxWarning")
@@ -398,6 +474,15 @@ def test_constant_tiles_belong_to_cores() -> None:
     assert error.hint == (
         "in a region or an InCore function, store pl.full([64, 64], pl.FP32, 0.0)"
     )
+    filled = "with pl.incore(): out[:, :] = pl.full(out.shape, out.dtype, 0.0)"
+    check(HOST, "out.fill(0.0)", f"write {filled}")
+
+
+@pytest.mark.parametrize("value", ["pl.sign(x)", "pl.where(x > 0, x, 0)"])
+def test_comparisons_belong_to_cores(value: str) -> None:
+    """On the host, tensors are not compared: no hint does."""
+    error, _ = failure(HOST.replace("{line}", f"u = {value}"))
+    assert error.hint in (None, "did you mean pl.sel?")
 
 
 @pytest.mark.parametrize(
@@ -446,6 +531,11 @@ def test_named_bounds_beside_other_arguments() -> None:
     loop = "for i in pl.pipeline(0, 8, step=4):\n    t = t * 2"
     error, _ = failure(TILE.replace("{line}", loop.replace("\n", "\n        ")))
     assert error.hint == "write pl.pipeline(0, 8, 4)"
+    check(
+        TILE,
+        "for i in pl.pipeline(0, 8, stage=2, step=4):\n    t = t * 2",
+        "write pl.pipeline(0, 8, 4, stage=2)",
+    )
 
 
 @pytest.mark.parametrize(
@@ -453,6 +543,10 @@ def test_named_bounds_beside_other_arguments() -> None:
     [
         ("t[t > 0] = 0", "write t = pl.sel(t > 0, pl.full([64, 64], pl.FP32, 0), t)"),
         ("t[t > 0] = t + 1", "write t = pl.sel(t > 0, t + 1, t)"),
+        (
+            "t[t > 0] = n",
+            "write t = pl.sel(t > 0, pl.full([64, 64], pl.FP32, pl.cast(n, pl.FP32)), t)",
+        ),
         ("u = t[t > 0]", "a tile keeps its shape: choose with pl.sel(t > 0, t, ...)"),
         ("m = t[0][0]", "write t[0, 0]"),
         ("m = x[n][0] + 1.0", "write x[n, 0]"),

@@ -17,7 +17,6 @@ from pypto import DataType, backend, codegen, ir, passes, runtime
 from pypto._src.driver import compile_program
 from pypto._src.errors import CallError, KeywordError, PyptoError, UnknownNameError
 from pypto._src.frontend.diagnose import number_forms
-from pypto._src.frontend.state.messages import recipe
 from pypto._src.ir.exprs import Call
 from pypto._src.ir.inspect.source_names import resized, user_call, user_name
 from pypto._src.ir.traversal.walk import walk
@@ -173,8 +172,8 @@ def test_what_other_libraries_write(found: str, wanted: str) -> None:
 @pytest.mark.parametrize("value", ["t.mean(axis=0)", "t.var(axis=0)", "pl.clip(t)"])
 def test_no_other_op_is_hinted(value: str) -> None:
     """Moments of columns are not those of rows, and a missing bound is not invented."""
-    assert hint_for(value) != recipe(value.rpartition("mean")[1] or "clip", ["t", "0.0", "1.0"])
     assert "row_sum" not in str(hint_for(value))
+    assert "imum" not in str(hint_for(value))
 
 
 OTHERS: dict[str, Callable[[Array], Array]] = {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from contextlib import suppress
 from typing import Any, Final
 
@@ -129,90 +129,6 @@ def number_in(text: str) -> int | float | None:
             found = kind(text)
             return found if math.isfinite(found) else None
     return None
-
-
-def _moments(line: str, axis: int) -> dict[str, str]:
-    """Return recipes for mean, variance and deviation of each ``line``, row or col, on ``axis``."""
-    mean = f"pl.mul(pl.{line}_sum({{0}}), 1.0 / {{0}}.shape[{axis}])"
-    centred = f"pl.{line}_expand_sub({{0}}, {mean})"
-    var = f"pl.mul(pl.{line}_sum(pl.mul({centred}, {centred})), 1.0 / {{0}}.shape[{axis}])"
-    found = {"mean": mean, "var": var, "std": f"pl.sqrt({var})"}
-    return {f"{line}_{name}": text for name, text in found.items()}
-
-
-def _whole_moments() -> dict[str, str]:
-    """Return recipes for mean, variance and deviation of all elements, as a tile of one."""
-    total, share = "pl.col_sum(pl.row_sum({}))", "1.0 / ({0}.shape[0] * {0}.shape[1])"
-    mean = f"pl.mul({total.format('{0}')}, {share})"
-    centred = f"pl.sub({{0}}, {mean}[0, 0])"
-    var = f"pl.mul({total.format(f'pl.mul({centred}, {centred})')}, {share})"
-    return {"mean": mean, "var": var, "std": f"pl.sqrt({var})"}
-
-
-_TWICE: Final = "pl.mul({0}, pl.add(pl.mul(pl.mul({0}, {0}), 0.2018), 2.2568))"  # erf as tanh
-_SHIFTED: Final = "pl.exp(pl.row_expand_sub({0}, pl.row_max({0})))"
-_RECIPES: Final = {
-    "argmax": "pl.row_argmax({0})",
-    "argmin": "pl.row_argmin({0})",
-    "barrier": "pl.system.bar_all()",
-    "bfloat16": "pl.cast({0}, pl.BF16)",
-    "ceil": 'pl.cast(pl.cast({0}, pl.INT32, mode="ceil"), {0}.dtype)',
-    "erf": f"pl.add(pl.mul(pl.recip(pl.add(pl.exp({_TWICE}), 1.0)), -2.0), 1.0)",
-    "exp2": "pl.exp(pl.mul({0}, 0.6931471805599453))",
-    "fill": "pl.full({0}.shape, {0}.dtype, {1})",
-    "fill_": "pl.full({0}.shape, {0}.dtype, {1})",
-    "float": "pl.cast({0}, pl.FP32)",
-    "floor": 'pl.cast(pl.cast({0}, pl.INT32, mode="floor"), {0}.dtype)',
-    "fma": "pl.add(pl.mul({0}, {1}), {2})",
-    "gelu": "pl.div({0}, pl.add(pl.exp(pl.mul({0}, -1.702)), 1.0))",
-    "full_like": "pl.full({0}.shape, {0}.dtype, {1})",
-    "half": "pl.cast({0}, pl.FP16)",
-    "isnan": "({0} != {0})",
-    "log10": "pl.mul(pl.log({0}), 0.4342944819032518)",
-    "log2": "pl.mul(pl.log({0}), 1.4426950408889634)",
-    "ones_like": "pl.full({0}.shape, {0}.dtype, 1)",
-    "pipe_barrier": "pl.system.bar_all()",
-    "pow": "pl.exp(pl.mul(pl.log({0}), {1}))",
-    "power": "pl.exp(pl.mul(pl.log({0}), {1}))",
-    "round": 'pl.cast(pl.cast({0}, pl.INT32, mode="rint"), {0}.dtype)',
-    "set_flag": "pl.system.sync_src({0}, {1}, {2})",
-    "sigmoid": "pl.recip(pl.add(pl.exp(pl.neg({0})), 1.0))",
-    "sign": "pl.sub({0} > 0, {0} < 0)",
-    "silu": "pl.div({0}, pl.add(pl.exp(pl.neg({0})), 1.0))",
-    "softmax": f"pl.row_expand_div({_SHIFTED}, pl.row_sum({_SHIFTED}))",
-    "square": "pl.mul({0}, {0})",
-    "sync": "pl.system.bar_all()",
-    "tanh": "pl.add(pl.mul(pl.recip(pl.add(pl.exp(pl.mul({0}, 2.0)), 1.0)), -2.0), 1.0)",
-    "trunc": 'pl.cast(pl.cast({0}, pl.INT32, mode="trunc"), {0}.dtype)',
-    "wait_flag": "pl.system.sync_dst({0}, {1}, {2})",
-    "zeros_like": "pl.full({0}.shape, {0}.dtype, 0)",
-    **_whole_moments(),
-    **_moments("row", 1),
-    **_moments("col", 0),
-}
-"""What ops of other libraries are composed of here, given a tile and further arguments."""
-
-
-_ARGUMENTS: Final = frozenset({"argmax", "argmin"})
-_MOMENTS: Final = frozenset({"mean", "std", "var"})
-_OF_COLUMNS: Final = frozenset({"0", "axis=0", "dim=0"})
-
-
-def recipe(name: str, texts: Sequence[str]) -> str | None:
-    """Return how to write an op of another library with ops that exist here."""
-    if name.lower() in _ARGUMENTS and not _OF_COLUMNS.isdisjoint(texts[1:]):
-        return f"write pl.col_{name.lower()}({texts[0]})"
-    others = [each for each in texts[1:] if not each.startswith("keepdim")]
-    if name.lower() in _MOMENTS and others not in ([], ["axis=None"], ["dim=None"]):
-        name = f"{'row' if _OF_COLUMNS.isdisjoint(texts[1:]) else 'col'}_{name}"
-    found = _RECIPES.get(name.lower())
-    if name.lower() in ("pow", "power") and texts[1:] == ["2"]:
-        found = _RECIPES["square"]
-    if found is None or f"{{{len(texts)}}}" in found:
-        return None
-    if name.lower() == "fill" and len(texts) > 2:
-        return None  # called with shape, element type and value: pl.full itself
-    return f"write {found.format(*texts)}"
 
 
 def as_full(value: Any, dtype: DataType) -> str | None:

@@ -113,7 +113,7 @@ def call(ctx: Context, node: ast.Call) -> Any:
         if isinstance(node.func, ast.Attribute):
             from pypto._src.frontend.diagnose.call_hints import meant_call
 
-            error.hint = meant_call(ctx, error, node, node.func) or error.hint
+            error.hint = meant_call(ctx, error, node, node.func)
         elif isinstance(error, UndefinedVariableError) and _is_method(ctx, node.func):
             from pypto._src.frontend.diagnose.call_hints import through_self
 

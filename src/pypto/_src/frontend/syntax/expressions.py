@@ -30,7 +30,6 @@ from pypto._src.frontend.state.messages import (
     did_you_mean,
     op_elsewhere,
     part_hint,
-    recipe,
     spell_apart,
 )
 from pypto._src.frontend.state.scope import (
@@ -155,10 +154,14 @@ def _attribute_hint(ctx: Context, node: ast.Attribute, base: Expr) -> str | None
         return f"write ({' * '.join(sizes) or 1})"
     if node.attr in _OF_SHAPE and not is_scalar:
         return f"write {_OF_SHAPE[node.attr].format(text)}"
+    from pypto._src.frontend.diagnose.calls_elsewhere import FORMS, meant_elsewhere
+
+    if node.attr in FORMS:
+        return meant_elsewhere(ctx, f".{node.attr}", [node.value], [])
     name = node.attr if unified(node.attr) is not None else op_elsewhere(node.attr)
     method = None if name is None else unified(name)
     if method is None:
-        return recipe(node.attr, [text]) or did_you_mean(node.attr, known, f"{text}.")
+        return did_you_mean(node.attr, known, f"{text}.")
     op: OpDef[..., Any] = method.candidates[0] if isinstance(method, Unified) else method
     others = [_USUAL.get(p.name, p.name) for p in op.params[1:] if p.default is REQUIRED]
     return f"write pl.{name}({', '.join([text, *others])})"
