@@ -18,7 +18,6 @@ from pypto._src.frontend.diagnose.calls_elsewhere import (
     FORMS,
     is_accepted,
     is_of_library,
-    is_on_host,
     meant_elsewhere,
 )
 from pypto._src.frontend.state.context import Context
@@ -106,14 +105,15 @@ def meant_call(ctx: Context, error: ParserError, node: ast.Call, func: ast.Attri
     return meant or (None if is_near else error.hint)
 
 
-def _assigned(ctx: Context, func: ast.Attribute, hint: str) -> str:
+def _assigned(ctx: Context, func: ast.Attribute, hint: str) -> str | None:
     """Return a hint with an assignment, for a method that changes its object."""
     if func.attr not in _CHANGING:
         return hint
-    kind = ctx.value(func.value).type
+    kind, text = ctx.value(func.value).type, ctx.source.text(func.value)
+    if isinstance(kind, TensorType) and text not in ctx.home.outputs:
+        return None
     whole = f"[{', '.join([':'] * len(kind.shape))}]" if isinstance(kind, TensorType) else ""
-    place = "with pl.incore(): " if is_on_host(ctx) else ""
-    return f"write {place}{ctx.source.text(func.value)}{whole} = {hint.removeprefix('write ')}"
+    return f"write {text}{whole} = {hint.removeprefix('write ')}"
 
 
 _CHANGING: Final = frozenset({"fill", "fill_"})

@@ -41,7 +41,7 @@ def is_of_library(ctx: Context, func: ast.expr, callee: Any = None) -> bool:
     return isinstance(name, str) and name.partition(".")[0] in _LIBRARIES
 
 
-def is_on_host(ctx: Context) -> bool:
+def _is_on_host(ctx: Context) -> bool:
     """True where there are no tiles."""
     return ctx.region is None and ctx.func_type is FunctionType.Orchestration
 
@@ -113,14 +113,15 @@ def meant_elsewhere(
 
 def _value(ctx: Context, node: ast.expr) -> Any:
     """Return what an expression means, `MISSING` if it is refused."""
-    block, unplaced = ctx.block, len(ctx.unplaced)
-    ctx.block = []
+    block, unplaced, has_tile_ops = ctx.block, len(ctx.unplaced), ctx.has_tile_ops
+    ctx.block, ctx.has_tile_ops = [], False
     try:
-        return ctx.value(node)
+        value = ctx.value(node)
+        return MISSING if ctx.has_tile_ops and _is_on_host(ctx) else value
     except (PyptoError, TypeError, ValueError):
         return MISSING
     finally:
-        ctx.block = block
+        ctx.block, ctx.has_tile_ops = block, has_tile_ops
         del ctx.unplaced[unplaced:]
 
 
@@ -225,7 +226,7 @@ def _full_of(number: int) -> Meaning:
             return None
         value = float(number) if dtype.is_float() else number
         text = f"pl.full({shape}, pl.{dtype.member}, {value})"
-        if is_on_host(call.ctx):
+        if _is_on_host(call.ctx):
             return f"in a region or an InCore function, store {text}"
         return f"write {text}"
 
