@@ -146,6 +146,16 @@ FLOOR = 'write pl.cast(pl.cast({}, pl.INT32, mode="floor"), pl.{})'
         ("if n is n + 1:\n    t = t * 2", "write n == n + 1"),
         ("if n == None:\n    t = t * 2", "leave the test out: n is never None"),
         ("if None is not n:\n    t = t * 2", "leave the test out: n is never None"),
+        ("u = 2 & t", "write 2 & pl.cast(t, pl.INT32)"),
+        ("u = t ^ t", "write pl.cast(t, pl.INT32) ^ pl.cast(t, pl.INT32)"),
+        ("u = idx[:] & t", "write idx[:] & pl.cast(t, pl.INT32)"),
+        ("u = t << f", "write pl.cast(t, pl.INT32) << pl.cast(f, pl.INT32)"),
+        ("u = (t + 1) // n", FLOOR.format("(t + 1) / n", "FP32")),
+        ("u = 0 < t & t < 1", "write (0 < t) * (t < 1)"),
+        ("u = 0 < t < 1", "write (0 < t) * (t < 1)"),
+        ("u = t > 0 & t < 1 & t != -1", "write (t > 0) * (t < 1) * (t != -1)"),
+        ("if n > 0 & n < 4 & n != 2:\n    t = t * 2", "write n > 0 and n < 4 and n != 2"),
+        ("if 0 < (n & 3) < 2:\n    t = t * 2", "write 0 < n & 3 and n & 3 < 2"),
     ],
 )
 def test_operators(line: str, wanted: str) -> None:
@@ -162,6 +172,8 @@ def test_operators(line: str, wanted: str) -> None:
         ("t = 1.0 / x", "write pl.recip(x)"),
         ("t = f / x", "write pl.recip(x) * f"),
         ("t = 2.0 / w", "write pl.recip(pl.cast(w, pl.FP32)) * 2.0"),
+        ("u = 1 & x", "write 1 & pl.cast(x, pl.INT32)"),
+        ("u = t & w", "write pl.cast(t, pl.INT32) & pl.cast(w, pl.INT32)"),
     ],
 )
 def test_operators_of_regions(line: str, wanted: str) -> None:
@@ -371,11 +383,57 @@ def test_sums_of_products_begin_with_a_product() -> None:
 
 @pytest.mark.parametrize(
     ("line", "wanted"),
-    [("pl.matmul(x, 2.0)", "write x * 2.0"), ("pl.matmul(f, x)", "write f * x")],
+    [
+        ("t = pl.matmul(x, 2.0)", "write x * 2.0"),
+        ("t = pl.matmul(f, x)", "write f * x"),
+        ("t = t @ 2", "write t * 2"),
+        ("t = (t + 1) @ f", "write (t + 1) * f"),
+        ("t @= 2", "write t = t * 2"),
+    ],
 )
 def test_products_with_a_number(line: str, wanted: str) -> None:
     """A number scales a matrix: that is not a matrix product."""
-    check(REGION, f"t = {line}", wanted)
+    check(REGION, line, wanted)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "pl.matmul_acc(t, x, 2.0)",  # adds to t
+        "pl.matmul_bias(x, 2.0, t)",
+        "pl.matmul(n, f)",  # numbers of two kinds
+        "w @ 2",  # the vector ops do not multiply BF16
+    ],
+)
+def test_products_with_a_number_that_scales_nothing(value: str) -> None:
+    """No hint replaces what else a product computes, and none is refused in its place."""
+    error, _ = failure(REGION.replace("{line}", f"t = {value}"))
+    assert (error.slug, error.hint) == ("product-operand", None)
+
+
+@pytest.mark.parametrize("value", ["q // 2", "q**3", "1.0 / q", "2 - q", "2**q"])
+def test_operators_on_tensors_of_run_time_size(value: str) -> None:
+    """No operator computes them whole, so no hint has one that does."""
+    error, _ = failure(REGION.replace("{line}", f"u = {value}"))
+    assert (error.slug, error.hint) == ("no-operator", None)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "if t > 0 & t < 1:\n            t = t * 2",
+        "if (t > 0) & (t < 1):\n            t = t * 2",
+        "if t > 0 and t < 1:\n            t = t * 2",
+        "if n > 0 & t < 1:\n            t = t * 2",
+        "u = t > 0 & n < 1",
+        "u = t > 0 & t < 1 | t > 3",
+        "u = x > 0 & x < 1",
+        "u = 1.5 | t",
+    ],
+)
+def test_no_mask_is_told_where_none_is_taken(line: str) -> None:
+    """A tile is no condition, and a mask is not joined with a truth value."""
+    assert failure(TILE.replace("{line}", line))[0].hint is None
 
 
 @pytest.mark.parametrize(
@@ -611,9 +669,6 @@ def test_slices_with_a_named_offset() -> None:
     [
         ("m = max(n, f)", "write max(pl.cast(n, pl.FP32), f)"),
         ("m = pl.min(f, n + 1)", "write pl.min(f, pl.cast(n + 1, pl.FP32))"),
-        ("out += t", "write out[:] = out[:] + t"),
-        ("out -= t * 2", "write out[:] = out[:] - (t * 2)"),
-        ("out += 1.0", "write out[:] = out[:] + 1.0"),
         ("u = pl.load(x, 0, 0)", "write pl.load(x, [0, 0], [64, 64])"),
         ("u = pl.load(x, 0)", "write pl.load(x, [0, 0], [64, 64])"),
     ],
@@ -623,11 +678,49 @@ def test_casts_outputs_and_loads(line: str, wanted: str) -> None:
     check(TILE, line, wanted)
 
 
+FLOORED = FLOOR.format("out[:] / 2", "FP32").removeprefix("write ")
+
+
+@pytest.mark.parametrize(
+    ("line", "wanted"),
+    [
+        ("out += t", "write out[:] = out[:] + t"),
+        ("out -= t * 2", "write out[:] = out[:] - (t * 2)"),
+        ("out += 1.0", "write out[:] = out[:] + 1.0"),
+        ("out += x", "write out[:] = out[:] + x[:]"),
+        ("out *= out", "write out[:] = out[:] * out[:]"),
+        ("out //= 2", f"write out[:] = {FLOORED}"),
+        ("out **= 2", "write out[:] = out[:] * out[:]"),
+    ],
+)
+def test_outputs_that_change(line: str, wanted: str) -> None:
+    """What is added to an output in a kernel is stored in it, if it has a value."""
+    check(TILE.replace("pl.Out[", "pl.InOut["), line, wanted)
+    check(TILE.replace("{line}", "out[:] = t\n        {line}"), line, wanted)
+
+
+def test_outputs_that_change_in_regions() -> None:
+    """In a region most operators change an output; those that do not exist are stored too."""
+    template = REGION.replace("pl.Out[", "pl.InOut[")
+    check(template, "out **= 2", "write out[:] = out[:] * out[:]")
+    check(template, "out //= 2", f"write out[:] = {FLOORED}")
+
+
 @pytest.mark.parametrize("value", ["x", "1.0"])
 def test_outputs_that_change_on_the_host(value: str) -> None:
     """What is added to an output on the host does not replace it."""
     wanted = f"write with pl.incore(): out[:] = out[:] + {value}"
-    check(HOST, f"out += {value}", wanted)
+    check(HOST.replace("pl.Out[", "pl.InOut["), f"out += {value}", wanted)
+
+
+@pytest.mark.parametrize(
+    ("template", "line"), [(TILE, "out += t"), (REGION, "out **= 2"), (HOST, "out += x")]
+)
+def test_outputs_without_a_value_do_not_change(template: str, line: str) -> None:
+    """Before it is written an Out has no value to add to: it is an InOut."""
+    hint = failure(template.replace("{line}", line))[0].hint
+    assert hint is not None
+    assert hint.startswith("declare out as pl.InOut[...] to read it, and write ")
 
 
 def test_inputs_that_change_are_told_no_store() -> None:

@@ -6,11 +6,17 @@ import ast
 import math
 import re
 from collections.abc import Sequence
-from typing import Any, Final, cast
+from typing import Any, Final, TypeGuard, cast
 
 from pypto._src.diagnostics import line_at
 from pypto._src.dtypes import DataType, bounds, holds, out_of_range_text
-from pypto._src.errors import InvalidOperationError, ParserError, ParserSyntaxError, ParserTypeError
+from pypto._src.errors import (
+    InvalidOperationError,
+    ParserError,
+    ParserSyntaxError,
+    ParserTypeError,
+    PyptoError,
+)
 from pypto._src.frontend.source.python_names import items_of
 from pypto._src.frontend.state.context import Context
 from pypto._src.frontend.state.messages import (
@@ -21,13 +27,15 @@ from pypto._src.frontend.state.messages import (
     number_in,
     spell_dims,
 )
+from pypto._src.frontend.syntax.annotations import parameter_type
 from pypto._src.ir.array_types import ShapedType, TensorType, TileType, dtype_of
-from pypto._src.ir.enums import FunctionType
+from pypto._src.ir.enums import FunctionType, ParamDirection
 from pypto._src.ir.exprs import Call, Expr, Var
 from pypto._src.ir.types import ScalarType
 from pypto._src.ops import elementwise, tensor
 from pypto._src.ops.rules.boxes import elements
 from pypto._src.ops.unified import is_data
+from pypto._src.python_parser import parse_python
 
 _POWERS: Final = {-1: "recip", -0.5: "rsqrt", 0.5: "sqrt"}
 """The ops that compute powers of a tile."""
@@ -59,13 +67,10 @@ def last_item(ctx: Context, node: ast.expr, args: Sequence[Any]) -> str | None:
 
 def other_operator(ctx: Context, node: Any, symbol: str, left: Any, right: Any) -> str | None:
     """Return the existing operator in place of one that does not exist."""
-    if isinstance(node, ast.AugAssign):
-        operands, begin = (node.target, node.value), f"{ctx.source.text(node.target)} = "
-    elif isinstance(node, ast.BinOp):
-        operands, begin = (node.left, node.right), ""
-    else:
+    operands = _sides(node)
+    if len(operands) != 2:
         return None
-    a, b = map(ctx.source.text, operands)
+    a, b = _operand_texts(ctx, node)
     meant = None
     if symbol == "@":
         meant = f"{a} * {b}"
@@ -77,10 +82,87 @@ def other_operator(ctx: Context, node: Any, symbol: str, left: Any, right: Any) 
         if right in _PRODUCTS and isinstance(operands[0], ast.Name | ast.Subscript):
             meant = " * ".join([a] * int(right))
         elif right in _POWERS and isinstance(kind, TileType) and kind.dtype in _ROOTED:
-            meant = f"pl.{_POWERS[right]}({a})"
+            meant = f"pl.{_POWERS[right]}({ctx.source.text(operands[0])})"
     elif symbol == "**" and isinstance(left, int | float) and left > 0 and _is_rooted(right):
-        meant = f"pl.exp({ctx.source.operand(operands[1])} * {math.log(left)!r})"
-    return None if meant is None else f"write {begin}{meant}"
+        meant = f"pl.exp({b} * {math.log(left)!r})"
+    return None if meant is None else in_place(ctx, node, meant)
+
+
+def _sides(node: Any) -> list[ast.expr]:
+    """Return the operands of an operator; empty for any other expression."""
+    from pypto._src.frontend.diagnose.fixits import sides
+
+    return sides(node)
+
+
+def _operand_texts(ctx: Context, node: Any) -> list[str]:
+    """Return the texts of an operator's operands for a hint that computes the same.
+
+    What changes an output reads and writes its elements; in a kernel these are loaded.
+    """
+    from pypto._src.frontend.state.roles import computes_with_tiles
+
+    first, second = [ctx.source.operand(each) for each in _sides(node)]
+    if _output_of(ctx, node) is None:
+        return [first, second]
+    value = ctx.value(node.value) if isinstance(node.value, ast.Name) else None
+    is_tensor = isinstance(getattr(value, "type", None), TensorType)
+    loads = is_tensor and computes_with_tiles(ctx.home)
+    return [f"{first}[:]", f"{second}[:]" if loads else second]
+
+
+def _output_of(ctx: Context, node: Any) -> Var | None:
+    """Return the output that an augmented assignment changes, None for anything else."""
+    target = node.target if isinstance(node, ast.AugAssign) else None
+    return ctx.outputs.get(target.id) if isinstance(target, ast.Name) else None
+
+
+def in_place(ctx: Context, node: Any, text: str) -> str | None:
+    """Return the hint to write an expression in place of ``node``, None if it is refused there.
+
+    For an augmented assignment it is the value to assign.
+    """
+    if not _is_accepted(ctx, node, text):
+        return None
+    if not isinstance(node, ast.AugAssign):
+        return f"write {text}"
+    name = ctx.source.text(node.target)
+    output = _output_of(ctx, node)
+    if output is None:
+        return f"write {name} = {text}"
+    is_host = ctx.region is None and ctx.func_type is FunctionType.Orchestration
+    line = f"{'with pl.incore(): ' if is_host else ''}{name}[:] = {text}"
+    if output in ctx.written or _is_given(ctx, name):
+        return f"write {line}"
+    return f"declare {name} as pl.InOut[...] to read it, and write {line}"
+
+
+def _is_given(ctx: Context, name: str) -> bool:
+    """True for an output that has values when the function is called."""
+    types = [each.annotation for each in ctx.node.args.args if each.arg == name]
+    return any(
+        node is not None and parameter_type(ctx, node)[1] is ParamDirection.InOut for node in types
+    )
+
+
+def _is_accepted(ctx: Context, node: ast.AST, text: str) -> bool:
+    """True if the text of an expression can be evaluated at ``node``, and used there."""
+    if ctx.home.in_hint:
+        return False  # the errors in a hint's own text need no hints
+    block, unplaced = ctx.block, len(ctx.unplaced)
+    ctx.block, ctx.home.in_hint = [], True
+    try:
+        tree = parse_python(text, mode="eval").body
+        for item in ast.walk(tree):
+            if isinstance(item, ast.expr | ast.keyword):
+                ast.copy_location(item, node)
+        value = ctx.value(tree)
+    except (PyptoError, SyntaxError, TypeError, ValueError, RecursionError):
+        return False
+    finally:
+        ctx.block, ctx.home.in_hint = block, False
+        del ctx.unplaced[unplaced:]
+    return not is_data(value) or not is_test(ctx, node)
 
 
 def _is_rooted(value: Any) -> bool:
@@ -90,9 +172,7 @@ def _is_rooted(value: Any) -> bool:
 
 def refuse_too_large(ctx: Context, node: Any, left: Any, right: Any) -> None:
     """Raise the error for a number that no constant beside the other operand can hold."""
-    from pypto._src.frontend.diagnose.fixits import sides
-
-    for value, other, operand_node in zip((left, right), (right, left), sides(node), strict=False):
+    for value, other, operand_node in zip((left, right), (right, left), _sides(node), strict=False):
         if isinstance(value, bool) or not isinstance(value, int | float):
             continue
         beside_int = isinstance(value, int) and not (
@@ -242,23 +322,17 @@ def load_hint(ctx: Context, node: Any, symbol: str, left: Any, right: Any) -> st
         loaded = _as_load(ctx, operand_node, value)
         other = ctx.source.operand(node.right if is_left else node.left)
         texts = (loaded, other) if is_left else (other, loaded)
-        return None if loaded is None else f"write {texts[0]} {symbol} {texts[1]}"
+        return None if loaded is None else in_place(ctx, node, f"{texts[0]} {symbol} {texts[1]}")
     return (
         f"write {ctx.source.text(operand_node)}[:]" if isinstance(operand_node, ast.Name) else None
     )
 
 
 def stored(ctx: Context, node: ast.AugAssign, symbol: str) -> str | None:
-    """Return the store that ``out += value`` of an output means in a kernel or on the host."""
-    from pypto._src.frontend.state.roles import computes_with_tiles
-
-    if not isinstance(node.target, ast.Name) or node.target.id not in ctx.home.outputs:
+    """Return the store that ``out += value`` of an output means."""
+    if _output_of(ctx, node) is None:
         return None
-    is_host = ctx.region is None and ctx.func_type is FunctionType.Orchestration
-    if not is_host and not computes_with_tiles(ctx.home):
-        return None
-    name, place = node.target.id, "with pl.incore(): " if is_host else ""
-    return f"write {place}{name}[:] = {name}[:] {symbol} {ctx.source.operand(node.value)}"
+    return in_place(ctx, node, f" {symbol} ".join(_operand_texts(ctx, node)))
 
 
 def _as_load(ctx: Context, node: ast.expr, value: Expr) -> str | None:
@@ -286,33 +360,39 @@ def number_first(
             negated = f"{value} * -1"
             if is_tile and dtype in elementwise.neg.dtypes:
                 negated = f"pl.neg({tile})"
-            error.hint = f"write {negated} + {number_text}"
+            error.hint = in_place(ctx, node, f"{negated} + {number_text}")
         if name == "div" and (is_tile or ctx.region is not None):
             is_one = not isinstance(left, Expr) and left == 1
             of_floats = dtype in elementwise.recip.dtypes
             value = tile if of_floats else f"pl.cast({tile}, pl.FP32)"
-            error.hint = f"write pl.recip({value}){'' if is_one else f' * {number_text}'}"
+            text = f"pl.recip({value}){'' if is_one else f' * {number_text}'}"
+            error.hint = in_place(ctx, node, text)
         elif name == "div":
             error.hint = "compute it inside with pl.incore():, or in an InCore function"
     return error
 
 
-def of_integers(ctx: Context, node: Any, symbol: str, left: Any) -> str | None:
-    """Return an operator on bits with the integers of a tile of floats."""
-    if symbol not in _LOGIC or not isinstance(node, ast.BinOp) or not dtype_of(left).is_float():
+def of_integers(ctx: Context, node: Any, symbol: str, left: Any, right: Any) -> str | None:
+    """Return an operator on bits with the integers of the operands that are floats."""
+    if symbol not in _LOGIC or not isinstance(node, ast.BinOp):
         return None
-    texts = ctx.source.text(node.left), ctx.source.operand(node.right)
-    return f"write pl.cast({texts[0]}, pl.INT32) {symbol} {texts[1]}"
+    texts = [
+        f"pl.cast({ctx.source.text(operand_node)}, pl.INT32)"
+        if isinstance(value, Expr) and dtype_of(value).is_float()
+        else ctx.source.operand(operand_node)
+        for operand_node, value in ((node.left, left), (node.right, right))
+    ]
+    return in_place(ctx, node, f" {symbol} ".join(texts))
 
 
-def is_test(ctx: Context, node: ast.expr) -> bool:
+def is_test(ctx: Context, node: ast.AST) -> bool:
     """True for the condition of a branch or loop, which no tile can be."""
     around = (each for each in ast.walk(ctx.home.node) if isinstance(each, ast.If | ast.While))
     return any(each.test is node for each in around)
 
 
 def of_masks(
-    ctx: Context, values: Sequence[ast.expr], is_and: bool, left: Any, right: Any
+    ctx: Context, node: ast.expr, values: Sequence[ast.expr], is_and: bool, left: Any, right: Any
 ) -> str | None:
     """Return what ``and`` and ``or`` mean for two comparisons of tiles, which are 1 or 0."""
     kinds = [getattr(each, "type", None) for each in (left, right)]
@@ -325,9 +405,7 @@ def of_masks(
         else f"{ctx.source.operand(value)} != 0"
         for value in values
     ]
-    if is_and:
-        return f"write {' * '.join(f'({mask})' for mask in masks)}"
-    return f"write max({', '.join(masks)})"
+    return in_place(ctx, node, _of_links(masks, is_and=is_and))
 
 
 def no_identity(ctx: Context, node: ast.Compare, symbol: str, left: Any, right: Any) -> ParserError:
@@ -369,34 +447,56 @@ def of_tiles(ctx: Context, node: ast.Compare, symbol: str) -> str:
     return f"write {texts[0]} {symbol} {texts[1]}"
 
 
-def _of_unbracketed(ctx: Context, node: ast.Compare, symbols: Sequence[str]) -> str | None:
-    """Return what ``a > 0 & b > 0`` means, where Python takes ``0 & b`` together."""
-    between = node.comparators[0]
-    if len(symbols) != 2 or not isinstance(between, ast.BinOp):
-        return None
-    if not isinstance(between.op, ast.BitAnd | ast.BitOr):
-        return None
-    outer = ctx.source.text(node.left), ctx.source.text(node.comparators[1])
-    inner = ctx.source.text(between.left), ctx.source.text(between.right)
-    first = f"{outer[0]} {symbols[0]} {inner[0]}"
-    second = f"{inner[1]} {symbols[1]} {outer[1]}"
-    is_and = isinstance(between.op, ast.BitAnd)
-    if not is_data(ctx.value(node.left)):
-        return f"write {first} {'and' if is_and else 'or'} {second}"
-    return f"write ({first}) * ({second})" if is_and else f"write max({first}, {second})"
-
-
 def chain(ctx: Context, node: ast.Compare, symbols: Sequence[str]) -> ParserError:
-    operands = [ctx.source.text(item) for item in (node.left, *node.comparators)]
-    links = [
-        f"{a} {symbol} {b}" for a, symbol, b in zip(operands, symbols, operands[1:], strict=False)
-    ]
     return ParserSyntaxError(
         "comparisons cannot be chained",
         ctx.span(node),
-        hint=_of_unbracketed(ctx, node, symbols) or f"write {' and '.join(links)}",
+        hint=_joined(ctx, node, symbols),
         slug="comparison-chain",
     )
+
+
+def _joined(ctx: Context, node: ast.Compare, symbols: Sequence[str]) -> str | None:
+    """Return the comparisons that a chain means, joined; None if what it means is unclear.
+
+    In ``a > 0 & b > 0`` Python takes ``0 & b`` together.
+    """
+    *between, last = node.comparators
+    taken = [item for item in between if _is_of_bits(item) and not _is_in_brackets(ctx, node, item)]
+    joints = {type(item.op) for item in taken}
+    operands = [side for item in taken for side in (item.left, item.right)]
+    if len(joints) > 1 or len(taken) not in (0, len(between)) or any(map(_is_of_bits, operands)):
+        return None
+    operands = [node.left, *(operands or [side for item in between for side in (item, item)]), last]
+    pairs = [*zip(operands[::2], symbols, operands[1::2], strict=True)]
+    links = [f"{_side(ctx, a)} {symbol} {_side(ctx, b)}" for a, symbol, b in pairs]
+    are_masks = {any(is_data(ctx.value(side)) for side in (a, b)) for a, _, b in pairs}
+    if are_masks == {False}:
+        return in_place(ctx, node, f" {'or' if ast.BitOr in joints else 'and'} ".join(links))
+    if are_masks != {True}:
+        return None
+    return in_place(ctx, node, _of_links(links, is_and=ast.BitOr not in joints))
+
+
+def _of_links(links: Sequence[str], *, is_and: bool) -> str:
+    """Return what ``and`` and ``or`` mean for comparisons of tiles, which are 1 or 0."""
+    return " * ".join(f"({link})" for link in links) if is_and else f"max({', '.join(links)})"
+
+
+def _is_of_bits(node: ast.expr) -> TypeGuard[ast.BinOp]:
+    return isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitAnd | ast.BitOr)
+
+
+def _is_in_brackets(ctx: Context, around: ast.expr, node: ast.expr) -> bool:
+    """True if an expression inside another one has brackets around it."""
+    begin = ctx.source.span(node).begin_column - ctx.source.span(around).begin_column
+    return ctx.source.text(around)[:begin].rstrip().endswith("(")
+
+
+def _side(ctx: Context, node: ast.expr) -> str:
+    """Return the text of one side of a comparison; arithmetic needs no brackets there."""
+    is_arithmetic = isinstance(node, ast.BinOp | ast.UnaryOp) and not isinstance(node.op, ast.Not)
+    return ctx.source.text(node) if is_arithmetic else ctx.source.operand(node)
 
 
 def _float_begin(ctx: Context, value: Any) -> str | None:

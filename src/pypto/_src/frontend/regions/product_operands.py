@@ -120,7 +120,7 @@ def assigned(ctx: Context, value: Expr) -> Var:
     return var
 
 
-def matrix_operand(ctx: Context, value: Any, node: ast.Call) -> Matrix:
+def matrix_operand(ctx: Context, value: Any, node: ast.expr | ast.AugAssign) -> Matrix:
     """Return the matrix in global memory from which an operand of a product is loaded."""
     kind = value.type if isinstance(value, Expr) else None
     if isinstance(kind, TensorType):
@@ -136,13 +136,10 @@ def matrix_operand(ctx: Context, value: Any, node: ast.Call) -> Matrix:
         )
     if not isinstance(kind, TileType):
         number = isinstance(value, int | float) or isinstance(kind, ScalarType)
-        texts = [ctx.source.operand(item) for item in node.args[:2]]
         raise ParserTypeError(
             f"a product is of two matrices of constant size, got {describe(value)}",
             ctx.span(node),
-            hint=f"write {' * '.join(texts)}"
-            if number and len(texts) == 2
-            else "take a part of constant size, as in x[0:16, :]",
+            hint=_scaled(ctx, node) if number else "take a part of constant size, as in x[0:16, :]",
             slug="product-operand",
         )
     found = _load_of(ctx, value)
@@ -153,6 +150,20 @@ def matrix_operand(ctx: Context, value: Any, node: ast.Call) -> Matrix:
         if len(numbers) == len(sizes) == 2:
             return Matrix(ctx, call.args[0], begins, numbers, valid[0] if valid else None, loaded)
     return _through_memory(ctx, value, node)
+
+
+def _scaled(ctx: Context, node: ast.expr | ast.AugAssign) -> str | None:
+    """Return the multiplication by a number that a product of matrices is meant to be."""
+    from pypto._src.frontend.diagnose.fixits import sides
+    from pypto._src.frontend.diagnose.operator_hints import in_place
+
+    if not isinstance(node, ast.Call):
+        factors = sides(node)
+    elif called_name(ctx, node.func) == "matmul" and not node.keywords:
+        factors = node.args
+    else:
+        return None
+    return in_place(ctx, node, " * ".join(map(ctx.source.operand, factors)))
 
 
 def part_of_matrix(
@@ -219,7 +230,7 @@ def scratch(ctx: Context, tile: Expr, node: ast.AST) -> Var:
     return assigned(ctx, stored)
 
 
-def _through_memory(ctx: Context, tile: Expr, node: ast.Call) -> Matrix:
+def _through_memory(ctx: Context, tile: Expr, node: ast.AST) -> Matrix:
     """Return an operand computed by vector ops, stored in memory for the cube core to load."""
     kind = tile.type
     assert isinstance(kind, TileType)

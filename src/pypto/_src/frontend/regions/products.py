@@ -279,7 +279,7 @@ def _check_types(
     ctx: Context,
     operands: tuple[Matrix, Matrix],
     given: Mapping[str, Any],
-    node: ast.Call | ast.BinOp,
+    node: ast.Call | ast.BinOp | ast.AugAssign,
 ) -> None:
     """Check that both matrices have the same element type; the ops on their parts know no names."""
     kinds = [matrix.source.type for matrix in operands]
@@ -288,6 +288,8 @@ def _check_types(
         return
     if isinstance(node, ast.BinOp):
         nodes = {"lhs": node.left, "rhs": node.right}
+    elif isinstance(node, ast.AugAssign):
+        nodes = {"lhs": node.target, "rhs": node.value}
     else:
         names = _OF_MATMUL_ACC if "acc" in given else _OF_MATMUL
         nodes = dict(zip(names, node.args, strict=False))

@@ -115,6 +115,7 @@ class Context:
         "func_type",
         "functions",
         "has_tile_ops",
+        "in_hint",
         "inputs",
         "is_host",
         "is_specialised",
@@ -212,6 +213,7 @@ class Context:
         self._changed_in_part: set[str] | None = None
         self.has_tile_ops = False  # True once an op on tiles was called
         self.broken = False  # True once a statement was given up
+        self.in_hint = False  # True while the text of a hint is evaluated
 
     @property
     def launches_regions(self) -> bool:

@@ -244,7 +244,7 @@ def aug_assign(ctx: Context, node: ast.AugAssign) -> None:
     if not isinstance(node.target, ast.Name):
         text, symbol = ctx.source.text(node.target), BINARY[type(node.op)][0]
         error = bad_target(ctx, node.target)
-        error.hint = f"write {text} = {text} {symbol} {ctx.source.text(node.value)}"
+        error.hint = f"write {text} = {text} {symbol} {ctx.source.operand(node.value)}"
         raise error
     read = ast.copy_location(ast.Name(node.target.id, ast.Load()), node.target)
     old = ctx.value(read)
@@ -268,7 +268,7 @@ def aug_assign(ctx: Context, node: ast.AugAssign) -> None:
             if error.slug == "out-rebound":
                 from pypto._src.frontend.diagnose.operator_hints import stored
 
-                error.hint = stored(ctx, node, BINARY[type(node.op)][0]) or error.hint
+                error.hint = stored(ctx, node, BINARY[type(node.op)][0])
             raise
 
 

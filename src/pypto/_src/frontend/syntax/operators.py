@@ -211,10 +211,10 @@ def _on_tiles(ctx: Context, node: Any, symbol: str, name: str, left: Any, right:
         if symbol in _OF_MASKS and error.slug == "element-type" and isinstance(node, ast.BinOp):
             sides = [node.left, node.right]
             error.hint = error.hint or operator_hints.of_masks(
-                ctx, sides, symbol == "&", left, right
+                ctx, node, sides, symbol == "&", left, right
             )
         if error.slug == "element-type":
-            error.hint = error.hint or operator_hints.of_integers(ctx, node, symbol, left)
+            error.hint = error.hint or operator_hints.of_integers(ctx, node, symbol, left, right)
         if error.slug == "argument-kind":  # it names an argument, which an operator does not have
             raise operator_hints.no_operator(ctx, node, symbol, left, right, error.hint) from None
         raise
@@ -277,7 +277,7 @@ def bool_op(ctx: Context, node: ast.BoolOp) -> Any:
     for item in node.values[1:]:
         statements, other = alone(ctx, item)
         if is_data(value) or is_data(other):
-            hint = operator_hints.of_masks(ctx, node.values, is_and, value, other)
+            hint = operator_hints.of_masks(ctx, node, node.values, is_and, value, other)
             raise operator_hints.no_operator(ctx, node, symbol, value, other, hint)
         if not isinstance(value, Expr) and bool(value) is is_and:
             ctx.block += statements  # they always run
