@@ -371,7 +371,7 @@ def _stand_in(site: Site, param: Param) -> str:
 
 def _grouped(site: Site) -> str | None:
     """Suggest brackets around numbers: ``pl.load(x, 0, 0, 64, 64)``."""
-    if not any(p.kind == INTS for p in site.op.params):
+    if not any(p.kind == INTS for p in site.op.params) or len(site.args) != len(site.texts()):
         return None
     ranks = [len(a.type.shape) for a in site.args if is_data(a)][:1] or [1, 2]
     for rank in ranks:

@@ -305,15 +305,17 @@ def _slice(
     source, shape, begins = given["x"], given["shape"], given["offset"]
     valid, dropped = given.get("valid_shape"), given.get("drop_dims", ())
     if not isinstance(source, Expr) or not isinstance(source.type, TensorType):
-        if "clamp" in given:
+        if "clamp" in given or items_of(shape) is None or items_of(begins) is None:
             return None
         taken = part(ctx, source, shape, begins, node)
         if valid is not None:
             mark = BY_PYTHON_NAME["block", "set_validshape"]
             taken = op_call(ctx, mark, (taken, valid), {}, node)
         return _without(ctx, taken, shape, dropped, node)
-    if "clamp" in given:
-        valid = _clamped(source.type, begins, shape if valid is None else valid)
+    sizes = shape if valid is None else valid
+    lists = [items_of(each) or () for each in (shape, begins, sizes)]
+    if "clamp" in given and all(len(each) == len(source.type.shape) for each in lists):
+        valid = _clamped(source.type, begins, sizes)
         valid = None if all(a is b for a, b in zip(valid, shape, strict=True)) else valid
     words: dict[str, Any] = {} if valid is None else {"valid_shapes": valid}
     loaded = op_call(ctx, memory.load, (source, begins, shape), words, node)
@@ -333,17 +335,23 @@ def _clamped(kind: TensorType, begins: Sequence[Any], sizes: Sequence[Any]) -> l
     ]
 
 
-def _without(
-    ctx: Context, tile: Expr, shape: Sequence[Any], dropped: Sequence[int], node: ast.Call
-) -> Expr:
+def _without(ctx: Context, tile: Expr, shape: Sequence[Any], dropped: Any, node: ast.Call) -> Expr:
     """Return a tile, sliced to ``shape``, without the ``dropped`` dimensions, but at least two.
 
     Raises:
-        ParserTypeError: one of the dimensions is not 1.
+        ParserTypeError: one of the dimensions is not 1, or there is no such dimension.
     """
-    kind = tile.type
-    if not dropped or not isinstance(kind, TileType):
+    kind, named = tile.type, items_of(dropped)
+    if named == [] or not isinstance(kind, TileType):
         return tile
+    count = len(shape)
+    for axis in [dropped] if named is None else named:
+        if named is None or not isinstance(axis, int) or not -count <= axis < count:
+            raise ParserTypeError(
+                f"drop_dims is a list of dimensions from 0 to {count - 1}, got {describe(axis)}",
+                ctx.span(node),
+                slug="axis",
+            )
     wide = next((axis for axis in dropped if const_value(as_expr(shape[axis])) != 1), None)
     if wide is not None:
         ones = [axis for axis, size in enumerate(shape) if const_value(as_expr(size)) == 1]
@@ -482,7 +490,7 @@ def _reshape(
     if isinstance(source, Expr) and isinstance(source.type, TensorType):
         return op_call(ctx, tensor.reshape_view, args, kwargs, node)
     given = _given(("x", "shape"), args, kwargs)
-    if given.keys() != {"x", "shape"} or not isinstance(source, Expr):
+    if len(args) > 2 or given.keys() != {"x", "shape"} or not isinstance(source, Expr):
         return None
     tile = in_vector_memory(ctx, source, node)
     try:

@@ -42,7 +42,9 @@ class TileParts:
         kind = cast("TileType", tile.type)
         try:
             return self._call(new_tiles.view, tile, shape, begins)
-        except ParserError:
+        except ParserError as error:
+            if error.slug == "argument-kind":  # shape or offset is no list
+                raise
             whole = static_shape(kind)
             sizes = [size for size in shape if isinstance(size, int)]
             ranks = {len(begins), len(sizes), len(shape), *([] if whole is None else [len(whole)])}

@@ -47,6 +47,14 @@ def _along_axis(o: Operands) -> Type:
     check_operands(o)
     kind, name = o.tile(0), operand_name(o, 0)
     axis, rank = int(attribute(o, "axis")), len(kind.shape)
+    if "axis" not in o.kwargs:  # None was given in place of the default
+        reduction = o.op.overload
+        refuse(
+            o,
+            f"{called(o.op)} reduces one dimension, axis is None",
+            "argument-kind",
+            f"write pl.col_{reduction}(pl.row_{reduction}({name}))" if rank == 2 else None,
+        )
     if not -rank <= axis < rank:
         refuse(o, f"{called(o.op)} of dimension {axis}, {name} has {rank} dimensions", "axis")
     axis %= rank
