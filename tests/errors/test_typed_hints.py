@@ -411,6 +411,26 @@ def test_products_with_a_number_that_scales_nothing(value: str) -> None:
     assert (error.slug, error.hint) == ("product-operand", None)
 
 
+@pytest.mark.parametrize(
+    ("line", "wanted"),
+    [
+        ("u = t @ x[0:32, :]", "write pl.matmul(t, x[0:32, :], b_trans=True)"),
+        ("u = x @ y[0:32, :]", "write pl.matmul(x, y[0:32, :], b_trans=True)"),
+    ],
+)
+def test_operators_do_not_transpose(line: str, wanted: str) -> None:
+    """An operator has no keywords: the op does."""
+    check(REGION, line, wanted)
+
+
+def test_products_assigned_to_an_operand() -> None:
+    """`@=` is refused as `@` is: for matrices of two element types, or of another K."""
+    error, _ = failure(REGION.replace("{line}", "t @= w"))
+    assert error.slug == "dtype-mismatch"
+    error, _ = failure(REGION.replace("{line}", "t @= x[0:32, :]"))
+    assert error.hint == "write t = pl.matmul(t, x[0:32, :], b_trans=True)"
+
+
 @pytest.mark.parametrize("value", ["q // 2", "q**3", "1.0 / q", "2 - q", "2**q"])
 def test_operators_on_tensors_of_run_time_size(value: str) -> None:
     """No operator computes them whole, so no hint has one that does."""

@@ -244,7 +244,7 @@ def _product(
         raise ParserTypeError(
             f"a product of [{rows}, {inner}] and [{inner2}, {columns}] has different K",
             ctx.span(node),
-            hint=_hint(given, inner, inner2, columns),
+            hint=None if inner != columns or transposed[1] else _transposed(ctx, node),
             slug="shape-mismatch",
         )
     _check_types(ctx, operands, given, node)
@@ -552,8 +552,15 @@ def _valid_of(operand: Matrix, axis: int) -> Any:
     return (operand.sizes if operand.valid is None else operand.valid)[axis]
 
 
-def _hint(given: Mapping[str, Any], inner: int, inner2: int, columns: int) -> str | None:
-    return "write b_trans=True" if inner == columns and not given.get("b_trans") else None
+def _transposed(ctx: Context, node: ast.Call | ast.BinOp | ast.AugAssign) -> str | None:
+    """Return the product with the second matrix transposed."""
+    if isinstance(node, ast.Call):
+        return "write b_trans=True"
+    from pypto._src.frontend.diagnose.fixits import sides
+    from pypto._src.frontend.diagnose.operator_hints import in_place
+
+    texts = [ctx.source.text(side) for side in sides(node)]
+    return in_place(ctx, node, f"pl.matmul({', '.join(texts)}, b_trans=True)")
 
 
 def _spans(size: int, most: int) -> list[DimPart]:
