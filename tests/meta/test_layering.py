@@ -79,7 +79,7 @@ interp
 frontend.annotation_names frontend.markers frontend.region_markers frontend.distributed_markers
 frontend.source frontend.source.*
 frontend.state.*
-frontend.diagnose.fixits
+frontend.diagnose.trial frontend.diagnose.fixits
 frontend.ir_text.*
 frontend.*
 frontend

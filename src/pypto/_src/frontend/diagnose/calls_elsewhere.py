@@ -11,19 +11,16 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, TypeAlias
 
 from pypto._src.dtypes import DataType
-from pypto._src.errors import PyptoError
 from pypto._src.frontend.diagnose.recipes import ALONG, POWER, RECIPES, ROUNDED, X
+from pypto._src.frontend.diagnose.trial import is_on_host, tried, tried_text
 from pypto._src.frontend.source.python_names import MISSING, items_of
-from pypto._src.frontend.source.source import Source
 from pypto._src.frontend.state.context import Context
 from pypto._src.frontend.state.messages import dtype_like, op_elsewhere
 from pypto._src.ir.array_types import ShapedType, static_shape
-from pypto._src.ir.enums import FunctionType
 from pypto._src.ir.exprs import Expr
 from pypto._src.ir.types import ScalarType
 from pypto._src.ops.new_tiles import full
 from pypto._src.ops.unified import is_number, unified
-from pypto._src.python_parser import parse_python
 from pypto._src.records import NamedTuple
 
 _LIBRARIES: Final = frozenset(
@@ -39,11 +36,6 @@ def is_of_library(ctx: Context, func: ast.expr, callee: Any = None) -> bool:
     else:
         name = getattr(callee, "__module__", None)
     return isinstance(name, str) and name.partition(".")[0] in _LIBRARIES
-
-
-def _is_on_host(ctx: Context) -> bool:
-    """True where there are no tiles."""
-    return ctx.region is None and ctx.func_type is FunctionType.Orchestration
 
 
 class Foreign(NamedTuple):
@@ -98,7 +90,7 @@ def meant_elsewhere(
     A method's name begins with a dot, and its object is the first argument. An argument that is
     refused itself is taken for one that the hint accepts.
     """
-    values = {node: _value(ctx, node) for node in (*args, *(word.value for word in words))}
+    values = {node: tried(ctx, node) for node in (*args, *(word.value for word in words))}
     form = FORMS.get(name.lower()) or FORMS.get(name.lower().removeprefix("."))
     given = None if form is None else _bound(form[0], args, words)
     if form is None or given is None:
@@ -111,36 +103,10 @@ def meant_elsewhere(
     return hint if is_accepted(ctx, hint) else None
 
 
-def _value(ctx: Context, node: ast.expr) -> Any:
-    """Return what an expression means, `MISSING` if it is refused."""
-    block, unplaced, has_tile_ops = ctx.block, len(ctx.unplaced), ctx.has_tile_ops
-    ctx.block, ctx.has_tile_ops = [], False
-    try:
-        value = ctx.value(node)
-        return MISSING if ctx.has_tile_ops and _is_on_host(ctx) else value
-    except (PyptoError, TypeError, ValueError):
-        return MISSING
-    finally:
-        ctx.block, ctx.has_tile_ops = block, has_tile_ops
-        del ctx.unplaced[unplaced:]
-
-
 def is_accepted(ctx: Context, hint: str) -> bool:
     """True for a hint in words, and for code that has a value here."""
     code = hint.removeprefix("write ")
-    if code == hint:
-        return True
-    try:
-        node = parse_python(code, mode="eval").body
-    except SyntaxError:  # of an argument on several lines there is only the first
-        return False
-    source = ctx.source
-    ctx.source = Source(source.filename, [code], 0, code.isascii())
-    ctx.span = ctx.source.span
-    try:
-        return _value(ctx, node) is not MISSING
-    finally:
-        ctx.source, ctx.span = source, source.span
+    return code == hint or tried_text(ctx, code) is not MISSING
 
 
 def _of_op(
@@ -226,7 +192,7 @@ def _full_of(number: int) -> Meaning:
             return None
         value = float(number) if dtype.is_float() else number
         text = f"pl.full({shape}, pl.{dtype.member}, {value})"
-        if _is_on_host(call.ctx):
+        if is_on_host(call.ctx):
             return f"in a region or an InCore function, store {text}"
         return f"write {text}"
 
@@ -324,7 +290,7 @@ def _chosen(call: Foreign) -> str | None:
 def selected(ctx: Context, test: ast.expr, if_so: ast.expr, if_not: ast.expr) -> str:
     """Return the choice between two tiles, of which one or both may be numbers."""
     given = {"test": [test], "x": [if_so], "y": [if_not]}
-    return _choice(Foreign(ctx, given, {node: _value(ctx, node) for [node] in given.values()}))
+    return _choice(Foreign(ctx, given, {node: tried(ctx, node) for [node] in given.values()}))
 
 
 def _choice(call: Foreign) -> str:

@@ -15,6 +15,7 @@ from typing import Any, Final, TypeAlias, cast
 from pypto._src.dtypes import bounds
 from pypto._src.errors import ParserError, PyptoError
 from pypto._src.frontend import region_markers
+from pypto._src.frontend.diagnose.trial import tried_text
 from pypto._src.frontend.source.python_names import items_of
 from pypto._src.frontend.source.source import whole_text
 from pypto._src.frontend.state.context import Context
@@ -553,7 +554,7 @@ def whole_hint(
     written = whole_text(ctx.source, node.func) if isinstance(node, ast.Call) else ""
     if not isinstance(tree, ast.Call | ast.Name) or len(texts) != len(args):
         return None
-    value = _evaluated(ctx, tree, node)
+    value = tried_text(ctx, hint)
     if not isinstance(value, Expr):
         return None
     named = {t for t, a in zip(texts, args, strict=True) if isinstance(a, Expr) and _has(hint, t)}
@@ -581,22 +582,6 @@ def sides(node: Node) -> list[ast.expr]:
     if isinstance(node, ast.Compare):
         return [node.left, node.comparators[0]]
     return [node.left, node.right] if isinstance(node, ast.BinOp) else []
-
-
-def _evaluated(ctx: Context, tree: ast.expr, node: Node) -> Any:
-    """Evaluate an expression here, without other effects; None if it has a mistake."""
-    for item in ast.walk(tree):
-        if isinstance(item, ast.expr | ast.keyword):
-            ast.copy_location(item, node)
-    block, unplaced = ctx.block, len(ctx.unplaced)
-    ctx.block = []
-    try:
-        return ctx.value(tree)
-    except (PyptoError, TypeError, ValueError):
-        return None
-    finally:
-        ctx.block = block
-        del ctx.unplaced[unplaced:]
 
 
 def _builds(callee: Any, args: Sequence[Any], kwargs: Any) -> bool:

@@ -15,9 +15,9 @@ from pypto._src.errors import (
     ParserError,
     ParserSyntaxError,
     ParserTypeError,
-    PyptoError,
 )
-from pypto._src.frontend.source.python_names import items_of
+from pypto._src.frontend.diagnose.trial import is_on_host, tried_text
+from pypto._src.frontend.source.python_names import MISSING, items_of
 from pypto._src.frontend.state.context import Context
 from pypto._src.frontend.state.messages import (
     as_full,
@@ -29,13 +29,12 @@ from pypto._src.frontend.state.messages import (
 )
 from pypto._src.frontend.syntax.annotations import parameter_type
 from pypto._src.ir.array_types import ShapedType, TensorType, TileType, dtype_of
-from pypto._src.ir.enums import FunctionType, ParamDirection
+from pypto._src.ir.enums import ParamDirection
 from pypto._src.ir.exprs import Call, Expr, Var
 from pypto._src.ir.types import ScalarType
 from pypto._src.ops import elementwise, tensor
 from pypto._src.ops.rules.boxes import elements
 from pypto._src.ops.unified import is_data
-from pypto._src.python_parser import parse_python
 
 _POWERS: Final = {-1: "recip", -0.5: "rsqrt", 0.5: "sqrt"}
 """The ops that compute powers of a tile."""
@@ -130,8 +129,7 @@ def in_place(ctx: Context, node: Any, text: str) -> str | None:
     output = _output_of(ctx, node)
     if output is None:
         return f"write {name} = {text}"
-    is_host = ctx.region is None and ctx.func_type is FunctionType.Orchestration
-    line = f"{'with pl.incore(): ' if is_host else ''}{name}[:] = {text}"
+    line = f"{'with pl.incore(): ' if is_on_host(ctx) else ''}{name}[:] = {text}"
     if output in ctx.written or _is_given(ctx, name):
         return f"write {line}"
     return f"declare {name} as pl.InOut[...] to read it, and write {line}"
@@ -147,22 +145,8 @@ def _is_given(ctx: Context, name: str) -> bool:
 
 def _is_accepted(ctx: Context, node: ast.AST, text: str) -> bool:
     """True if the text of an expression can be evaluated at ``node``, and used there."""
-    if ctx.home.in_hint:
-        return False  # the errors in a hint's own text need no hints
-    block, unplaced = ctx.block, len(ctx.unplaced)
-    ctx.block, ctx.home.in_hint = [], True
-    try:
-        tree = parse_python(text, mode="eval").body
-        for item in ast.walk(tree):
-            if isinstance(item, ast.expr | ast.keyword):
-                ast.copy_location(item, node)
-        value = ctx.value(tree)
-    except (PyptoError, SyntaxError, TypeError, ValueError, RecursionError):
-        return False
-    finally:
-        ctx.block, ctx.home.in_hint = block, False
-        del ctx.unplaced[unplaced:]
-    return not is_data(value) or not is_test(ctx, node)
+    value = tried_text(ctx, text, makes_region=isinstance(node, ast.AugAssign))
+    return value is not MISSING and not (is_data(value) and is_test(ctx, node))
 
 
 def _is_rooted(value: Any) -> bool:
@@ -408,6 +392,9 @@ def of_masks(
     return in_place(ctx, node, _of_links(masks, is_and=is_and))
 
 
+_ORDER: Final = frozenset({"<", "<=", ">", ">="})
+
+
 def no_identity(ctx: Context, node: ast.Compare, symbol: str, left: Any, right: Any) -> ParserError:
     """Return the error for ``is`` and ``in``, with the comparisons that they mean."""
     error = no_operator(ctx, node, symbol, left, right)
@@ -416,10 +403,10 @@ def no_identity(ctx: Context, node: ast.Compare, symbol: str, left: Any, right: 
     if isinstance(items, ast.List | ast.Tuple) and 0 < len(items.elts) <= _MOST_LISTED:
         links = [f"{text} {equal} {ctx.source.text(item)}" for item in items.elts]
         error.hint = f"write {f' {word} '.join(links)}"
-    elif left is None or right is None:
+    elif (left is None or right is None) and symbol not in _ORDER:
         named = text if right is None else ctx.source.text(items)
         error.hint = f"leave the test out: {named} is never None"
-    elif "in" not in symbol:
+    elif symbol in ("is", "is not"):
         error.hint = f"write {text} {equal} {ctx.source.text(items)}"
     return error
 

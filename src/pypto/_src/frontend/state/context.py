@@ -115,7 +115,7 @@ class Context:
         "func_type",
         "functions",
         "has_tile_ops",
-        "in_hint",
+        "in_trial",
         "inputs",
         "is_host",
         "is_specialised",
@@ -213,7 +213,7 @@ class Context:
         self._changed_in_part: set[str] | None = None
         self.has_tile_ops = False  # True once an op on tiles was called
         self.broken = False  # True once a statement was given up
-        self.in_hint = False  # True while the text of a hint is evaluated
+        self.in_trial = False  # True while an expression of a hint is tried
 
     @property
     def launches_regions(self) -> bool:
