@@ -325,3 +325,21 @@ def test_refused(text: str, kind: type[Exception], slug: str) -> None:
     """What has no meaning in a kernel is rejected with its class and slug."""
     found = error(SCALARS, text)
     assert (type(found), found.slug) == (kind, slug)
+
+
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [
+        ("pl.max(h, n)", "write pl.max(h, pl.cast(n, pl.FP32))"),
+        ("pl.max(h, b)", "write pl.max(h, pl.cast(b, pl.FP32))"),
+        ("pl.min(b, 0.5)", "write pl.min(pl.cast(b, pl.FP32), 0.5)"),
+        ("pl.min(n, 0.5)", "write pl.min(pl.cast(n, pl.FP32), 0.5)"),
+        ("pl.max(h, True)", None),
+        ("pl.max(n, b)", None),
+    ],
+)
+def test_hints_of_functions_on_scalars(text: str, hint: str | None) -> None:
+    """A hint casts what stands beside floats, and is taken; it is never the call itself."""
+    assert error(SCALARS, f"y = {text}").hint == hint
+    if hint is not None:
+        assert isinstance(value(f"y = {hint.removeprefix('write ')}"), exprs.BinaryExpr)

@@ -57,7 +57,7 @@ def scalar_form(
 
 
 def _of_floats(ctx: Context, args: Sequence[Any], node: ast.Call) -> str | None:
-    """Return a call with casts of its integers, None if it has no float beside them."""
+    """Return a call with casts of what stands beside its floats, None if nothing is to be cast."""
     dtypes = [dtype_of(value) if isinstance(value, Expr) else None for value in args]
     floats = [dtype for dtype in dtypes if dtype is not None and dtype.is_float()]
     if not floats and not any(isinstance(value, float) for value in args):
@@ -65,10 +65,12 @@ def _of_floats(ctx: Context, args: Sequence[Any], node: ast.Call) -> str | None:
     wanted = floats[0].member if floats else "FP32"
     texts = [
         f"pl.cast({ctx.source.text(arg)}, pl.{wanted})"
-        if dtype is not None and dtype.is_int()
+        if dtype is not None and not dtype.is_float()
         else ctx.source.text(arg)
         for arg, dtype in zip(node.args, dtypes, strict=True)
     ]
+    if all(dtype is None or dtype.is_float() for dtype in dtypes):
+        return None  # it would be the call that was refused
     return f"write {ctx.source.text(node.func)}({', '.join(texts)})"
 
 
