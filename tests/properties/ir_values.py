@@ -51,9 +51,8 @@ ENUM_MEMBERS: Final = [
 ]  # fmt: skip
 BINARY: Final = sorted(exprs.BinaryExpr.__subclasses__(), key=lambda c: c.__name__)
 UNARY: Final = [c for c in exprs.UnaryExpr.__subclasses__() if c is not ir.Cast]
-ARITHMETIC: Final = [
-    c for c in BINARY if c not in (*exprs.COMPARISONS, *exprs.LOGICAL, *exprs.BITWISE)
-]
+ON_INTEGERS: Final = [c for c in BINARY if c not in (*exprs.COMPARISONS, *exprs.LOGICAL)]
+ON_FLOATS: Final = [c for c in ON_INTEGERS if not c.integers_only]
 SHAPES: Final = [[16, 16], [16, 32], [32, 16], [1, 16], [16, 1], [16], [2, 16, 16], [32, 32]]
 
 
@@ -357,7 +356,7 @@ class Draw:
     def binary_kinds(self, dtype: DataType, operand: DataType) -> Sequence[Any]:
         if dtype is BOOL:
             return exprs.LOGICAL if operand is BOOL or self.chance(0.5) else exprs.COMPARISONS
-        return ARITHMETIC if dtype.is_float() else [*ARITHMETIC, *exprs.BITWISE]
+        return ON_FLOATS if dtype.is_float() else ON_INTEGERS
 
     def value(self, depth: int = 2) -> ir.Expr:
         """Return any expression."""

@@ -281,9 +281,13 @@ class BinaryExpr(Expr, metaclass=NodeMeta):
     symbol: ClassVar[str]  # infix text, or the name of a function when `precedence` is CALL
     precedence: ClassVar[int]
     fold: ClassVar[BinaryFold]
+    integers_only: ClassVar[bool]  # refuses floats
 
-    def __init_subclass__(cls, *, symbol: str, precedence: int, fold: BinaryFold) -> None:
+    def __init_subclass__(
+        cls, *, symbol: str, precedence: int, fold: BinaryFold, integers_only: bool = False
+    ) -> None:
         super().__init_subclass__()
+        cls.integers_only = integers_only
         cls.symbol = symbol
         cls.precedence = precedence
         cls.fold = staticmethod(fold)
@@ -312,9 +316,13 @@ class UnaryExpr(Expr, metaclass=NodeMeta):
     symbol: ClassVar[str]  # infix text, or the name of a function when `precedence` is CALL
     precedence: ClassVar[int]
     fold: ClassVar[UnaryFold]
+    integers_only: ClassVar[bool]  # refuses floats and BOOL
 
-    def __init_subclass__(cls, *, symbol: str, precedence: int, fold: UnaryFold) -> None:
+    def __init_subclass__(
+        cls, *, symbol: str, precedence: int, fold: UnaryFold, integers_only: bool = False
+    ) -> None:
         super().__init_subclass__()
+        cls.integers_only = integers_only
         cls.symbol = symbol
         cls.precedence = precedence
         cls.fold = staticmethod(fold)
@@ -429,29 +437,56 @@ class Xor(BinaryExpr, metaclass=NodeMeta, symbol="xor", precedence=XOR, fold=_on
 
 
 class BitAnd(
-    BinaryExpr, metaclass=NodeMeta, symbol="&", precedence=BIT_AND, fold=lambda a, b: a & b
+    BinaryExpr,
+    metaclass=NodeMeta,
+    symbol="&",
+    precedence=BIT_AND,
+    fold=lambda a, b: a & b,
+    integers_only=True,
 ):
     """Bits that are in both."""
 
 
-class BitOr(BinaryExpr, metaclass=NodeMeta, symbol="|", precedence=BIT_OR, fold=lambda a, b: a | b):
+class BitOr(
+    BinaryExpr,
+    metaclass=NodeMeta,
+    symbol="|",
+    precedence=BIT_OR,
+    fold=lambda a, b: a | b,
+    integers_only=True,
+):
     """Bits that are in one or both."""
 
 
 class BitXor(
-    BinaryExpr, metaclass=NodeMeta, symbol="^", precedence=BIT_XOR, fold=lambda a, b: a ^ b
+    BinaryExpr,
+    metaclass=NodeMeta,
+    symbol="^",
+    precedence=BIT_XOR,
+    fold=lambda a, b: a ^ b,
+    integers_only=True,
 ):
     """Bits that are in one of the two."""
 
 
 class BitShiftLeft(
-    BinaryExpr, metaclass=NodeMeta, symbol="<<", precedence=SHIFT, fold=lambda a, b: a << b
+    BinaryExpr,
+    metaclass=NodeMeta,
+    symbol="<<",
+    precedence=SHIFT,
+    fold=lambda a, b: a << b,
+    integers_only=True,
 ):
     """The bits shifted left."""
 
 
 class BitShiftRight(
-    BinaryExpr, metaclass=NodeMeta, symbol=">>", precedence=SHIFT, fold=lambda a, b: a >> b
+    BinaryExpr,
+    metaclass=NodeMeta,
+    symbol=">>",
+    precedence=SHIFT,
+    fold=lambda a, b: a >> b,
+    integers_only=True,
 ):
     """The bits shifted right; the sign is kept."""
 
@@ -468,7 +503,14 @@ class Not(UnaryExpr, metaclass=NodeMeta, symbol="not ", precedence=NOT, fold=lam
     """Logical not."""
 
 
-class BitNot(UnaryExpr, metaclass=NodeMeta, symbol="~", precedence=SIGN, fold=lambda a: ~a):
+class BitNot(
+    UnaryExpr,
+    metaclass=NodeMeta,
+    symbol="~",
+    precedence=SIGN,
+    fold=lambda a: ~a,
+    integers_only=True,
+):
     """All bits inverted."""
 
 
@@ -482,7 +524,6 @@ def _with_precedence(*levels: int) -> tuple[type[BinaryExpr], ...]:
 
 COMPARISONS: Final = _with_precedence(COMPARE)
 LOGICAL: Final = _with_precedence(AND, OR, XOR)
-BITWISE: Final = _with_precedence(BIT_AND, BIT_OR, BIT_XOR, SHIFT)
 
 
 class MakeTuple(Expr, metaclass=NodeMeta):
@@ -709,7 +750,7 @@ def binary(kind: type[BinaryExpr], left: Any, right: Any, span: Span = UNKNOWN_S
 
     Raises:
         TypeError: an operand is not a scalar, BOOL is used in arithmetic, int is mixed with
-            float, or a bitwise operator is applied to floats.
+            float, or an operator on integers is applied to floats.
     """
     lhs, rhs = _number(left, span), _number(right, span)
     a, b = scalar_dtype(lhs), scalar_dtype(rhs)
@@ -721,7 +762,7 @@ def binary(kind: type[BinaryExpr], left: Any, right: Any, span: Span = UNKNOWN_S
         raise TypeError(f"'{kind.symbol}' does not take BOOL operands")
     if a.is_float() != b.is_float():
         raise TypeError(f"'{kind.symbol}' takes two ints or two floats, got {a} and {b}")
-    if kind in BITWISE and a.is_float():
+    if kind.integers_only and a.is_float():
         raise TypeError(f"'{kind.symbol}' takes integers, got {a} and {b}")
     common = a if a.get_bit() >= b.get_bit() else b
     lhs = lhs if a is common else Cast(lhs, common, span)
@@ -733,12 +774,12 @@ def unary(kind: type[UnaryExpr], operand: Any, span: Span = UNKNOWN_SPAN) -> Una
     """Build ``kind`` on a scalar.
 
     Raises:
-        TypeError: the operand is not a scalar, or ``~`` is applied to a float or BOOL.
+        TypeError: the operand is not a scalar, or one on integers is a float or BOOL.
     """
     value = _number(operand, span)
     dtype = scalar_dtype(value)
-    if kind is BitNot and not dtype.is_int():
-        raise TypeError(f"'~' takes integers, got {dtype}")
+    if kind.integers_only and not dtype.is_int():
+        raise TypeError(f"'{kind.symbol}' takes integers, got {dtype}")
     if kind is Not:
         return kind(value, DataType.BOOL, span)
     return kind(value, dtype, span)
