@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from pypto._src import checks, cli
+from pypto._src.errors import InternalError
 
 GOOD = """\
 import pypto.language as pl
@@ -396,3 +397,19 @@ def test_functions_beside_programs(tmp_path: Path, capsys: pytest.CaptureFixture
     assert (status, out.count(f"{path}: ")) == (0, 2)
     assert f"{path}: alone\n  rules   1 warning\n" in out
     assert "output 'out' of alone is written in part only" in err
+
+
+@pytest.mark.parametrize("target", ["cpp", "pto"])
+def test_failure_of_an_emitter(
+    target: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """An emitter that fails is a fault of the compiler, and the error says where."""
+
+    def fail(*_: object) -> None:
+        raise TypeError("'&' takes integers")
+
+    emitter = checks.CCECodegen if target == "cpp" else checks.PTOCodegen
+    monkeypatch.setattr(emitter, "generate", fail)
+    expected = f"the {target} text could not be written: TypeError: '&' takes integers"
+    with pytest.raises(InternalError, match=f"^{expected}$"):
+        check(capsys, write(tmp_path, GOOD))

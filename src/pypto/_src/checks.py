@@ -8,13 +8,14 @@ that one of them could decide.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from pypto._src.build_output import CCECodegen
 from pypto._src.diagnostics import Diagnostic, DiagnosticSeverity
 from pypto._src.emit.pto.generate import PTOCodegen
-from pypto._src.errors import PyptoError
+from pypto._src.errors import InternalError, PyptoError
 from pypto._src.ir.enums import ParamDirection
 from pypto._src.ir.roles import kernels, sends_signals
 from pypto._src.ir.stmts import Function, Program
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
     from pypto._src.dialect import verify as pto_dialect
 else:
     pto_dialect = lazy_module("pypto._src.dialect.verify")  # needs an optional package
+
+T = TypeVar("T")
 
 STAGES: Final = ("rules", "memory", "sync", "cpp", "pto")
 """Rules of the IR, unused and uninitialized values; passes and memory plan; flags and barriers; the
@@ -142,10 +145,26 @@ def _diagnostics(error: PyptoError) -> tuple[Diagnostic, ...]:
 
 def _emitted(name: str, write: Callable[[], Any]) -> Stage:
     try:
-        write()
+        _text(name, write)
     except PyptoError as error:
         return Stage(name, _diagnostics(error))
     return Stage(name)
+
+
+def _text(name: str, write: Callable[[], T]) -> T:
+    """Return what ``write`` returns.
+
+    Raises:
+        PyptoError: the text cannot express the program.
+        InternalError: an emitter failed, which is no fault of the program.
+    """
+    try:
+        return write()
+    except (PyptoError, RecursionError):  # nested too deeply, which the command reports
+        raise
+    except Exception as error:
+        what = f"{type(error).__name__}: {error}"
+        raise InternalError(f"the {name} text could not be written: {what}") from error
 
 
 def _accepted(program: Program) -> Stage:
@@ -156,7 +175,8 @@ def _accepted(program: Program) -> Stage:
     texts: list[tuple[Function, str]] = []
     for kernel in kernels(lowered):
         try:
-            texts.append((kernel, PTOCodegen().generate(Program([kernel], kernel.name))))
+            alone = Program([kernel], kernel.name)
+            texts.append((kernel, _text("pto", partial(PTOCodegen().generate, alone))))
         except PyptoError as error:
             return Stage("pto", _diagnostics(error))
     if find_spec("xdsl") is None:
