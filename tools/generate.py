@@ -29,6 +29,10 @@ OPS_PACKAGE = "pypto._src.ops"
 UNIFIED = f"{OPS_PACKAGE}.unified"
 DEFINE = f"{OPS_PACKAGE}.define"
 NAMES = f"{OPS_PACKAGE}.names"
+STATIC_NAMES = "pypto._src.ir.static_names"
+KINDS = ("Integer", "Scalar")
+"""What a function on scalars takes, as type checkers see it: the first that fits is chosen."""
+
 MARK = "Written by `make generate` from the definitions of the ops."
 
 DISPATCHED = {"bitwise", "ternary"}
@@ -368,7 +372,7 @@ class Generator:
                 yield stub(name, f"{first.arg}: Scalar, {second.arg}: {returns}", returns, op.doc)
             yield from self.without_scratch(name, op, args, returns)
         yield from (stub(name, *form) for form in REGION_FORMS.get(name, ()))
-        yield from self.on_scalars(name)
+        yield from self.on_scalars(name, imports)
         returns = "Any" if has_value or not found else "None"
         yield stub(name, "operand: Expr, /, *others: Any, **named: Any", returns)
         if number_first:
@@ -387,15 +391,23 @@ class Generator:
         yield stub(name, ast.unparse(function.args), returns, op.doc)
         yield from (stub(name, *form) for form in REGION_FORMS[name])
 
-    def on_scalars(self, name: str) -> Iterator[str]:
-        """Yield the overload for scalars, if the name is one of theirs."""
+    def on_scalars(self, name: str, imports: dict[str, dict[str, str]]) -> Iterator[str]:
+        """Yield the overloads for scalars, if the name is one of theirs.
+
+        Of integers the result is an integer, as that of an operator: only that can be passed for a
+        parameter declared `pl.INT32`. A cast returns what its argument names.
+        """
         text = self.unified.scalar_doc(name)
         if text:
+            imports.setdefault(STATIC_NAMES, {})["Integer"] = "Integer"
             operands = self.unified.scalar_parameters(name)
-            parameters = ", ".join(f"{operand}: Scalar" for operand in operands)
-            yield stub(name, parameters, "Scalar", text)
+            for kind in ("Integer",) if self.unified.of_integers_only(name) else KINDS:
+                parameters = ", ".join(f"{operand}: {kind}" for operand in operands)
+                yield stub(name, parameters, kind, text)
         elif name == "cast":
             doc = "Return a scalar as a value of ``target_type``."
+            imports.setdefault(STATIC_NAMES, {})["T"] = "T"
+            yield stub(name, "scalar: Scalar, target_type: type[T]", "T", doc)
             yield stub(name, "scalar: Scalar, target_type: DataType", "Scalar", doc)
 
     def without_scratch(

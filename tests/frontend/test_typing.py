@@ -244,6 +244,18 @@ def doubled(x: Tensor, factor: tile_lang.FP32, out: Out[Tensor], ROWS: int = 64)
 
 
 doubled(np.ones((64, 64), np.float32), 2.0, np.ones((64, 64), np.float32))
+
+
+@tile_lang.program
+class Numbers:
+    @tile_lang.function
+    def sized(self, n: tile_lang.INT32, x: FP32) -> FP32:
+        return tile_lang.cast(tile_lang.abs(n) & 7, FP32) * x
+
+    @tile_lang.function
+    def main(self, n: tile_lang.INT32, x: FP32) -> FP32:
+        x = self.sized(2 * tile_lang.max(n, 3), tile_lang.min(x, 1.0))
+        return self.sized(tile_lang.cast(x, tile_lang.INT32), tile_lang.abs(x))
 """
 
 WRONG = """
@@ -289,6 +301,8 @@ class Wrong:
         self.kernel(x, n=1, out=out)
         self.kernel(x, out)  # wrong: an argument is missing
         self.kernel(x, "1", out)  # wrong: a string is no scalar
+        self.kernel(x, pl.max(1.5, 2.5), out)  # wrong: a float is no integer
+        self.kernel(x, pl.cast(1, pl.FP32), out)  # wrong: a float is no integer
         self.kernel(x, 1, out=out, more=2)  # wrong: no such argument
         self.kernels(x, 1, out)  # wrong: no such function
         return self.kernel(x, 1, pl.load(out, [0, 0], [64, 64]))  # wrong: a tile is no tensor

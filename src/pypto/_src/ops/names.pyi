@@ -8,6 +8,7 @@ from typing import Any, overload
 from pypto._src.dtypes import DataType
 from pypto._src.ir.enums import AtomicType, TilePad
 from pypto._src.ir.exprs import Expr
+from pypto._src.ir.static_names import Integer, T
 from pypto._src.ops.compare_select import cmps, prelu, sel
 from pypto._src.ops.define import Axis, Ints, Offsets, Scalar, Tensor, Tile
 from pypto._src.ops.elementwise import adds, divs, lrelu, maxs, mins, muls, subs
@@ -31,6 +32,11 @@ def abs(tile: Tile) -> Tile:
 @overload
 def abs(input: Tensor) -> Tensor:
     """Return the absolute values of ``input``; the smallest signed integer stays unchanged."""
+    ...
+
+@overload
+def abs(scalar: Integer) -> Integer:
+    """Return the magnitude of a scalar."""
     ...
 
 @overload
@@ -184,6 +190,11 @@ def cast(tile: Tile, target_type: DataType, mode: RoundMode = "round") -> Tile:
 @overload
 def cast(input: Tensor, target_type: DataType, mode: RoundMode = "round") -> Tensor:
     """Return ``input`` with elements of ``target_type``, rounded as `elementwise.cast` does."""
+    ...
+
+@overload
+def cast(scalar: Scalar, target_type: type[T]) -> T:
+    """Return a scalar as a value of ``target_type``."""
     ...
 
 @overload
@@ -742,6 +753,11 @@ def max(tile: Tile, axis: int = 0, keepdim: bool = False) -> Tile:
     ...
 
 @overload
+def max(lhs: Integer, rhs: Integer) -> Integer:
+    """Return the larger of two scalars."""
+    ...
+
+@overload
 def max(lhs: Scalar, rhs: Scalar) -> Scalar:
     """Return the larger of two scalars."""
     ...
@@ -789,6 +805,11 @@ def min(tile: Tile, axis: int = 0, keepdim: bool = False) -> Tile:
     ``axis`` is the first or the last dimension, and may be negative. The dimension is
     dropped, or becomes 1 with ``keepdim``. On scalars, `pl.min` is the smaller one.
     """
+    ...
+
+@overload
+def min(lhs: Integer, rhs: Integer) -> Integer:
+    """Return the smaller of two scalars."""
     ...
 
 @overload

@@ -372,3 +372,9 @@ def scalar_doc(name: str) -> str:
     phrase = (node.__doc__ or "").rstrip(".")
     of = "two scalars" if name in BINARY_FUNCTIONS else "a scalar"
     return f"Return {phrase[:1].lower()}{phrase[1:]} of {of}."
+
+
+def of_integers_only(name: str) -> bool:
+    """Return whether the scalar function ``name`` refuses floats."""
+    node = BINARY_FUNCTIONS.get(name) or UNARY_FUNCTIONS.get(name)
+    return node is not None and node.integers_only
