@@ -7,6 +7,7 @@ before new ones are shown: whoever adds something else after them does not break
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import re
 import shutil
@@ -15,7 +16,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-import pytest
+from tests import effort
 
 ROOT = Path(__file__).parents[2]
 BLOCK = re.compile(r"^```(\w+) (\S+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -29,12 +30,9 @@ class Guide:
     new_files: tuple[str, ...]
     changed_files: tuple[str, ...]
     changed_lines: int | None = None
-    generates: bool = False
-    """Whether `make generate` has to run afterwards."""
-    runs: tuple[str, ...] = ()
-    """The tests to run, besides the new ones: existing tests, restricted to the new thing."""
 
 
+# Rows and definitions of ops, which call what is typed: only a thorough run checks their types.
 OPS = "src/pypto/_src/ops/elementwise.py", "tests/cases.py"
 ON_TENSORS = "src/pypto/_src/ops/lazy/tensor_forms.py", "tests/more_cases.py"
 SCALARS = "src/pypto/_src/ir/exprs.py", "src/pypto/_src/ir/scalar_ops.py"
@@ -52,14 +50,15 @@ GUIDES = [
         "add-an-op.md",
         ("tests/frontend/test_distance.py",),
         (*OPS, *ON_TENSORS, *SCALARS),  # two for an op, two for a scalar operator
-        generates=True,
-        runs=(
-            *("tests/ops/test_table.py", "tests/ops/test_numpy.py"),
-            *("tests/frontend/test_language.py", "tests/frontend/test_distance.py"),
-            *("-k", "softsign or distance or language"),
-        ),
     ),
 ]
+TESTS = (
+    "tests/passes/test_double_negation.py",
+    *("tests/ops/test_table.py", "tests/ops/test_numpy.py"),
+    *("tests/frontend/test_language.py", "tests/frontend/test_distance.py"),
+    *("-k", "double_negation or softsign or distance or language"),
+)
+"""The new tests, and existing ones, restricted to what is new."""
 
 
 def insert(text: str, diff: str) -> tuple[str, int]:
@@ -78,18 +77,13 @@ def insert(text: str, diff: str) -> tuple[str, int]:
     return text, added
 
 
-@pytest.mark.parametrize("guide", GUIDES, ids=lambda guide: guide.page)
-def test_what_a_guide_says_works(guide: Guide, tmp_path: Path) -> None:
-    """Its files and lines, applied to a copy, pass its test; they are no more than promised."""
-    ignored = shutil.ignore_patterns("__pycache__", "golden")
-    for folder in ("src", "tests", "tools"):
-        shutil.copytree(ROOT / folder, tmp_path / folder, ignore=ignored)
-    shutil.copy(ROOT / "pyproject.toml", tmp_path)
+def apply(guide: Guide, folder: Path) -> list[str]:
+    """Do what a guide says in a copy of the repository; return the files it writes and changes."""
     new: list[str] = []
     changed: list[str] = []
     count = 0
     for language, name, text in BLOCK.findall((ROOT / "docs" / guide.page).read_text("utf-8")):
-        path = tmp_path / name
+        path = folder / name
         if language == "diff":
             after, lines = insert(path.read_text("utf-8"), text)
             count += lines
@@ -102,26 +96,35 @@ def test_what_a_guide_says_works(guide: Guide, tmp_path: Path) -> None:
     assert tuple(new) == guide.new_files
     assert tuple(changed) == guide.changed_files
     assert guide.changed_lines in (None, count)
-    for rules in (["check"], ["format", "--check"]):
-        done = run(tmp_path, "-m", "ruff", *rules, "--no-cache", *new, *changed)
-        assert done.returncode == 0, done.stdout + done.stderr
-    if guide.generates:
-        done = run(tmp_path, "-m", "tools.generate")
-        assert done.returncode == 0, done.stderr
-    tests = guide.runs or tuple(name for name in new if name.startswith("tests/"))
+    return [*new, *changed]
+
+
+def test_what_the_guides_say_works(tmp_path: Path) -> None:
+    """Their files and lines, applied to a copy, pass all checks; they are no more than promised."""
+    ignored = shutil.ignore_patterns("__pycache__", "golden")
+    for folder in ("src", "tests", "tools"):
+        shutil.copytree(ROOT / folder, tmp_path / folder, ignore=ignored)
+    shutil.copy(ROOT / "pyproject.toml", tmp_path)
+    files = [name for guide in GUIDES for name in apply(guide, tmp_path)]
+    run(tmp_path, "ruff", "check", "--no-cache", *files)
+    run(tmp_path, "ruff", "format", "--check", "--no-cache", *files)
+    run(tmp_path, "tools.generate")
+    if importlib.util.find_spec("pyright") is not None:
+        typed = [name for name in files if effort.thorough or name not in (*OPS, *ON_TENSORS)]
+        run(tmp_path, "pyright", "--pythonpath", sys.executable, *typed)
     options = ("-q", "-p", "no:cacheprovider", "--noconftest")
-    done = run(tmp_path, "-m", "pytest", *options, *tests)
-    assert done.returncode == 0, done.stdout + done.stderr
+    run(tmp_path, "pytest", *options, *TESTS)
 
 
-def run(folder: Path, *command: str) -> subprocess.CompletedProcess[str]:
-    """Run Python in a copy of the repository."""
+def run(folder: Path, module: str, *words: str) -> None:
+    """Run a module in a copy of the repository; it must succeed."""
     environment = os.environ | {"PYTHONPATH": str(folder / "src")}
-    return subprocess.run(
-        [sys.executable, *command],
+    done = subprocess.run(
+        [sys.executable, "-m", module, *words],
         cwd=folder,
         env=environment,
         capture_output=True,
         text=True,
         check=False,
     )
+    assert done.returncode == 0, done.stdout + done.stderr
