@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+import re
+from functools import cache
+from pathlib import Path
+
 import numpy as np
 import pytest
 
+import pypto
+from pypto._src.dialect.semantics import MEANINGS
+from pypto._src.dialect.table import TABLE
 from pypto._src.dtypes import DataType
 from pypto._src.interp.evaluate import evaluate
 from pypto._src.ir.array_types import MemRef, ShapedType, TensorType, TileType, static_shape
@@ -17,6 +24,7 @@ from pypto._src.ops.define import OVERLOADS, REGISTRY
 from tests.cases import CASES, AnyOp, Array, Case, build_call, kernel_for, missing_rows
 from tests.ops.arrays import apply_call
 
+INCLUDE = Path(pypto.__file__).parent / "include"
 OPS = [pytest.param(op, id=name) for name, op in REGISTRY.items()]
 
 
@@ -37,6 +45,32 @@ def test_definition_is_whole(op: AnyOp) -> None:
     assert op.numpy is not None
     in_texts = op.isa is not None and op.pto is not None
     assert bool(op.unsupported) != (in_texts or op.decomposition is not None)
+
+
+@pytest.mark.parametrize("op", OPS)
+def test_its_instruction_is_there(op: AnyOp) -> None:
+    """What an op names in texts has an assembler's row, a meaning and a function that runs here."""
+    missing: list[str] = []
+    if isinstance(op.pto, str):
+        if op.pto not in TABLE:
+            missing.append(f"{op.pto}: add a row to dialect/table.py")
+        if op.pto not in MEANINGS:
+            missing.append(f"{op.pto}: add a row to MEANINGS in dialect/semantics.py")
+    if isinstance(op.isa, str) and op.isa not in names_in_headers():
+        missing.append(f"{op.isa}: add a function to include/pto/detail")
+    assert not missing, "\n".join(missing)
+
+
+@cache
+def names_in_headers() -> frozenset[str]:
+    """Return the names in capitals of the headers, without the list of tags of events."""
+    files = [
+        path for path in (INCLUDE / "pto" / "detail").rglob("*.hpp") if path.name != "sync.hpp"
+    ]
+    text = "\n".join(path.read_text(encoding="utf-8") for path in files)
+    found = set(re.findall(r"\b[A-Z][A-Z0-9_]+\b", text))
+    suffixes = set(re.findall(r"\bNAME##(_[A-Z]+)\b", text))  # which macros append
+    return frozenset(found | {name + suffix for name in found for suffix in suffixes})
 
 
 @pytest.mark.parametrize("op", OPS)
