@@ -12,14 +12,23 @@ class IRProperty(Enum):
     """A property of programs, which passes require, produce and invalidate."""
 
     SSAForm = 0
+    """Each variable is assigned once, before it is read; loops and branches yield what changes."""
     TypeChecked = 1
+    """Each node has the type that its operands give it."""
     NoNestedCalls = 2
+    """Each call is a statement of its own or the whole right side of an assignment."""
     NormalizedStmtStructure = 3
+    """Each body is a `SeqStmts`, and each run of operations in it an `OpStmts`."""
     FlattenedSingleStmt = 4
+    """No sequence has just one statement."""
     SplitIncoreOrch = 5
+    """Kernels are functions of their own: no function has regions."""
     HasMemRefs = 6
+    """Each tile has a buffer, a `MemRef`, in one of the memories."""
     IncoreBlockOps = 7
+    """Kernels compute with ops on tiles only, those on tensors are expanded."""
     AllocatedMemoryAddr = 8
+    """Each buffer on the chip has an address, at which it fits into its memory."""
 
     __hash__ = object.__hash__  # members are singletons; Enum's own is slow Python
 
