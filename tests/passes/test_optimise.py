@@ -17,7 +17,7 @@ from pypto._src.passes.optimize.loop_invariant_motion import LoopInvariantMotion
 from pypto._src.passes.optimize.simplify import Simplify
 from pypto._src.passes.optimize.unroll_loops import UnrollLoops
 from pypto._src.passes.pass_base import Pass, PassContext
-from pypto._src.passes.pass_manager import PassManager
+from pypto._src.passes.pass_manager import OPTIONAL, PassManager, optional_pass
 from pypto._src.passes.rewrite import RewritePass
 from pypto._src.passes.statistics import PassStatistics
 from pypto._src.passes.structure.convert_to_ssa import ConvertToSSA
@@ -139,8 +139,8 @@ def test_simplify_wraps_as_the_type_does() -> None:
 def test_nothing_to_simplify_returns_the_program() -> None:
     """Every optional pass returns the same object for a program that it does not change."""
     before = in_ssa("out = pl.store(pl.load(x, [n, 0], [8, 64]), [m, 0], [8, 64], out)\nreturn n")
-    for pass_ in (Simplify(), CommonSubexpr(), DeadCode(), LoopInvariantMotion(), UnrollLoops()):
-        assert pass_(before) is before
+    for name in OPTIONAL:
+        assert optional_pass(name)(before) is before, name
 
 
 def test_common_values_are_computed_once() -> None:
@@ -508,7 +508,7 @@ def test_thousands_of_statements() -> None:
         ["t0 = n + 0", *(f"t{i + 1} = t{i} + {i % 7}\nu{i} = t{i} * 2" for i in range(10_000))]
     )
     before = in_ssa(body + "\nreturn t10000")
-    for pass_ in (Simplify(), CommonSubexpr(), LoopInvariantMotion(), UnrollLoops()):
-        pass_(before)
+    for name in OPTIONAL:
+        optional_pass(name)(before)
     left = DeadCode()(before).functions_[0]
     assert sum(isinstance(stmt, ir.AssignStmt) for stmt in ir.walk(left)) == 10_001
