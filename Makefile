@@ -78,7 +78,7 @@ attack: $(VENV)/dev.stamp ## read 100,000 damaged programs of each kind, as ever
 golden: $(VENV)/dev.stamp ## rewrite the expected texts in tests/golden
 	$(BIN)/pytest -n auto --update-golden
 
-texts: $(VENV)/dev.stamp ## write the text of every kernel of the tests: make texts DIR=out
+texts: $(VENV)/dev.stamp ## write the text of every kernel of the tests: make texts DIR=build/out
 	@$(BIN)/python -m tests.emit.write_texts "$(DIR)"
 
 clean: ## remove the environment, caches and build results

@@ -31,8 +31,8 @@ CPP = [folder for folder in FOLDERS if folder.startswith("cpp/")]
 SHOWN = 20
 """The most texts that a failure names."""
 ADVICE = """\
-All differences:         `make texts DIR=new`; the same with DIR=old on the commit before; then
-                         diff -r old new
+All differences:         `make texts DIR=build/new`; with DIR=build/old on the commit before; then
+                         diff -r build/old build/new
 These texts as they are: pytest "{test}" --show-text
 The new texts are right: `make golden`"""
 

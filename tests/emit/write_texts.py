@@ -1,8 +1,9 @@
-"""Writes the text of every kernel of the tests into a folder, one per file: `make texts DIR=out`.
+"""Writes the text of every kernel of the tests into a folder: `make texts DIR=build/out`.
 
-``out/pto`` is for the assembler: `index.tsv` lists its files with the options, and ``ptoas FILE -o
-/dev/null OPTIONS`` has to accept each, for ``--pto-arch=a3`` and ``--pto-arch=a5``. ``out/cpp`` is
-for the tile library: each file is a translation unit with the entry point ``kernel_entry``.
+Each is a file. ``build/out/pto`` is for the assembler: `index.tsv` lists its files with the
+options, and ``ptoas FILE -o /dev/null OPTIONS`` has to accept each, for ``--pto-arch=a3`` and
+``--pto-arch=a5``. ``build/out/cpp`` is for the tile library: each file is a translation unit with
+the entry point ``kernel_entry``.
 """
 
 from __future__ import annotations
@@ -32,5 +33,5 @@ def write_texts(directory: Path) -> None:
 
 if __name__ == "__main__":
     if len(sys.argv) != 2 or not sys.argv[1]:
-        sys.exit("error: no folder to write to\nhint: make texts DIR=out")
+        sys.exit("error: no folder to write to\nhint: make texts DIR=build/out")
     write_texts(Path(sys.argv[1]))
