@@ -24,9 +24,9 @@ class IRProperty(Enum):
     SplitIncoreOrch = 5
     """Kernels are functions of their own: no function has regions."""
     HasMemRefs = 6
-    """Each tile has a buffer, a `MemRef`, in one of the memories."""
+    """Each tensor and tile has the buffer in which it lives, a `MemRef`."""
     IncoreBlockOps = 7
-    """Kernels compute with ops on tiles only, those on tensors are expanded."""
+    """Kernels compute on tiles: what ops on whole tensors stand for is in their place."""
     AllocatedMemoryAddr = 8
     """Each buffer on the chip has an address, at which it fits into its memory."""
 
