@@ -146,8 +146,8 @@ T = "uninitialized-tile: {} reads {}t, which is uninitialized"
                      id="read in the loop that puts"),
         pytest.param(f"{PUT}{STORED}", [T.format("pl.store", "4:24 in dimension 0 of ")],
                      id="four rows"),
-        pytest.param(f"{LOOP.format('4, 24, 4', 4, 4)}o[:] = t + 1.0",
-                     [T.format("pl.add", "0:4 in dimension 0 of ")], id="not the first rows"),
+        pytest.param(f"{LOOP.format('4, 24, 4', 4, 4)}{STORED}",
+                     [T.format("pl.store", "0:4 in dimension 0 of ")], id="not the first rows"),
         pytest.param(f"{LOOP.format('20, -1, -4', 4, 4)}{STORED}", [], id="backwards"),
         pytest.param(f"{LOOP.format('0, n, 4', 4, 4)}{STORED}", [], id="rows that are not known"),
         pytest.param("t[n : n + 4, :] = x[0:4, :]\no[:] = t", [], id="place not known"),
@@ -179,6 +179,17 @@ T = "uninitialized-tile: {} reads {}t, which is uninitialized"
         pytest.param("for j in pl.range(2):\n    for i in pl.range(0, 12, 4):\n"
                      "        t[j * 12 + i : j * 12 + i + 4, :] = x[0:4, :]\no[:] = t", [],
                      id="two loops"),
+        pytest.param(f"{PUT}u = pl.exp(pl.mul(t, 0.5))\no[:] = x\no[0:4, :] = u[0:4, :]", [],
+                     id="a padded tile"),
+        pytest.param(f"{PUT}o[:] = x\nfor i in pl.range(2):\n    if i > 5:\n        o[:] = t", [],
+                     id="stored in iterations that there are not"),
+        pytest.param(f"{PUT}o[:] = x\nfor i in pl.range(2):\n    if i < 2:\n"
+                     "        o[0:4, :] = t[0:4, :]\n    else:\n        o[:] = t", [],
+                     id="stored in an arm that never runs"),
+        pytest.param(f"{PUT}o[:] = x\ni = 0\nwhile i < 0:\n    i = i + 1\n    o[:] = t", [],
+                     id="stored in a loop that never runs"),
+        pytest.param(f"{PUT}for i in pl.range(2):\n    o[:] = t",
+                     [T.format("pl.store", "4:24 in dimension 0 of ")], id="stored in a loop"),
     ],
 )  # fmt: skip
 def test_parts_of_tiles(body: str, wanted: list[str]) -> None:

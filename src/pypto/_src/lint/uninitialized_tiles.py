@@ -2,8 +2,8 @@
 
 A tile that ``create_tile`` makes is uninitialized. What is reported is certain: an error where no
 path to the read writes the tile, a warning where one outcome of a condition leaves it
-uninitialized, an error where a tile is read whole and all parts ever put into it leave some of its
-elements out. Tiles whose elements are written one by one, or scattered to, are not reported:
+uninitialized, an error where a tile is stored whole and all parts ever put into it leave some of
+its elements out. Tiles whose elements are written one by one, or scattered to, are not reported:
 several such writes may fill them. Expects functions in SSA form with flattened calls. Knows no op
 but those that make tiles, and stores: what an op reads is in its definition.
 """
@@ -31,6 +31,7 @@ from pypto._src.ir.stmts import (
     Function,
     IfStmt,
     ReturnStmt,
+    WhileStmt,
 )
 from pypto._src.lint.tile_puts import Put, Puts
 from pypto._src.lint.uninitialized_iterations import Reads, uninitialized_reads
@@ -307,16 +308,27 @@ class _Tiles:
             self.found[state.origin] = self._finding(state, reader, span)
 
     def _read_whole(self, point: ProgramPoint, call: Call, value: Expr) -> None:
-        """Note a read of a whole tile that parts were put into, but not everywhere."""
-        op = op_of(call)
+        """Note a store of a whole tile that parts were put into, but not everywhere.
+
+        Other ops may compute with rows that nobody uses, and what is in a branch may never run.
+        """
         missed = self.partly.get(value) if isinstance(value, Var) else None
-        if op is None or missed is None or self.iterations.trips[point.block] == 0:
+        if missed is None or op_of(call) is not memory.store or call.args[3] in self.puts.made:
             return
-        stores = op is memory.store and call.args[3] not in self.puts.made
-        if stores or op.promotion is not None:
-            origin, place = missed
-            found = self._finding(_State(origin), called(op), call.span, place)
-            self.read_in_part.setdefault(origin, found)
+        if self._may_not_run(point.block):
+            return
+        origin, place = missed
+        found = self._finding(_State(origin), called(memory.store), call.span, place)
+        self.read_in_part.setdefault(origin, found)
+
+    def _may_not_run(self, block: Block) -> bool:
+        """True for a block inside a branch, or inside a loop that may have no iteration."""
+        if self.iterations.trips[block] == 0 or self._in_branch(block, 0):
+            return True
+        around = block.owner
+        while around is not None and not isinstance(around.stmt, WhileStmt):
+            around = around.block.owner
+        return around is not None
 
     def _in_branch(self, block: Block, depth: int) -> bool:
         """True if a block is inside a branch, or a loop that may not run, below ``depth``."""
