@@ -113,3 +113,21 @@ def test_maximum_of_no_dimension(place: str) -> None:
         error, _ = failure(TEMPLATES[place].replace("{line}", f"u = {call}"))
         assert error.message == "pl.max reduces one dimension, axis is None"
         assert error.hint == "write pl.col_max(pl.row_max(t))"
+
+
+RAISES = """\
+class Raises:
+    @property
+    def axis(self):
+        raise RuntimeError("of the user")
+
+
+raises = Raises()
+"""
+
+
+def test_values_of_the_user_that_raise() -> None:
+    """Trying an argument for a hint never replaces the report by an exception of the user."""
+    code = RAISES + TILE.replace("{line}", "t = t.softmax(dim=raises.axis)")
+    error, _ = failure(code)
+    assert "softmax" in error.message

@@ -698,6 +698,29 @@ def test_casts_outputs_and_loads(line: str, wanted: str) -> None:
     check(TILE, line, wanted)
 
 
+@pytest.mark.parametrize(
+    ("line", "wanted"),
+    [
+        ("u = np.square(t\n    + t)", "write pl.mul(t + t, t + t)"),
+        ("u = (t\n    + t) ** -1", "write pl.recip(t + t)"),
+        ("u = (t\n     > 0) and (t\n     < 1)", "write (t > 0) * (t < 1)"),
+        ("u = 0 < (t\n         + t) < 2", "write (0 < t + t) * (t + t < 2)"),
+        ("out += (t\n        + t)", "write out[:] = out[:] + (t + t)"),
+    ],
+)
+def test_operands_on_several_lines(line: str, wanted: str) -> None:
+    """A hint has all of an operand, on one line."""
+    error, _ = failure(TILE.replace("{line}", line.replace("\n", "\n        ")))
+    assert str(error.hint).endswith(wanted.removeprefix("write "))
+
+
+@pytest.mark.parametrize("line", ["t = t.reshape(*[8, 512])", "t = t.reshape(**{})"])
+def test_unpacked_arguments(line: str) -> None:
+    """No call is proposed with arguments that kernels cannot unpack."""
+    error, _ = failure(TILE.replace("{line}", line))
+    assert "*" not in str(error.hint)
+
+
 FLOORED = FLOOR.format("out[:] / 2", "FP32").removeprefix("write ")
 
 

@@ -114,7 +114,8 @@ def _of_op(
 ) -> str | None:
     """Return the call of the op that has the name, or means the same, with the same arguments."""
     op = name if unified(name) is not None or name in FORMS else op_elsewhere(name)
-    if op is None or unified(op) is None:
+    is_unpacked = any(isinstance(arg, ast.Starred) for arg in args) or any(not w.arg for w in words)
+    if op is None or unified(op) is None or is_unpacked:
         return None
     dtypes = [_dtype_at(ctx, arg) for arg in args] + [None] * len(words)
     texts = [

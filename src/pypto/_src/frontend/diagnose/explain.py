@@ -31,7 +31,6 @@ from pypto._src.frontend.diagnose.fixits import (
     whole_hint,
 )
 from pypto._src.frontend.diagnose.number_forms import of_number, of_two_numbers
-from pypto._src.frontend.source.source import whole_text
 from pypto._src.frontend.state.context import Context
 from pypto._src.frontend.state.errors import as_parser_error
 from pypto._src.frontend.state.messages import as_full, dtype_like, nearest, number_in, spell
@@ -117,7 +116,7 @@ def _respelled(
     elif isinstance(node, ast.BinOp | ast.Compare | ast.AugAssign):
         nodes = dict(enumerate(sides(node)))
     texts = {
-        value: whole_text(ctx.source, nodes[at])
+        value: ctx.source.text(nodes[at])
         for at, value in enumerate(args)
         if at in nodes and isinstance(value, Expr) and not isinstance(nodes[at], ast.Name)
     }
@@ -227,7 +226,7 @@ def _without(site: Site, keyword: ast.keyword) -> str | None:
     if not site._replace(kwargs=others).works(site.args):
         return None
     others_left = [word for word in site.node.keywords if word is not keyword]
-    words = [whole_text(site.ctx.source, word) for word in others_left]
+    words = [site.ctx.source.text(word) for word in others_left]
     return f"write {site.spelled([*site.texts(), *words], keywords=False)}"
 
 
@@ -518,7 +517,7 @@ def _on_tiles(site: Site) -> str | None:
         op.build(site.args, site.kwargs)
     except (PyptoError, TypeError, ValueError):
         return None
-    words = [whole_text(site.ctx.source, word) for word in site.node.keywords]
+    words = [site.ctx.source.text(word) for word in site.node.keywords]
     return f"write pl.{site.op.overload}({', '.join([*site.texts(), *words])})"
 
 
@@ -545,7 +544,7 @@ def _at_run_time(site: Site, error: ParserError, param: Param, value: Expr) -> s
     argument = site.node_of(param)
     if not isinstance(value.type, ScalarType) or argument is None:
         return None
-    text = whole_text(site.ctx.source, argument)
+    text = site.ctx.source.text(argument)
     wanted = error.message.rpartition(", ")[2].removesuffix(" was wanted")
     error.message = (
         f"argument {param.name!r} of {site.op.name} is {wanted} known before the kernel runs, "
@@ -652,7 +651,7 @@ def _full_hint(site: Site, index: int, value: Any) -> str | None:
 def _number_or_swapped(site: Site, error: ParserError, param: Param | None) -> str | None:
     items = site.node.args[0] if len(site.node.args) == 1 else None
     if isinstance(items, ast.List | ast.Tuple) and site.works(site.args[0]):  # pl.concat([a, b])
-        return f"write {site.spelled([whole_text(site.ctx.source, each) for each in items.elts])}"
+        return f"write {site.spelled([site.ctx.source.text(each) for each in items.elts])}"
     found = _swapped(site, error, param) or of_two_numbers(site) or _inserted_swapped(site)
     return found or (of_number(site) if site.args else None)
 

@@ -17,7 +17,6 @@ from pypto._src.errors import ParserError, PyptoError
 from pypto._src.frontend import region_markers
 from pypto._src.frontend.diagnose.trial import tried_text
 from pypto._src.frontend.source.python_names import items_of
-from pypto._src.frontend.source.source import whole_text
 from pypto._src.frontend.state.context import Context
 from pypto._src.frontend.state.known_sizes import difference
 from pypto._src.ir.array_types import ShapedType, TensorType, TileType
@@ -50,15 +49,15 @@ class Site(NamedTuple):
     @property
     def written(self) -> str:
         """The callee as the user wrote it."""
-        return whole_text(self.ctx.source, self.node.func)
+        return self.ctx.source.text(self.node.func)
 
     def texts(self) -> list[str]:
         """Return the positional arguments as the user wrote them."""
-        return [whole_text(self.ctx.source, arg) for arg in self.node.args]
+        return [self.ctx.source.text(arg) for arg in self.node.args]
 
     def spelled(self, args: Sequence[str], *, keywords: bool = True) -> str:
         """Return the call with other positional arguments."""
-        words = [whole_text(self.ctx.source, w) for w in self.node.keywords] if keywords else []
+        words = [self.ctx.source.text(w) for w in self.node.keywords] if keywords else []
         return f"{self.written}({', '.join([*args, *words])})"
 
     def works(self, args: Sequence[Any]) -> bool:
@@ -85,7 +84,7 @@ class Site(NamedTuple):
         """Return the call with other arguments, by name to value and text; None if refused."""
         args, texts = [*self.args], self.texts()
         kwargs = dict(self.kwargs)
-        words = {w.arg: whole_text(self.ctx.source, w.value) for w in self.node.keywords}
+        words = {w.arg: self.ctx.source.text(w.value) for w in self.node.keywords}
         names = [param.name for param in self.op.params]
         for name, (value, text) in changes.items():
             index = names.index(name)
@@ -211,7 +210,7 @@ def _list_text(site: Site, param: Param, items: Sequence[Any]) -> str:
     for at, item in enumerate(items):
         same = at < min(len(old), len(nodes)) and (_number(old[at]) is item or old[at] is item)
         same = same or (at < min(len(old), len(nodes)) and _equal_numbers(old[at], item))
-        texts.append(whole_text(site.ctx.source, nodes[at]) if same else str(item))
+        texts.append(site.ctx.source.text(nodes[at]) if same else str(item))
     return f"[{', '.join(texts)}]"
 
 
@@ -550,8 +549,8 @@ def whole_hint(
     except SyntaxError:
         return None
     nodes = node.args if isinstance(node, ast.Call) else sides(node)
-    texts = [whole_text(ctx.source, argument) for argument in nodes]
-    written = whole_text(ctx.source, node.func) if isinstance(node, ast.Call) else ""
+    texts = [ctx.source.text(argument) for argument in nodes]
+    written = ctx.source.text(node.func) if isinstance(node, ast.Call) else ""
     if not isinstance(tree, ast.Call | ast.Name) or len(texts) != len(args):
         return None
     value = tried_text(ctx, hint)
@@ -595,12 +594,12 @@ def _builds(callee: Any, args: Sequence[Any], kwargs: Any) -> bool:
 def _with_parts(ctx: Context, node: Node, nodes: Sequence[ast.expr], text: str) -> str:
     """Return the text of a node with other text in place of parts of it."""
     if isinstance(node, ast.Call) and node.lineno != node.end_lineno:
-        texts = [text if arg in nodes else whole_text(ctx.source, arg) for arg in node.args]
+        texts = [text if arg in nodes else ctx.source.text(arg) for arg in node.args]
         texts += [
-            f"{word.arg}={text}" if word.value in nodes else whole_text(ctx.source, word)
+            f"{word.arg}={text}" if word.value in nodes else ctx.source.text(word)
             for word in node.keywords
         ]
-        return f"{whole_text(ctx.source, node.func)}({', '.join(texts)})"
+        return f"{ctx.source.text(node.func)}({', '.join(texts)})"
     whole, found = ctx.source.span(node).begin_column, ctx.source.text(node)
     for argument in reversed(nodes):
         span = ctx.source.span(argument)

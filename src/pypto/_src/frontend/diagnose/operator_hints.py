@@ -476,8 +476,11 @@ def _is_of_bits(node: ast.expr) -> TypeGuard[ast.BinOp]:
 
 def _is_in_brackets(ctx: Context, around: ast.expr, node: ast.expr) -> bool:
     """True if an expression inside another one has brackets around it."""
-    begin = ctx.source.span(node).begin_column - ctx.source.span(around).begin_column
-    return ctx.source.text(around)[:begin].rstrip().endswith("(")
+    span, outer = ctx.source.span(node), ctx.source.span(around)
+    if (span.begin_line, span.begin_column) == (outer.begin_line, outer.begin_column):
+        return False
+    before = ctx.source.lines[span.begin_line - 1][: span.begin_column]
+    return before.rstrip().endswith("(")
 
 
 def _side(ctx: Context, node: ast.expr) -> str:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-from pypto._src.errors import PyptoError
 from pypto._src.frontend.source.python_names import MISSING
 from pypto._src.frontend.source.source import Source
 from pypto._src.frontend.state.context import Context
+from pypto._src.frontend.state.scope import LoadFirst
 from pypto._src.ir.enums import FunctionType
 from pypto._src.python_parser import parse_python
 
@@ -32,7 +32,9 @@ def tried(ctx: Context, node: ast.expr, *, makes_region: bool = False) -> Any:
         value = ctx.value(node)
         has_place = makes_region or not (ctx.has_tile_ops and is_on_host(ctx))
         return value if has_place else MISSING
-    except (PyptoError, TypeError, ValueError, RecursionError):
+    except LoadFirst:
+        raise  # the loop around it is parsed again
+    except Exception:  # also those of properties and functions of the user
         return MISSING
     finally:
         ctx.block, ctx.has_tile_ops, home.in_trial = block, has_tile_ops, False
@@ -43,7 +45,7 @@ def tried_text(ctx: Context, text: str, *, makes_region: bool = False) -> Any:
     """Return what the text of an expression means here, as `tried` does."""
     try:
         node = parse_python(text, mode="eval").body
-    except SyntaxError:  # of an argument on several lines there is only the first
+    except SyntaxError:  # it is a statement
         return MISSING
     source = ctx.source
     ctx.source = Source(source.filename, [text], 0, text.isascii())

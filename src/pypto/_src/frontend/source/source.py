@@ -51,11 +51,16 @@ class Source:
         return len(self.encoded[line - 1][:column].decode(errors="replace"))
 
     def text(self, node: Any) -> str:
-        """Return the text of a node if it is on one line, else its first line."""
+        """Return the text of an expression on one line, however many it takes in the source.
+
+        Of a statement on several lines it is the first.
+        """
         span = self.span(node)
+        is_whole = span.end_line == span.begin_line
+        if not is_whole and isinstance(node, ast.expr | ast.keyword):
+            return ast.unparse(node)
         line = self.lines[span.begin_line - 1].rstrip("\n")
-        end = span.end_column if span.end_line == span.begin_line else len(line)
-        return line[span.begin_column : end]
+        return line[span.begin_column : span.end_column if is_whole else len(line)]
 
     def operand(self, node: ast.expr) -> str:
         """Return the text of an expression as an operand of an operator."""
@@ -84,12 +89,6 @@ def _spans_of(filename: str, offset: int) -> SpanOf:
         return made
 
     return span
-
-
-def whole_text(source: Source, node: Any) -> str:
-    """Return the text of a node on one line, however many it takes in the source."""
-    span = source.span(node)
-    return source.text(node) if span.end_line == span.begin_line else ast.unparse(node)
 
 
 TEXT_LINES: Final = "__pypto_text__"
