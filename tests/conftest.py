@@ -35,8 +35,8 @@ USED_GOLDEN = pytest.StashKey[set[str]]()
 
 # How long generating data takes depends on the machine and on what else it runs.
 UNTIMED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.register_profile("dev", UNTIMED, max_examples=25)
-settings.register_profile("ci", UNTIMED, max_examples=25, derandomize=True, print_blob=True)
+settings.register_profile("dev", UNTIMED, max_examples=15)
+settings.register_profile("ci", UNTIMED, max_examples=15, derandomize=True, print_blob=True)
 settings.register_profile("nightly", UNTIMED, max_examples=5000, print_blob=True)
 settings.load_profile("ci" if os.environ.get("CI") else "dev")
 

@@ -46,7 +46,7 @@ def assert_same(found: list[Any], wanted: list[Any], name: str) -> None:
 @pytest.mark.parametrize("op", OPS)
 def test_row_is_accepted_and_means_the_same(op: str) -> None:
     """For both targets and at both levels; the results equal the interpreter's, bit by bit."""
-    for row in effort.part(rows(op), 3, first=OPS.index(op)):
+    for row in effort.part(rows(op), 4, first=OPS.index(op)):
         arguments = row.built.arguments(row.case.values)
         wanted = [array.copy() for array in arguments]
         Evaluator(row.program).call(row.built.function.name, wanted)

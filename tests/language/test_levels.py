@@ -28,7 +28,7 @@ from tests.language.levels import Subject, arguments, program, subjects, wanted
 from tests.language.rows import ROWS, TENSOR, Array
 from tests.natively import assert_close, batches, compile_together, compiler, words
 
-SUBJECTS = {str(subject): subject for subject in effort.part(subjects(ROWS), 3)}
+SUBJECTS = {str(subject): subject for subject in effort.part(subjects(ROWS), 4)}
 _CLOSE: Mapping[str, float] = {"FP32": 2e-6, "FP16": 4e-3, "BF16": 2e-2}
 
 

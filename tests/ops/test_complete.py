@@ -131,7 +131,7 @@ def test_texts_mean_the_same_on_edge_values(op: str) -> None:
     """NaN, infinities, zeros of both signs, limits, overflow, ties: same as on the interpreter."""
     # The other shapes of a row differ only in size.
     chosen = [row for row in rows(op) if len(row.strategies) > 1]
-    for row in effort.part(chosen, 3):
+    for row in effort.part(chosen, 4):
         after = lowered(row.built.function, OptimizationStrategy.PTOAS)
         text = PTOCodegen().generate(ir.Program([after], "row"))
         source = check(text, row.name, options_of(text, "a3"))

@@ -127,7 +127,7 @@ def subjects(cases: list[Case]) -> list[Subject]:
     """Return the kernels of rows: each element type, with some or all of the shapes."""
     found: list[Subject] = []
     for case in cases:
-        for first, dtype in enumerate(effort.part(case.dtypes, 2)):
+        for first, dtype in enumerate(effort.part(case.dtypes, 3)):
             for shapes in effort.part([*shapes_of(case)], 4, first=first):
                 built = kernel_for(case, dtype, shapes)
                 found.append(Subject(case, dtype, shapes, built, lowered(built.function)))
