@@ -115,7 +115,7 @@ dialect.row_rules
 dialect.table dialect.syntax
 dialect.tile_ops dialect.sync_ops
 dialect.ops
-dialect.reader
+dialect.reader dialect.op_rules
 dialect.*
 dialect
 run.*
